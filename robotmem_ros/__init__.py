@@ -1,0 +1,6 @@
+"""A memory that lasts, for robots: `memory` is the core without ROS, `node` the ROS 2 side of it."""
+
+from pkgutil import extend_path
+
+# The generated messages (robotmem_ros.msg, robotmem_ros.srv) may lie in another folder than this source.
+__path__ = extend_path(__path__, __name__)

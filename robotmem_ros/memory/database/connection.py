@@ -1,0 +1,67 @@
+"""Opens connections to the database file, each PRAGMA with its reason."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from ..errors import DatabaseUnusableError
+from .functions import register
+
+IN_MEMORY = ":memory:"
+
+
+def resolve(db_path: str | os.PathLike[str]) -> Path:
+    """The absolute path of the database; `~` is the home folder."""
+    return Path(IN_MEMORY) if str(db_path) == IN_MEMORY else Path(db_path).expanduser().absolute()
+
+
+def create_file(path: Path) -> None:
+    """Makes sure that the database file exists, readable by its owner alone.
+
+    Raises:
+        DatabaseUnusableError: the path is a directory, or may not be read and written.
+    """
+    if str(path) == IN_MEMORY:
+        return
+    if path.is_dir():
+        raise DatabaseUnusableError(path, "is a directory", "give the path of a file")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as cause:
+        raise DatabaseUnusableError(
+            path, f"cannot be opened for writing ({cause.strerror})", "check the path and its permissions"
+        ) from cause
+
+
+def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> sqlite3.Connection:
+    """A connection in autocommit mode that any thread may use, one at a time.
+
+    Raises:
+        sqlite3.Error: the file is no database, is damaged or is locked.
+    """
+    connection = sqlite3.connect(
+        path, timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    try:
+        # Two vectors of 384 floats fill a page of 4096 bytes to three quarters only; of 8192 bytes, five fill all.
+        connection.execute("PRAGMA page_size = 8192")
+        # Readers go on while the writer writes.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        # INSERT OR REPLACE must fire the delete triggers too.
+        connection.execute("PRAGMA recursive_triggers = ON")
+        # Text and vector search read the same pages again and again: 32 MiB a connection, and no copy out of the file.
+        connection.execute("PRAGMA cache_size = -32768")
+        connection.execute("PRAGMA mmap_size = 1073741824")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        register(connection)
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,91 @@
+"""The SQL functions that the triggers and queries call, registered on every connection.
+
+They are deterministic, so a program that lacks them cannot write half a memory: its statement fails as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..language.tokens import indexed_text
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Makes the functions of this file known to a connection, and sqlite-vec's if it can be loaded."""
+    connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
+    connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
+    connection.create_function("context_positions", 1, context_positions, deterministic=True)
+    if missing_sqlite_vec(connection):
+        connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
+
+
+def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
+    """Loads sqlite-vec; the reason why it could not be, or an empty text."""
+    try:
+        import sqlite_vec
+    except ImportError:
+        return "sqlite-vec is not installed (pip install sqlite-vec); vectors are compared by numpy"
+    if not hasattr(connection, "enable_load_extension"):
+        return "this Python cannot load SQLite extensions (use the system's python3); vectors are compared by numpy"
+    try:
+        connection.enable_load_extension(True)
+        try:
+            sqlite_vec.load(connection)
+        finally:
+            connection.enable_load_extension(False)
+    except sqlite3.OperationalError as cause:
+        return f"sqlite-vec could not be loaded ({cause}); vectors are compared by numpy"
+    return ""
+
+
+def context_leaves(context: str) -> str:
+    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones.
+
+    A name that is empty or contains a dot cannot be addressed by a path and is left out.
+    """
+    return json.dumps(dict(_leaves(json.loads(context), "")), ensure_ascii=False)
+
+
+def context_positions(context: str) -> str:
+    """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
+    parsed = json.loads(context)
+    spatial = parsed.get("spatial") if isinstance(parsed, dict) else None
+    if not isinstance(spatial, dict):
+        return "{}"
+    return json.dumps(dict(_positions(spatial, "spatial")))
+
+
+def cosine_distance(left: bytes, right: bytes) -> float:
+    """1 - cosine similarity of two float32 vectors, as sqlite-vec computes it."""
+    a, b = np.frombuffer(left, np.float32), np.frombuffer(right, np.float32)
+    return float(1.0 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def _children(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]:
+    for key, item in value.items():
+        if key and "." not in key:
+            yield (f"{path}.{key}" if path else key), item
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for child_path, item in _children(value, path):
+            yield child_path, {} if isinstance(item, dict) else [] if isinstance(item, list) else item
+            if isinstance(item, dict):
+                yield from _leaves(item, child_path)
+
+
+def _positions(value: dict[str, object], path: str) -> Iterator[tuple[str, list[float]]]:
+    for child_path, item in _children(value, path):
+        if isinstance(item, dict):
+            yield from _positions(item, child_path)
+        elif isinstance(item, list) and len(item) in (2, 3) and all(_is_number(part) for part in item):
+            yield child_path, [float(part) for part in item]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,77 @@
+"""Brings a database to the schema of this program: ordered steps, each in one transaction, after a backup."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import DatabaseUnusableError
+from . import schema
+
+MIGRATIONS: Sequence[str] = (schema.VERSION_1,)
+"""Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
+
+
+def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
+    """Brings the database of a connection to version `len(migrations)`.
+
+    An older database is first copied to `<name>.v<version>.bak` beside it.
+
+    Raises:
+        DatabaseUnusableError: it belongs to another program, or to a newer version of this one.
+    """
+    version = schema_version(connection)
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if not is_empty and application != schema.APPLICATION_ID:
+        raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
+    if version > len(migrations):
+        raise DatabaseUnusableError(
+            path, f"has schema version {version}, newer than {len(migrations)}", "use a newer robotmem_ros"
+        )
+    if 0 < version < len(migrations):
+        _back_up(connection, path, version)
+    for step in range(version, len(migrations)):
+        _run(connection, migrations[step], step)
+
+
+def schema_version(connection: sqlite3.Connection) -> int:
+    """The schema version of a database; 0 for an empty one."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _run(connection: sqlite3.Connection, script: str, step: int) -> None:
+    # The version is read again inside the transaction: another process may have run the step meanwhile.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if schema_version(connection) == step:
+            for statement in _statements(script):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {step + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _statements(script: str) -> list[str]:
+    # Not executescript(): that would commit the transaction it runs in.
+    statements, current = [], ""
+    for line in script.splitlines(keepends=True):
+        current += line
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    if current.strip():
+        statements.append(current)
+    return statements
+
+
+def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    backup = path.with_name(f"{path.name}.v{version}.bak")
+    backup.touch(mode=0o600)
+    with sqlite3.connect(backup) as target:
+        connection.backup(target)
+    target.close()

@@ -1,0 +1,157 @@
+"""Writes memories to their table and reads them back: the only file that knows its columns."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+
+from ..errors import MemoryNotFoundError
+from ..records import Kind, Memory, NewMemory, Pose
+
+_INSERT = """
+    INSERT INTO memories (
+        session_id, collection, type, content, human_summary, context, perception_type, perception_data,
+        perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, frame_id, map_id,
+        x, y, z, qx, qy, qz, qw, created_at, updated_at
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_COLUMNS = """
+    m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
+    m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection
+"""
+_UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence"})
+
+
+def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
+    """Stores a memory and gives its id."""
+    now = iso(time.time_ns())
+    cursor = connection.execute(
+        _INSERT,
+        (
+            new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
+            new.perception_type, new.perception_data, new.perception_metadata, new.label, new.category, new.scope_files,
+            new.scope_entities, new.confidence, new.observed_at, new.frame_id, new.map_id,
+            *(new.pose or (None,) * 7), now, now,
+        ),
+    )  # fmt: skip
+    memory_id = int(cursor.lastrowid or 0)
+    _set_tags(connection, memory_id, new.tags)
+    return memory_id
+
+
+def update(
+    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
+) -> None:
+    """Corrects columns of an active memory; tags replace the old ones unless they are None.
+
+    Raises:
+        MemoryNotFoundError: no active memory has this id.
+    """
+    _check_active(connection, memory_id)
+    unknown = set(columns) - _UPDATABLE
+    if unknown:
+        raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
+    assignments = "".join(f"{column} = ?, " for column in columns)
+    connection.execute(
+        f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?",
+        (*columns.values(), iso(time.time_ns()), memory_id),
+    )
+    if tags is not None:
+        connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
+        _set_tags(connection, memory_id, tags)
+
+
+def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:
+    """Withdraws an active memory.
+
+    Raises:
+        MemoryNotFoundError: no active memory has this id.
+    """
+    _check_active(connection, memory_id)
+    connection.execute(
+        "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
+        (reason, iso(time.time_ns()), memory_id),
+    )
+
+
+def touch(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> None:
+    """Counts that memories were recalled and returned just now."""
+    connection.execute(
+        "UPDATE memories SET access_count = access_count + 1, return_count = return_count + 1, last_accessed = ? "
+        "WHERE id IN (SELECT value FROM json_each(?))",
+        (iso(time.time_ns()), json.dumps(list(memory_ids))),
+    )
+
+
+def read(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, Memory]:
+    """The active memories with these ids, in two queries whatever their number."""
+    ids = json.dumps(list(memory_ids))
+    tags: dict[int, list[str]] = {}
+    for memory_id, tag in connection.execute(
+        "SELECT memory_id, tag FROM memory_tags WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY tag", (ids,)
+    ):
+        tags.setdefault(memory_id, []).append(tag)
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM memories AS m "
+        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
+        (ids,),
+    )
+    return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
+
+
+def counts(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
+    """How many active memories there are of each kind, and how many have a vector."""
+    by_kind = dict(connection.execute("SELECT type, count(*) FROM memories WHERE status = 'active' GROUP BY type"))
+    embedded = connection.execute(
+        "SELECT count(*) FROM memories_vec AS v JOIN memories AS m ON m.id = v.memory_id WHERE m.status = 'active'"
+    ).fetchone()[0]
+    return by_kind, embedded
+
+
+def iso(time_ns: int) -> str:
+    """ISO 8601 in UTC with microseconds."""
+    return datetime.fromtimestamp(time_ns // 1000 / 1e6, timezone.utc).isoformat(timespec="microseconds")
+
+
+def _set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]) -> None:
+    connection.executemany(
+        "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, 'user')", [(memory_id, tag) for tag in tags]
+    )
+
+
+def _check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+    row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    if row[0] != "active":
+        raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
+
+
+def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
+    (
+        memory_id, kind, content, human_summary, observed_at, created_at, frame_id, map_id, x, y, z, qx, qy, qz, qw,
+        perception_type, label, confidence, category, context, session_id, collection,
+    ) = row  # fmt: skip
+    created = datetime.fromisoformat(str(created_at))
+    return Memory(
+        id=int(memory_id),  # type: ignore[call-overload]
+        kind=Kind(kind),
+        content=str(content),
+        human_summary=str(human_summary),
+        observed_at=int(observed_at),  # type: ignore[call-overload]
+        created_at=round(created.timestamp() * 1e6) * 1000,
+        frame_id=str(frame_id),
+        map_id=str(map_id),
+        pose=None if x is None else Pose(x, y, z, qx, qy, qz, qw),  # type: ignore[arg-type]
+        perception_type=str(perception_type or ""),
+        label=str(label),
+        confidence=float(confidence),  # type: ignore[arg-type]
+        category=str(category),
+        tags=tuple(tags),
+        context=json.loads(str(context)),
+        session_id=str(session_id),
+        collection=str(collection),
+    )

@@ -1,0 +1,115 @@
+"""Gives every memory its vector, in the background: those just saved, and those saved while there was no model."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+
+from ..database import Database
+from ..errors import RobotMemoryError
+from .background import BackgroundEmbedder
+
+_BATCH = 64
+_RESCAN_PERIOD = 10.0
+_LOG = logging.getLogger(__name__)
+
+_PENDING = """
+    SELECT m.id, m.content FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
+    WHERE v.id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
+"""
+
+
+class Backfill:
+    """A thread that embeds what has no vector yet, oldest first, in batches.
+
+    It is woken for new memories; now and then it also looks for those that another process saved.
+    """
+
+    def __init__(self, database: Database, embedder: BackgroundEmbedder) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._changed = threading.Condition()
+        self._asked, self._done = 1, 0
+        self._restart = True
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="robotmem-backfill", daemon=True)
+        self._thread.start()
+
+    def wake(self, *, from_start: bool = False) -> None:
+        """Says that memories were saved; `from_start` when an older one lost its vector."""
+        with self._changed:
+            self._asked += 1
+            self._restart |= from_start
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Waits until everything that was saved before has its vector, or there is no model."""
+        with self._changed:
+            target = self._asked
+            self._changed.wait_for(lambda: self._done >= target or self._closing)
+
+    def close(self) -> None:
+        """Ends the thread after the batch at hand; what is left is embedded at the next start."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _run(self) -> None:
+        last_id = 0
+        usable = self._embedder.wait() and self._adopt_model()
+        while not self._closing:
+            with self._changed:
+                asked = self._asked
+                if self._restart:
+                    last_id, self._restart = 0, False
+            try:
+                last_id = self._catch_up(last_id) if usable else last_id
+            except (RobotMemoryError, RuntimeError, ValueError) as error:
+                # What was not embedded stays without a vector and is tried again at the next scan.
+                _LOG.warning("vectors could not be computed: %s", error)
+            with self._changed:
+                self._done = max(self._done, asked)
+                self._changed.notify_all()
+                if not self._closing and self._asked == asked:
+                    self._changed.wait_for(lambda: self._closing or self._asked > asked, _RESCAN_PERIOD)
+
+    def _catch_up(self, last_id: int) -> int:
+        while not self._closing:
+            with self._database.reader() as connection:
+                rows = connection.execute(_PENDING, (last_id, _BATCH)).fetchall()
+            if not rows:
+                break
+            vectors = self._embedder.embed_batch([content for _, content in rows])
+            batch = [(memory_id, vector.tobytes(), text) for (memory_id, text), vector in zip(rows, vectors)]
+            self._database.write(lambda connection, batch=batch: _store(connection, batch)).result()  # type: ignore[misc]
+            last_id = rows[-1][0]
+        return last_id
+
+    def _adopt_model(self) -> bool:
+        try:
+            self._database.write(lambda connection: _adopt(connection, self._embedder.name)).result()
+        except RobotMemoryError as error:
+            _LOG.warning("the embedding model cannot be used: %s", error)
+            return False
+        return True
+
+
+def _store(connection: sqlite3.Connection, batch: list[tuple[int, bytes, str]]) -> None:
+    # A memory that was corrected meanwhile waits for the vector of its new text.
+    connection.executemany(
+        "INSERT INTO memories_vec (memory_id, embedding) SELECT id, ?2 FROM memories WHERE id = ?1 AND content = ?3 "
+        "AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE memory_id = ?1)",
+        batch,
+    )
+
+
+def _adopt(connection: sqlite3.Connection, model: str) -> None:
+    # Vectors of two models cannot be compared: those of another model are computed anew.
+    found = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()
+    if found is None or found[0] != model:
+        if found is not None:
+            _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", found[0], model)
+        connection.execute("DELETE FROM memories_vec")
+        connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (model,))

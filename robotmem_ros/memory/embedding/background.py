@@ -1,0 +1,110 @@
+"""An embedder whose model is loaded by a thread of its own, so that nobody waits who does not want to."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from .embedder import Embedder, ModelUnavailableError, Vector, Vectors
+
+_REMEMBERED = 4096
+
+
+class BackgroundEmbedder:
+    """Loads an embedder in the background and remembers the vectors of the latest texts.
+
+    `patience` is how many seconds a call waits for the model that is being loaded.
+    """
+
+    def __init__(self, name: str, load: Callable[[], Embedder], *, patience: float) -> None:
+        self._wanted = name
+        self._load = load
+        self._patience = patience
+        self._model: Embedder | None = None
+        self._why_not = "the embedding model is being loaded"
+        self._settled = threading.Event()
+        self._remembered: OrderedDict[str, Vector] = OrderedDict()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="robotmem-model", daemon=True)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        """Name of the model, or of the one that is wanted while there is none."""
+        return self._model.name if self._model else self._wanted
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector; 0 while there is no model."""
+        return self._model.dim if self._model else 0
+
+    @property
+    def available(self) -> bool:
+        """Whether the model is loaded."""
+        return self._model is not None
+
+    @property
+    def why_not(self) -> str:
+        """Why there is no model now; empty when there is one."""
+        return "" if self._model else self._why_not
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits until the model is loaded or cannot be; whether it is loaded."""
+        self._settled.wait(timeout)
+        return self.available
+
+    def embed_one(self, text: str) -> Vector:
+        """The vector of one text.
+
+        Raises:
+            ModelUnavailableError: there is no model, or it is still being loaded after `patience` seconds.
+        """
+        vector: Vector = self.embed_batch([text])[0]
+        return vector
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts in their order; equal texts, and texts seen lately, are computed once."""
+        model = self._ready()
+        known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            known.update(zip(new, model.embed_batch(new)))
+            self._remember({text: known[text] for text in new})
+        return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
+
+    def close(self) -> None:
+        """Gives the model's memory back, after it was loaded if it is being loaded."""
+        self._thread.join()
+        if self._model:
+            self._model.close()
+        self._model, self._why_not = None, "the memory is closed"
+
+    def _run(self) -> None:
+        try:
+            self._model = self._load()
+        except ModelUnavailableError as cause:
+            self._why_not = str(cause)
+        self._settled.set()
+
+    def _ready(self) -> Embedder:
+        if self._patience > 0:
+            self._settled.wait(self._patience)
+        model = self._model
+        if model is None:
+            raise ModelUnavailableError(self._why_not)
+        return model
+
+    def _recollect(self, text: str) -> Vector | None:
+        with self._lock:
+            if text in self._remembered:
+                self._remembered.move_to_end(text)
+            return self._remembered.get(text)
+
+    def _remember(self, vectors: dict[str, Vector]) -> None:
+        with self._lock:
+            self._remembered.update(vectors)
+            while len(self._remembered) > _REMEMBERED:
+                self._remembered.popitem(last=False)

@@ -1,0 +1,49 @@
+"""The protocol of an embedding provider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import RobotMemoryError
+
+Vector = npt.NDArray[np.float32]
+"""One embedding: shape (dim,), unit length."""
+Vectors = npt.NDArray[np.float32]
+"""Many embeddings: shape (n, dim), rows of unit length."""
+
+
+class ModelUnavailableError(RobotMemoryError):
+    """There is no embedding model to use; the message says why and what to do."""
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. All methods may be called from several threads at once."""
+
+    @property
+    def name(self) -> str:
+        """Names the model; vectors of models with different names are never compared."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def available(self) -> bool:
+        """Whether a call now would succeed without a wait."""
+
+    def embed_one(self, text: str) -> Vector:
+        """The vector of one text.
+
+        Raises:
+            ModelUnavailableError: there is no model.
+        """
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of many texts, in their order."""
+
+    def close(self) -> None:
+        """Gives the model's memory back."""

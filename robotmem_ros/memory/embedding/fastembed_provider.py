@@ -1,0 +1,85 @@
+"""Runs a sentence embedding model on the CPU with FastEmbed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .embedder import ModelUnavailableError, Vector, Vectors
+from .model_files import find_folder, inspect
+
+_BATCH = 32
+
+
+class FastEmbedEmbedder:
+    """A model from a folder, or one that FastEmbed fetches from its hub.
+
+    Raises:
+        ModelUnavailableError: FastEmbed is not installed, the model is unknown, or its files are damaged.
+    """
+
+    def __init__(self, model: str) -> None:
+        try:
+            import fastembed
+        except ImportError as cause:
+            raise ModelUnavailableError("fastembed is not installed (pip install fastembed)") from cause
+        folder = find_folder(model)
+        self.name = folder.name if folder else model
+        if folder is None and not _is_on_hub(fastembed, model):
+            raise ModelUnavailableError(
+                f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to FastEmbed; "
+                "fetch the default model with scripts/fetch_model.py"
+            )
+        try:
+            self._model = _from_folder(fastembed, folder) if folder else fastembed.TextEmbedding(model)
+            self.dim = len(self.embed_one("warm up"))
+        except ModelUnavailableError:
+            raise
+        except Exception as cause:  # FastEmbed and onnxruntime raise what they like: any of it means no model.
+            raise ModelUnavailableError(f"embedding_model: {model!r} cannot be loaded: {cause}") from cause
+
+    @property
+    def available(self) -> bool:
+        """Whether a call now would succeed without a wait."""
+        return True
+
+    def embed_one(self, text: str) -> Vector:
+        """The vector of one text: float32, shape (dim,), unit length."""
+        vector: Vector = self.embed_batch([text])[0]
+        return vector
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
+        rows = np.asarray(list(self._model.embed(list(texts), batch_size=_BATCH)), dtype=np.float32)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Vectors = rows / np.where(lengths > 0, lengths, 1)
+        return unit
+
+    def close(self) -> None:
+        """Gives the model's memory back."""
+        del self._model
+
+
+def _is_on_hub(fastembed: Any, model: str) -> bool:
+    return any(model.lower() == known["model"].lower() for known in fastembed.TextEmbedding.list_supported_models())
+
+
+def _from_folder(fastembed: Any, folder: Path) -> Any:
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    files = inspect(folder)
+    name = f"robotmem_ros{os.sep}{folder.absolute()}"
+    if not _is_on_hub(fastembed, name):
+        fastembed.TextEmbedding.add_custom_model(
+            model=name,
+            pooling=PoolingType.CLS if files.cls_pooling else PoolingType.MEAN,
+            normalization=True,
+            sources=ModelSource(hf=name),
+            dim=files.dim,
+            model_file=files.onnx,
+        )
+    return fastembed.TextEmbedding(name, specific_model_path=str(folder), providers=["CPUExecutionProvider"])

@@ -1,0 +1,66 @@
+"""What can go wrong, one base class; each message names the field or file, the value and the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_SHOWN = 80
+
+
+def shown(value: object) -> str:
+    """The repr of a value, cut to a length that fits a log line and safe to print."""
+    text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    cut = len(text) > _SHOWN or (isinstance(value, (str, bytes)) and len(value) > _SHOWN)
+    return text[:_SHOWN] + "..." if cut else text
+
+
+class RobotMemoryError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidFieldError(RobotMemoryError):
+    """A field of a request or a message has a value that cannot be used."""
+
+    def __init__(self, field: str, value: object, wanted: str) -> None:
+        super().__init__(f"{field}: {shown(value)} {wanted}")
+        self.field = field
+
+
+class MemoryNotFoundError(RobotMemoryError):
+    """No active memory has this id."""
+
+    def __init__(self, memory_id: int, why: str = "there is no such memory") -> None:
+        super().__init__(f"memory_id: {memory_id} cannot be used, {why}")
+        self.memory_id = memory_id
+
+
+class FrameMismatchError(RobotMemoryError):
+    """A target is given in a frame in which no memory has a position."""
+
+    def __init__(self, target_frame: str, memory_frame: str, why: str = "") -> None:
+        super().__init__(
+            f"spatial_sort.target: frame {target_frame!r} cannot be compared with memories in frame {memory_frame!r}"
+            f"{': ' + why if why else ''}; give the target in {memory_frame!r}"
+        )
+
+
+class DatabaseUnusableError(RobotMemoryError):
+    """The database file cannot be opened."""
+
+    def __init__(self, path: Path | str, why: str, way_out: str) -> None:
+        super().__init__(f"database {str(path)!r} {why}; {way_out}")
+
+
+class StorageError(RobotMemoryError):
+    """The database refused to read or write just now: disk full, locked, damaged."""
+
+    def __init__(self, doing: str, cause: BaseException) -> None:
+        super().__init__(f"could not {doing}: {cause}")
+
+
+class MemoryClosedError(RobotMemoryError):
+    """The memory was closed before this call."""
+
+    def __init__(self) -> None:
+        super().__init__("the memory is closed; open a new RobotMemory")

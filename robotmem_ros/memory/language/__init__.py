@@ -1,0 +1,1 @@
+"""From text to the words that are indexed and searched."""

@@ -1,0 +1,120 @@
+"""Turns what a caller gives into a validated memory, ready to be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import validation
+from .errors import InvalidFieldError
+from .parameters import Parameters
+from .records import Kind, NewMemory, PerceptionType
+
+
+def new_fact(
+    parameters: Parameters,
+    *,
+    now: Callable[[], int],
+    insight: object,
+    context: object = None,
+    session_id: object = None,
+    collection: object = None,
+    human_summary: object = None,
+    category: object = None,
+    tags: object = (),
+    confidence: object = 0.9,
+    observed_at: object = None,
+    scope_files: object = (),
+    scope_entities: object = (),
+) -> NewMemory:
+    """A fact; its positions are in `context.spatial.frame_id`, else in the memory frame.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    clean_context = validation.json_object("context", context, limit=parameters.context_limit)
+    return NewMemory(
+        kind=Kind.FACT,
+        content=validation.text("insight", insight, limit=parameters.content_limit, required=True),
+        human_summary=validation.text("human_summary", human_summary or "", limit=parameters.summary_limit),
+        context=validation.compact_json(clean_context),
+        session_id=validation.name("session_id", session_id),
+        collection=validation.name("collection", collection, default=parameters.collection),
+        category=validation.name("category", category),
+        tags=validation.names("tags", tags),
+        confidence=validation.number("confidence", confidence, low=0.0, high=1.0),
+        observed_at=_observed_at(observed_at, now),
+        frame_id=_frame(None, clean_context, parameters),
+        map_id=parameters.map_id,
+        scope_files=" ".join(validation.names("scope_files", scope_files)),
+        scope_entities=" ".join(validation.names("scope_entities", scope_entities)),
+    )
+
+
+def new_perception(
+    parameters: Parameters,
+    *,
+    now: Callable[[], int],
+    description: object,
+    perception_type: object = "visual",
+    data: object = None,
+    metadata: object = None,
+    context: object = None,
+    session_id: object = None,
+    collection: object = None,
+    pose: object = None,
+    frame_id: object = None,
+    label: object = None,
+    confidence: object = 0.9,
+    observed_at: object = None,
+) -> NewMemory:
+    """A perception; its pose and positions are in `frame_id`, else `context.spatial.frame_id`, else the memory frame.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    clean_context = validation.json_object("context", context, limit=parameters.context_limit)
+    clean_metadata = validation.json_object("metadata", metadata, limit=parameters.context_limit)
+    return NewMemory(
+        kind=Kind.PERCEPTION,
+        content=validation.text("description", description, limit=parameters.content_limit, required=True),
+        context=validation.compact_json(clean_context),
+        session_id=validation.name("session_id", session_id),
+        collection=validation.name("collection", collection, default=parameters.collection),
+        perception_type=validation.member("perception_type", perception_type or "visual", PerceptionType).value,
+        perception_data=_data(data, parameters.data_limit),
+        perception_metadata=validation.compact_json(clean_metadata) if clean_metadata else None,
+        pose=validation.pose("pose", pose),
+        label=validation.name("label", label),
+        confidence=validation.number("confidence", confidence, low=0.0, high=1.0),
+        observed_at=_observed_at(observed_at, now),
+        frame_id=_frame(frame_id, clean_context, parameters),
+        map_id=parameters.map_id,
+    )
+
+
+def _observed_at(value: object, now: Callable[[], int]) -> int:
+    if value is not None:
+        return validation.time_ns("observed_at", value)
+    time = now()
+    if time <= 0:
+        raise InvalidFieldError("observed_at", value, "is not given, and the clock shows no time yet")
+    return time
+
+
+def _frame(given: object, context: dict[str, object], parameters: Parameters) -> str:
+    frame = validation.name("frame_id", given)
+    spatial = context.get("spatial")
+    if not frame and isinstance(spatial, dict):
+        frame = validation.name("context.spatial.frame_id", spatial.get("frame_id"))
+    return frame or parameters.memory_frame
+
+
+def _data(value: object, limit: int) -> bytes | None:
+    if value is None:
+        return None
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidFieldError("data", value, "must be bytes")
+    data = bytes(value)
+    if len(data) > limit:
+        raise InvalidFieldError("data", f"{len(data)} bytes", f"is too much; at most {limit} bytes are allowed")
+    return data or None

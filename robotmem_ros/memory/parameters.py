@@ -1,0 +1,141 @@
+"""Every parameter of the system, one table: names, defaults, units and ranges.
+
+The table drives the checks here, the declarations of the node, `config/memory.yaml` and the README.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import TypeVar, Union
+
+from .errors import InvalidFieldError
+
+Value = Union[bool, int, float, str]
+_T = TypeVar("_T", bound=Value)
+
+
+def _parameter(
+    default: _T,
+    description: str,
+    *,
+    unit: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+    read_only: bool = False,
+) -> _T:
+    metadata = {
+        "description": description,
+        "unit": unit,
+        "minimum": minimum,
+        "maximum": maximum,
+        "choices": choices,
+        "read_only": read_only,
+    }
+    value: _T = field(default=default, metadata=metadata)
+    return value
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters as one typed value; unknown names and values out of range are refused.
+
+    Raises:
+        InvalidFieldError: a value has the wrong type or lies outside its range.
+    """
+
+    db_path: str = _parameter(
+        "~/.robotmem/memory.db", "Database file; `:memory:` keeps nothing on disk.", read_only=True
+    )
+    collection: str = _parameter("default", "Namespace of memories that name none.")
+    embedding_model: str = _parameter(
+        "all-MiniLM-L6-v2-int8",
+        "Folder of an ONNX model, name of one in `~/.robotmem/models`, or a model that FastEmbed knows; empty for none.",
+        read_only=True,
+    )
+    memory_frame: str = _parameter("map", "Frame of positions that name none.")
+    map_id: str = _parameter("", "The map that positions belong to; positions of other maps are not compared.")
+    content_limit: int = _parameter(
+        2000, "Longest content or query; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
+    )
+    summary_limit: int = _parameter(
+        200, "Longest summary; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
+    )
+    context_limit: int = _parameter(
+        65_536, "Largest context or filter as JSON; larger is refused.", unit="bytes", minimum=2, maximum=16_777_216
+    )
+    data_limit: int = _parameter(
+        4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
+    )
+    fusion: str = _parameter("rrf", "How text and vector ranks become one.", choices=("rrf",))
+    rrf_k: int = _parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
+    real_weight: float = _parameter(
+        1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.0, maximum=100.0
+    )
+    synchronous: str = _parameter(
+        "full",
+        "`full` survives a power cut, `normal` only the end of the process.",
+        choices=("full", "normal"),
+        read_only=True,
+    )
+    busy_timeout: float = _parameter(
+        5.0, "How long to wait for another process that holds the database.", unit="s", minimum=0.0, maximum=600.0,
+        read_only=True,
+    )  # fmt: skip
+    autostart: bool = _parameter(True, "Configure and activate at start.", read_only=True)
+    worker_threads: int = _parameter(4, "Questions answered at the same time.", minimum=1, maximum=64, read_only=True)
+    perception_reliability: str = _parameter(
+        "reliable", "QoS of `~/perception`.", choices=("reliable", "best_effort"), read_only=True
+    )
+    perception_depth: int = _parameter(
+        1000, "QoS history depth of `~/perception`.", unit="messages", minimum=1, maximum=100_000, read_only=True
+    )
+    queue_limit: int = _parameter(
+        20_000, "Perceptions that may wait to be written; more are refused.", unit="messages", minimum=1,
+        maximum=10_000_000,
+    )  # fmt: skip
+    status_period: float = _parameter(
+        1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
+    )
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+
+    def changed(self, **changes: object) -> Parameters:
+        """These parameters with some replaced.
+
+        Raises:
+            InvalidFieldError: a name is unknown or a value cannot be used.
+        """
+        known = {entry.name for entry in fields(self)}
+        for name, value in changes.items():
+            if name not in known:
+                raise InvalidFieldError(name, value, f"is no parameter; there are {', '.join(sorted(known))}")
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def checked(entry: Field[Value], value: object) -> Value:
+    """The value of a parameter in its declared type; a whole number is welcome where a float is wanted.
+
+    Raises:
+        InvalidFieldError: the type is wrong or the value lies outside the range.
+    """
+    kind = type(entry.default)
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise InvalidFieldError(entry.name, value, f"must be of type {kind.__name__}")
+    limits = entry.metadata
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidFieldError(entry.name, value, "must be a finite number")
+    if limits["choices"] and value not in limits["choices"]:
+        raise InvalidFieldError(entry.name, value, f"must be one of {', '.join(limits['choices'])}")
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and limits["minimum"] is not None:
+        low, high = limits["minimum"], limits["maximum"]
+        if not low <= value <= high:
+            raise InvalidFieldError(entry.name, value, f"must lie in {low} to {high} {limits['unit']}".rstrip())
+    if isinstance(value, str) and ("\0" in value or not value.isprintable()):
+        raise InvalidFieldError(entry.name, value, "must be printable text")
+    return value  # type: ignore[return-value]

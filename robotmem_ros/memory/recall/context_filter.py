@@ -1,0 +1,145 @@
+"""The condition on a memory's context: dot paths, operators, and the SQL that answers them from the index.
+
+JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match. A name of
+`OWN_FIELDS` is a field of the memory itself; the path `context.<name>` reaches a key of that name in the context.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import validation
+from ..errors import InvalidFieldError
+from .condition import Condition
+
+OWN_FIELDS = {
+    "id": ("m.id", float),
+    "kind": ("m.type", str),
+    "content": ("m.content", str),
+    "human_summary": ("m.human_summary", str),
+    "perception_type": ("m.perception_type", str),
+    "label": ("m.label", str),
+    "category": ("m.category", str),
+    "confidence": ("m.confidence", float),
+    "session_id": ("m.session_id", str),
+    "collection": ("m.collection", str),
+    "frame_id": ("m.frame_id", str),
+    "map_id": ("m.map_id", str),
+    "stamp": ("m.observed_at / 1e9", float),
+    "access_count": ("m.access_count", float),
+}
+"""Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent."""
+
+_ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
+_OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One condition: the value at a dot path, an operator with its `$`, and what to compare with."""
+
+    path: str
+    operator: str
+    operand: object
+
+
+def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...]:
+    """The comparisons of a filter, all of which must hold.
+
+    Raises:
+        InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
+    """
+    parsed = validation.json_object("context_filter", context_filter, limit=limit)
+    comparisons = []
+    for path, wanted in parsed.items():
+        field = f"context_filter.{path}"
+        if not all(path.split(".")):
+            raise InvalidFieldError("context_filter", path, "is no dot path such as task.success")
+        if isinstance(wanted, dict):
+            if not wanted:
+                raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(_OPERATORS)}")
+            comparisons += [_comparison(field, path, operator, operand) for operator, operand in wanted.items()]
+        else:
+            comparisons.append(_comparison(field, path, "$eq", wanted))
+    return tuple(comparisons)
+
+
+def condition(comparison: Comparison) -> Condition:
+    """The SQL of one comparison over the alias `m` of memories."""
+    own = OWN_FIELDS.get(comparison.path)
+    if own is not None:
+        return _own_condition(comparison, *own)
+    path = comparison.path.removeprefix("context.")
+    at_path = "SELECT memory_id FROM context_leaves WHERE path_id = (SELECT id FROM context_paths WHERE path = ?)"
+    if comparison.operator == "$exists":
+        return Condition(f"m.id {'IN' if comparison.operand else 'NOT IN'} ({at_path})", (path,))
+    test = _test("value", comparison)
+    return Condition(f"m.id IN ({at_path} AND {test.sql})", (path, *test.arguments))
+
+
+LIST_ON_PATH = """
+    SELECT path FROM context_paths AS p WHERE path = ?
+    AND EXISTS (SELECT 1 FROM context_leaves WHERE path_id = p.id AND value = x'5b')
+"""
+"""Whether a path leads to a list in some memory."""
+
+
+def list_prefixes(comparison: Comparison) -> list[str]:
+    """The paths that a comparison goes through before its end, none of which may be a list."""
+    if comparison.path in OWN_FIELDS:
+        return []
+    parts = comparison.path.removeprefix("context.").split(".")
+    return [".".join(parts[:length]) for length in range(1, len(parts))]
+
+
+def _comparison(field: str, path: str, operator: str, operand: object) -> Comparison:
+    if operator not in _OPERATORS:
+        raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(_OPERATORS)}")
+    where = field if operator == "$eq" else f"{field}.{operator}"
+    if operator in _ORDER and (isinstance(operand, bool) or not isinstance(operand, (int, float, str))):
+        raise InvalidFieldError(where, operand, "must be a number or a text")
+    if operator == "$exists" and not isinstance(operand, bool):
+        raise InvalidFieldError(where, operand, "must be true or false")
+    if operator == "$in" and (not isinstance(operand, list) or any(isinstance(item, (dict, list)) for item in operand)):
+        raise InvalidFieldError(where, operand, "must be a list of numbers, texts, booleans or nulls")
+    if operator in ("$eq", "$ne") and isinstance(operand, (dict, list)):
+        raise InvalidFieldError(where, operand, "cannot be compared; compare a number, text, boolean or null")
+    return Comparison(path, operator, operand)
+
+
+def _sql_value(operand: object) -> object:
+    # As in the schema: booleans and null are blobs, so that they equal nothing but themselves.
+    if operand is None:
+        return b""
+    if isinstance(operand, bool):
+        return b"\x01" if operand else b"\x00"
+    if isinstance(operand, int) and not -(2**63) <= operand < 2**63:
+        return float(operand)
+    return operand
+
+
+def _test(value: str, comparison: Comparison) -> Condition:
+    operator, operand = comparison.operator, comparison.operand
+    if operator == "$in":
+        assert isinstance(operand, list)
+        marks = ", ".join("?" * len(operand))
+        return Condition(f"{value} IN ({marks})", tuple(_sql_value(item) for item in operand))
+    if operator in _ORDER:
+        # Numbers < '' <= texts < x'' <= blobs: the second bound keeps the comparison within the operand's type.
+        sql = f"{value} {_ORDER[operator]} ?"
+        if operator in ("$gt", "$gte"):
+            sql += f" AND {value} < {chr(39) * 2 if not isinstance(operand, str) else 'x' + chr(39) * 2}"
+        elif isinstance(operand, str):
+            sql += f" AND {value} >= ''"
+        return Condition(sql, (_sql_value(operand),))
+    return Condition(f"{value} {'<>' if operator == '$ne' else '='} ?", (_sql_value(operand),))
+
+
+def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition:
+    present = f"{column} <> ''" if kind is str else "1"
+    if comparison.operator == "$exists":
+        wanted = f"coalesce({present}, 0)"
+        return Condition(wanted if comparison.operand else f"NOT {wanted}")
+    test = _test(f"({column})", comparison)
+    # The unary + of a bare column keeps its affinity out of the comparison: '5' must not become 5.
+    return Condition(f"({present} AND {test.sql.replace(f'({column})', f'+({column})')})", test.arguments)

@@ -1,0 +1,115 @@
+"""Stage 8, spatial sort: the eligible memories nearest to a target, exactly, in the target's frame and map.
+
+Without a narrow condition the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a box of
+half-width r is farther than r.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..errors import FrameMismatchError
+from .condition import Condition
+from .eligible import Eligible
+from .question import SpatialSort
+from .ranking import Hit, Ranking
+
+_FIRST_RADIUS = 1.0
+_LAST_RADIUS = 64.0
+
+
+class Space(NamedTuple):
+    """The space a target lies in; `id` is None when no memory has a position in it."""
+
+    id: int | None
+    others: tuple[str, ...]
+    """Other frames of the same map in which memories have this field: they are not compared."""
+
+
+def find_space(connection: sqlite3.Connection, spatial: SpatialSort, map_id: str, memory_frame: str) -> Space:
+    """The space of a spatial sort.
+
+    Raises:
+        FrameMismatchError: no memory has a position in the target's frame, and it is not the frame of the memory.
+    """
+    rows = connection.execute(
+        "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id", (spatial.field, map_id)
+    )
+    spaces = dict(rows.fetchall())
+    if spatial.frame_id not in spaces and spatial.frame_id != memory_frame:
+        raise FrameMismatchError(spatial.frame_id, memory_frame)
+    others = tuple(frame for frame in spaces if frame != spatial.frame_id)
+    return Space(spaces.get(spatial.frame_id), others)
+
+
+def within(spatial: SpatialSort, space: Space) -> Condition:
+    """The memories that have a position in the space, within the box that holds all that is near enough."""
+    if math.isinf(spatial.max_distance):
+        return Condition("m.id IN (SELECT memory_id FROM positions WHERE space_id = ?)", (space.id,))
+    box, arguments = _box(spatial, space, spatial.max_distance)
+    return Condition(f"m.id IN (SELECT memory_id FROM positions WHERE id IN ({box}))", arguments)
+
+
+def nearest(connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, n: int) -> Ranking:
+    """The `n` eligible memories nearest to the target, with their distance in metres; equals stand newest first."""
+    if space.id is None:
+        return []
+    ranking: Ranking = []
+    radii = [spatial.max_distance] if eligible.ids is not None else _radii(spatial.max_distance)
+    for radius in radii:
+        ranking = _within_radius(connection, eligible, spatial, space, radius, n)
+        if len(ranking) == n:
+            break
+    return ranking
+
+
+def _radii(max_distance: float) -> Iterator[float]:
+    radius = _FIRST_RADIUS
+    while radius < min(max_distance, _LAST_RADIUS):
+        yield radius
+        radius *= 4
+    yield max_distance
+
+
+def _within_radius(
+    connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, radius: float, n: int
+) -> Ranking:
+    condition, arguments = eligible.condition
+    squared, square_arguments = _squared_distance(spatial.target)
+    if eligible.ids is not None or math.isinf(radius):
+        source = "positions AS p JOIN memories AS m ON m.id = p.memory_id WHERE p.space_id = ?"
+        source_arguments: tuple[object, ...] = (space.id,)
+    else:
+        box, source_arguments = _box(spatial, space, radius)
+        source = (
+            f"({box}) AS b CROSS JOIN positions AS p ON p.id = b.id CROSS JOIN memories AS m ON m.id = p.memory_id WHERE 1"
+        )
+    rows = connection.execute(
+        f"SELECT m.id, {squared} AS squared FROM {source} AND {condition} ORDER BY squared, m.observed_at DESC, m.id DESC "
+        "LIMIT ?",
+        (*square_arguments, *source_arguments, *arguments, n),
+    )
+    hits = (Hit(memory_id, math.sqrt(distance_squared)) for memory_id, distance_squared in rows)
+    return [hit for hit in hits if hit.measure <= radius]
+
+
+def _squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...]]:
+    x, y = target[:2]
+    sql = "(p.x - ?) * (p.x - ?) + (p.y - ?) * (p.y - ?)"
+    if len(target) == 2:
+        return sql, (x, x, y, y)
+    z = target[2]
+    return f"{sql} + CASE WHEN p.z IS NULL THEN 0 ELSE (p.z - ?) * (p.z - ?) END", (x, x, y, y, z, z)
+
+
+def _box(spatial: SpatialSort, space: Space, radius: float) -> tuple[str, tuple[object, ...]]:
+    # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
+    x, y = spatial.target[:2]
+    reach = radius * (1 + 1e-9) + 1e-9
+    sql = (
+        "SELECT id FROM positions_rtree WHERE space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
+    )
+    return sql, (space.id, space.id, x - reach, x + reach, y - reach, y + reach)

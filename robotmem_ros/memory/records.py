@@ -1,0 +1,146 @@
+"""The values that go in and come out: poses, memories, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class Kind(str, Enum):
+    """What a memory is."""
+
+    FACT = "fact"
+    PERCEPTION = "perception"
+
+
+class PerceptionType(str, Enum):
+    """The sense that a perception came by."""
+
+    VISUAL = "visual"
+    TACTILE = "tactile"
+    AUDITORY = "auditory"
+    PROPRIOCEPTIVE = "proprioceptive"
+    PROCEDURAL = "procedural"
+
+
+class Mode(str, Enum):
+    """What a recall really ran on."""
+
+    HYBRID = "hybrid"
+    BM25_ONLY = "bm25_only"
+    VEC_ONLY = "vec_only"
+    STRUCTURED = "structured"
+
+
+class Pose(NamedTuple):
+    """A place and an orientation: metres, and a unit quaternion."""
+
+    x: float
+    y: float
+    z: float
+    qx: float = 0.0
+    qy: float = 0.0
+    qz: float = 0.0
+    qw: float = 1.0
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memory as recall gives it back."""
+
+    id: int
+    kind: Kind
+    content: str
+    human_summary: str
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    created_at: int
+    """Nanoseconds since the epoch, by the wall clock."""
+    frame_id: str
+    map_id: str
+    pose: Pose | None
+    perception_type: str
+    label: str
+    confidence: float
+    category: str
+    tags: tuple[str, ...]
+    context: Mapping[str, object]
+    session_id: str
+    collection: str
+    score: float = 1.0
+    """In [0, 1], relative to the best answer."""
+    distance: float = float("nan")
+    """Metres to the target of the spatial sort; NaN without one."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one recall: memories, best first, and how they were found."""
+
+    memories: tuple[Memory, ...]
+    mode: Mode
+    reason: str = ""
+    """What was missing, when something was."""
+
+    def __iter__(self) -> Iterator[Memory]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def __getitem__(self, index: int) -> Memory:
+        return self.memories[index]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What became of something that was given to be remembered."""
+
+    memory_id: int
+
+
+@dataclass(frozen=True)
+class NewMemory:
+    """A validated memory on its way into the database."""
+
+    kind: Kind
+    content: str
+    collection: str
+    observed_at: int
+    frame_id: str
+    map_id: str
+    session_id: str = ""
+    human_summary: str = ""
+    context: str = "{}"
+    pose: Pose | None = None
+    perception_type: str | None = None
+    perception_data: bytes | None = field(default=None, repr=False)
+    perception_metadata: str | None = None
+    label: str = ""
+    confidence: float = 0.9
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    scope_files: str = ""
+    scope_entities: str = ""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the database holds, and what is missing."""
+
+    mode: Mode
+    reason: str
+    db_path: str
+    db_bytes: int
+    schema_version: int
+    embedding_model: str
+    facts: int
+    perceptions: int
+    pending_vectors: int
+
+    @property
+    def memories(self) -> int:
+        """Active memories of both kinds."""
+        return self.facts + self.perceptions

@@ -1,0 +1,304 @@
+"""RobotMemory: what a program does with a memory, each verb a few lines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from . import validation
+from .database import Database, rows
+from .embedding.backfill import Backfill
+from .embedding.background import BackgroundEmbedder
+from .embedding.embedder import Embedder, ModelUnavailableError
+from .embedding.fastembed_provider import FastEmbedEmbedder
+from .errors import InvalidFieldError
+from .language import tokens
+from .new_memory import new_fact, new_perception
+from .parameters import Parameters
+from .recall.pipeline import Pipeline
+from .recall.question import parse_question
+from .recall.touch import touch_later
+from .recall.vector_matrix import VectorMatrix
+from .records import Answer, Mode, NewMemory, Status, Stored
+
+_LOAD_PATIENCE = 60.0
+
+
+class RobotMemory:
+    """A memory in one SQLite file. Safe to use from several threads; a context manager that closes itself.
+
+    Times are nanoseconds since the epoch by the robot's clock, positions metres in the memory frame.
+
+    Args:
+        db_path: The database file, or `:memory:`; None means the default of the parameter.
+        collection: Namespace of memories that name none.
+        embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
+        clock: The robot's clock, for memories that carry no time of their own.
+        patience: Seconds that a recall waits for a model that is still being loaded.
+        options: Any parameter of `Parameters` by its name.
+
+    Raises:
+        DatabaseUnusableError: the database cannot be opened.
+        InvalidFieldError: a parameter cannot be used.
+    """
+
+    def __init__(
+        self,
+        db_path: str | os.PathLike[str] | None = None,
+        collection: str = "default",
+        *,
+        embedder: Embedder | None = None,
+        clock: Callable[[], int] = time.time_ns,
+        patience: float = _LOAD_PATIENCE,
+        **options: object,
+    ) -> None:
+        named = {} if db_path is None else {"db_path": os.fspath(db_path)}
+        self.parameters = Parameters().changed(**options, **named, collection=collection)
+        self._clock = clock
+        self._database = Database(self.parameters)
+        model = self.parameters.embedding_model
+        self._embedder = BackgroundEmbedder(
+            embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
+        )
+        self._backfill = Backfill(self._database, self._embedder)
+        self._legs = ThreadPoolExecutor(max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-text")
+        self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._legs)
+
+    def learn(
+        self,
+        insight: str,
+        context: Mapping[str, object] | str | None = None,
+        session_id: str | None = None,
+        collection: str | None = None,
+        *,
+        human_summary: str | None = None,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        confidence: float = 0.9,
+        observed_at: int | None = None,
+        scope_files: Iterable[str] = (),
+        scope_entities: Iterable[str] = (),
+    ) -> Stored:
+        """Stores a fact. When this returns, it is on disk.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            StorageError: the database could not be written.
+        """
+        return self.store(
+            new_fact(
+                self.parameters,
+                now=self._clock,
+                insight=insight,
+                context=context,
+                session_id=session_id,
+                collection=collection,
+                human_summary=human_summary,
+                category=category,
+                tags=tags,
+                confidence=confidence,
+                observed_at=observed_at,
+                scope_files=scope_files,
+                scope_entities=scope_entities,
+            )
+        ).result()
+
+    def save_perception(
+        self,
+        description: str,
+        perception_type: str = "visual",
+        data: bytes | None = None,
+        metadata: Mapping[str, object] | str | None = None,
+        context: Mapping[str, object] | str | None = None,
+        *,
+        session_id: str | None = None,
+        collection: str | None = None,
+        pose: Iterable[float] | None = None,
+        frame_id: str | None = None,
+        label: str | None = None,
+        confidence: float = 0.9,
+        observed_at: int | None = None,
+    ) -> Stored:
+        """Stores a perception; the same description saved twice is two. When this returns, it is on disk.
+
+        `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            StorageError: the database could not be written.
+        """
+        return self.store(
+            new_perception(
+                self.parameters,
+                now=self._clock,
+                description=description,
+                perception_type=perception_type,
+                data=data,
+                metadata=metadata,
+                context=context,
+                session_id=session_id,
+                collection=collection,
+                pose=pose,
+                frame_id=frame_id,
+                label=label,
+                confidence=confidence,
+                observed_at=observed_at,
+            )
+        ).result()
+
+    def store(self, new: NewMemory) -> Future[Stored]:
+        """Queues a validated memory; the future is done when it is on disk."""
+        future = self._database.write(lambda connection: Stored(rows.insert(connection, new)))
+        future.add_done_callback(lambda done: self._backfill.wake())
+        return future
+
+    def recall(
+        self,
+        query: str = "",
+        n: int = 5,
+        min_confidence: float = 0.3,
+        session_id: str | None = None,
+        context_filter: Mapping[str, object] | str | None = None,
+        spatial_sort: Mapping[str, object] | None = None,
+        after: int | None = None,
+        before: int | None = None,
+        collection: str | None = None,
+        *,
+        kind: str | None = None,
+    ) -> Answer:
+        """Finds memories: by relevance, by distance with a spatial sort, else most recent first; best first.
+
+        `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres, with
+        `frame_id` where it is not the memory frame; the window `[after, before)` is half-open.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or there is nothing to go by.
+            FrameMismatchError: the target is in a frame that cannot be compared.
+            StorageError: the database could not be read.
+        """
+        question = parse_question(
+            self.parameters,
+            query=query,
+            n=n,
+            min_confidence=min_confidence,
+            session_id=session_id,
+            kind=kind,
+            context_filter=context_filter,
+            spatial_sort=spatial_sort,
+            after=after,
+            before=before,
+            collection=collection,
+        )
+        answer = self._pipeline.answer(question, self.parameters)
+        touch_later(self._database, answer)
+        return answer
+
+    def forget(self, memory_id: int, reason: str) -> None:
+        """Withdraws a memory: no recall finds it any more; the row stays, with the reason.
+
+        Raises:
+            InvalidFieldError: there is no reason.
+            MemoryNotFoundError: no active memory has this id.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
+        self._database.write(lambda connection: rows.invalidate(connection, wanted, why)).result()
+
+    def update(
+        self,
+        memory_id: int,
+        content: str | None = None,
+        *,
+        human_summary: str | None = None,
+        context: Mapping[str, object] | str | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        confidence: float | None = None,
+    ) -> None:
+        """Corrects a memory; what is None stays. A new context or new tags replace the old ones as a whole.
+
+        Raises:
+            InvalidFieldError: a field cannot be used, or nothing is to be changed.
+            MemoryNotFoundError: no active memory has this id.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        limits = self.parameters
+        columns: dict[str, object] = {}
+        if content is not None:
+            columns["content"] = validation.text("content", content, limit=limits.content_limit, required=True)
+        if human_summary is not None:
+            columns["human_summary"] = validation.text("human_summary", human_summary, limit=limits.summary_limit)
+        if context is not None:
+            clean = validation.json_object("context", context, limit=limits.context_limit)
+            columns["context"] = validation.compact_json(clean)
+        if category is not None:
+            columns["category"] = validation.name("category", category)
+        if confidence is not None:
+            columns["confidence"] = validation.number("confidence", confidence, low=0.0, high=1.0)
+        new_tags = None if tags is None else validation.names("tags", tags)
+        if not columns and new_tags is None:
+            raise InvalidFieldError("update", wanted, "changes nothing; give what is to be corrected")
+        self._database.write(lambda connection: rows.update(connection, wanted, columns, new_tags)).result()
+        if content is not None:
+            self._backfill.wake(from_start=True)
+
+    def status(self) -> Status:
+        """What the memory holds now, and what is missing."""
+        with self._database.reader() as connection:
+            by_kind, embedded = rows.counts(connection)
+        facts, perceptions = by_kind.get("fact", 0), by_kind.get("perception", 0)
+        missing = [self._embedder.why_not, self._database.missing]
+        if not tokens.has_jieba():
+            missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
+        return Status(
+            mode=Mode.HYBRID if self._embedder.available else Mode.BM25_ONLY,
+            reason="; ".join(filter(None, missing)),
+            db_path=str(self._database.path),
+            db_bytes=self._database.size(),
+            schema_version=self._database.schema_version(),
+            embedding_model=self._embedder.name if self._embedder.available else "",
+            facts=facts,
+            perceptions=perceptions,
+            pending_vectors=facts + perceptions - embedded,
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait to be committed, about."""
+        return self._database.waiting
+
+    def warm_up(self) -> None:
+        """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
+        tokens.warm_up()
+        if self._embedder.wait():
+            self._embedder.embed_one("warm up")
+
+    def flush(self) -> None:
+        """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
+        self._database.write(lambda connection: None).result()
+        self._backfill.wake()
+        self._backfill.flush()
+
+    def close(self) -> None:
+        """Commits what was accepted and closes the database; a second call does nothing."""
+        self._backfill.close()
+        self._embedder.close()
+        self._legs.shutdown()
+        self._database.close()
+
+    def __enter__(self) -> RobotMemory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _load(model: str) -> Embedder:
+    if not model:
+        raise ModelUnavailableError("no embedding model is configured (parameter embedding_model)")
+    return FastEmbedEmbedder(model)

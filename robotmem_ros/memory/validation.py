@@ -1,0 +1,193 @@
+"""The checks at every door: text, JSON, numbers, poses. Each gives the clean value or an error naming the field."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from .errors import InvalidFieldError
+from .records import Pose
+
+_MAX_JSON_DEPTH = 64
+_MAX_LABEL = 256
+_LATEST_NS = 2**63 - 1
+_T = TypeVar("_T")
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of it can be seen: white space, control and zero-width characters only."""
+    return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf", "Cs"} for character in text)
+
+
+def text(field: str, value: object, *, limit: int, required: bool = False) -> str:
+    """A text without surrounding white space, at most `limit` characters long."""
+    if not isinstance(value, str):
+        raise InvalidFieldError(field, value, "must be text")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidFieldError(field, value, "contains a lone surrogate and is not valid Unicode") from None
+    if "\0" in value:
+        raise InvalidFieldError(field, value, "contains a NUL character")
+    if is_blank(value):
+        if required:
+            raise InvalidFieldError(field, value, "has nothing to read; give some words")
+        return ""
+    value = value.strip()
+    if len(value) > limit:
+        raise InvalidFieldError(field, value, f"is {len(value)} characters long; at most {limit} are allowed")
+    return value
+
+
+def name(field: str, value: object, *, default: str = "") -> str:
+    """A short name on one line, such as a session, a label or a frame; None and blank give the default."""
+    if value is None:
+        return default
+    clean = text(field, value, limit=_MAX_LABEL)
+    if any(unicodedata.category(character) == "Cc" for character in clean):
+        raise InvalidFieldError(field, value, "contains control characters")
+    return clean or default
+
+
+def names(field: str, values: object) -> tuple[str, ...]:
+    """Names without blanks and repetitions, in alphabetical order."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidFieldError(field, values, "must be a list of names")
+    return tuple(sorted({clean for value in values if (clean := name(field, value))}))
+
+
+def number(field: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
+    """A finite number within `low` and `high`, both included."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidFieldError(field, value, "must be a number")
+    try:
+        result = float(value)
+    except OverflowError:
+        raise InvalidFieldError(field, value, "is too large") from None
+    if not math.isfinite(result):
+        raise InvalidFieldError(field, value, "must be a finite number")
+    if not low <= result <= high:
+        raise InvalidFieldError(field, value, f"must lie in {low:g} to {high:g}")
+    return result
+
+
+def whole(field: str, value: object) -> int:
+    """A whole number that fits 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidFieldError(field, value, "must be a whole number")
+    if not -_LATEST_NS <= value <= _LATEST_NS:
+        raise InvalidFieldError(field, value, "does not fit 64 bits")
+    return value
+
+
+def time_ns(field: str, value: object) -> int:
+    """A time in nanoseconds since the epoch, not negative."""
+    result = whole(field, value)
+    if result < 0:
+        raise InvalidFieldError(field, value, "must not lie before the epoch")
+    return result
+
+
+def member(field: str, value: object, choices: type[_T]) -> _T:
+    """A member of an enumeration, by its value."""
+    try:
+        return choices(value)  # type: ignore[call-arg]
+    except ValueError:
+        allowed = ", ".join(item.value for item in choices)  # type: ignore[attr-defined]
+        raise InvalidFieldError(field, value, f"is unknown; use one of {allowed}") from None
+
+
+def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
+    """A JSON object given as a mapping or as text; None and blank text give {}.
+
+    Names and strings must be valid Unicode without NUL, numbers finite, the depth at most 64.
+    """
+    if value is None or (isinstance(value, str) and is_blank(value)):
+        return {}
+    if not isinstance(value, (str, Mapping)):
+        raise InvalidFieldError(field, value, "must be a JSON object")
+    written = _written(field, value) if isinstance(value, Mapping) else value
+    if len(written) > limit or len(_utf8(field, written)) > limit:
+        raise InvalidFieldError(field, written, f"is {len(written)} characters long; at most {limit} bytes are allowed")
+    parsed = _parsed(field, written)
+    if not isinstance(parsed, dict):
+        raise InvalidFieldError(field, written, "must be a JSON object such as {\"task\": {\"success\": true}}")
+    _check_json(field, parsed)
+    return parsed
+
+
+def compact_json(value: Mapping[str, object]) -> str:
+    """The JSON text of a checked object, as short as possible."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def pose(field: str, value: object) -> Pose | None:
+    """A pose of three numbers (x, y, z) or seven (and a quaternion x, y, z, w); None stays None.
+
+    A quaternion is normalised; one of length zero, as an unset message has it, means no rotation.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidFieldError(field, value, "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)")
+    numbers = [number(f"{field}[{index}]", item) for index, item in enumerate(value)]
+    if len(numbers) not in (3, 7):
+        raise InvalidFieldError(field, value, "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)")
+    quaternion = numbers[3:] or [0.0, 0.0, 0.0, 1.0]
+    length = math.hypot(*quaternion)
+    if not math.isfinite(length):
+        raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")
+    unit = [part / length for part in quaternion] if length > 0 else [0.0, 0.0, 0.0, 1.0]
+    return Pose(*numbers[:3], *unit)
+
+
+def _utf8(field: str, written: str) -> bytes:
+    try:
+        return written.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidFieldError(field, written, "contains a lone surrogate and is not valid Unicode") from None
+
+
+def _written(field: str, value: Mapping[object, object]) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        raise InvalidFieldError(field, "{...}", "is nested too deeply or contains itself") from None
+    except (TypeError, ValueError) as cause:
+        raise InvalidFieldError(field, value, f"cannot be written as JSON: {cause}") from None
+
+
+def _parsed(field: str, written: str) -> object:
+    def refuse(constant: str) -> object:
+        raise InvalidFieldError(field, constant, "is no JSON number; numbers must be finite")
+
+    try:
+        return json.loads(written, parse_constant=refuse)
+    except RecursionError:
+        raise InvalidFieldError(field, written, f"is nested deeper than {_MAX_JSON_DEPTH} levels") from None
+    except ValueError as cause:
+        raise InvalidFieldError(field, written, f"is not valid JSON: {cause}") from None
+
+
+def _check_json(field: str, value: object, path: str = "", depth: int = 0) -> None:
+    where = f"{field}.{path}" if path else field
+    if depth > _MAX_JSON_DEPTH:
+        raise InvalidFieldError(field, path, f"is nested deeper than {_MAX_JSON_DEPTH} levels")
+    if isinstance(value, str):
+        if "\0" in value:
+            raise InvalidFieldError(where, value, "contains a NUL character")
+        _utf8(where, value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidFieldError(where, value, "must be a finite number")
+    elif isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**300:
+        raise InvalidFieldError(where, "a whole number", "is too large")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_json(field, key, path, depth)
+            _check_json(field, item, f"{path}.{key}" if path else key, depth + 1)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_json(field, item, f"{path}[{index}]", depth + 1)

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
 
 from . import validation
@@ -240,7 +241,7 @@ class RobotMemory:
             columns["confidence"] = validation.number("confidence", confidence, low=0.0, high=1.0)
         new_tags = None if tags is None else validation.names("tags", tags)
         if not columns and new_tags is None:
-            raise InvalidFieldError("update", wanted, "changes nothing; give what is to be corrected")
+            raise InvalidFieldError("memory_id", wanted, "gets no correction; give at least one field to change")
         self._database.write(lambda connection: rows.update(connection, wanted, columns, new_tags)).result()
         if content is not None:
             self._backfill.wake(from_start=True)
@@ -248,8 +249,7 @@ class RobotMemory:
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""
         with self._database.reader() as connection:
-            by_kind, embedded = rows.counts(connection)
-        facts, perceptions = by_kind.get("fact", 0), by_kind.get("perception", 0)
+            tally = rows.tallies(connection)
         missing = [self._embedder.why_not, self._database.missing]
         if not tokens.has_jieba():
             missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
@@ -260,10 +260,15 @@ class RobotMemory:
             db_bytes=self._database.size(),
             schema_version=self._database.schema_version(),
             embedding_model=self._embedder.name if self._embedder.available else "",
-            facts=facts,
-            perceptions=perceptions,
-            pending_vectors=facts + perceptions - embedded,
+            facts=tally["fact"],
+            perceptions=tally["perception"],
+            pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
         )
+
+    @property
+    def path(self) -> Path:
+        """The database file."""
+        return self._database.path
 
     @property
     def waiting(self) -> int:

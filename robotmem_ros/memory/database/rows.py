@@ -102,13 +102,9 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int,
     return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
 
 
-def counts(connection: sqlite3.Connection) -> tuple[dict[str, int], int]:
-    """How many active memories there are of each kind, and how many have a vector."""
-    by_kind = dict(connection.execute("SELECT type, count(*) FROM memories WHERE status = 'active' GROUP BY type"))
-    embedded = connection.execute(
-        "SELECT count(*) FROM memories_vec AS v JOIN memories AS m ON m.id = v.memory_id WHERE m.status = 'active'"
-    ).fetchone()[0]
-    return by_kind, embedded
+def tallies(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many active memories there are: `fact`, `perception`, and `vector` for those that have one."""
+    return dict(connection.execute("SELECT name, n FROM tallies"))
 
 
 def iso(time_ns: int) -> str:

@@ -122,7 +122,8 @@ CREATE TABLE memories_vec (
 CREATE TRIGGER memories_vec_delete AFTER DELETE ON memories BEGIN
     DELETE FROM memories_vec WHERE memory_id = old.id;
 END;
-CREATE TRIGGER memories_vec_update AFTER UPDATE OF content ON memories WHEN old.content IS NOT new.content BEGIN
+CREATE TRIGGER memories_vec_update AFTER UPDATE OF content, status ON memories
+WHEN old.content IS NOT new.content OR new.status <> 'active' BEGIN
     DELETE FROM memories_vec WHERE memory_id = old.id;
 END;
 """
@@ -208,4 +209,26 @@ CREATE TRIGGER positions_update AFTER UPDATE OF context, x, y, z, frame_id, map_
 END;
 """
 
-VERSION_1 = MEMORIES + SESSIONS + SETTINGS + TEXT_INDEX + VECTORS + CONTEXT_INDEX + SPATIAL_INDEX
+# How many active memories there are of each type, and how many have a vector: counting a million rows takes too long.
+TALLIES = """
+CREATE TABLE tallies (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO tallies VALUES ('fact', 0), ('perception', 0), ('vector', 0);
+CREATE TRIGGER tallies_insert AFTER INSERT ON memories WHEN new.status = 'active' BEGIN
+    UPDATE tallies SET n = n + 1 WHERE name = new.type;
+END;
+CREATE TRIGGER tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = old.type;
+END;
+CREATE TRIGGER tallies_update AFTER UPDATE OF status, type ON memories BEGIN
+    UPDATE tallies SET n = n - (old.status = 'active') WHERE name = old.type;
+    UPDATE tallies SET n = n + (new.status = 'active') WHERE name = new.type;
+END;
+CREATE TRIGGER tallies_vector_insert AFTER INSERT ON memories_vec BEGIN
+    UPDATE tallies SET n = n + 1 WHERE name = 'vector';
+END;
+CREATE TRIGGER tallies_vector_delete AFTER DELETE ON memories_vec BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'vector';
+END;
+"""
+
+VERSION_1 = MEMORIES + SESSIONS + SETTINGS + TEXT_INDEX + VECTORS + CONTEXT_INDEX + SPATIAL_INDEX + TALLIES

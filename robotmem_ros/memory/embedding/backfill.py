@@ -100,6 +100,7 @@ def _store(connection: sqlite3.Connection, batch: list[tuple[int, bytes, str]]) 
     # A memory that was corrected meanwhile waits for the vector of its new text.
     connection.executemany(
         "INSERT INTO memories_vec (memory_id, embedding) SELECT id, ?2 FROM memories WHERE id = ?1 AND content = ?3 "
+        "AND status = 'active' "
         "AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE memory_id = ?1)",
         batch,
     )

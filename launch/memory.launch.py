@@ -1,0 +1,68 @@
+"""Starts the memory node: `ros2 launch robotmem_ros memory.launch.py`."""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import LifecycleNode
+
+
+def generate_launch_description() -> LaunchDescription:
+    """The arguments, and the node."""
+    params_file = Path(get_package_share_directory("robotmem_ros")) / "config" / "memory.yaml"
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument("params_file", default_value=str(params_file), description="Parameter file of the node."),
+            DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node."),
+            DeclareLaunchArgument(
+                "use_sim_time",
+                default_value="false",
+                choices=["true", "false"],
+                description="Whether the robot's clock is /clock.",
+            ),
+            DeclareLaunchArgument(
+                "log_level",
+                default_value="info",
+                choices=["debug", "info", "warn", "error", "fatal"],
+                description="Least severe message that is logged.",
+            ),
+            DeclareLaunchArgument(
+                "db_path", default_value="", description="Database file; empty means the one in params_file."
+            ),
+            DeclareLaunchArgument(
+                "collection", default_value="", description="Default collection; empty means the one in params_file."
+            ),
+            DeclareLaunchArgument(
+                "autostart", default_value="true", choices=["true", "false"], description="Configure and activate at start."
+            ),
+            DeclareLaunchArgument(
+                "respawn", default_value="false", choices=["true", "false"], description="Start the node again if it dies."
+            ),
+            OpaqueFunction(function=_node),
+        ]
+    )
+
+
+def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    def given(name: str) -> str:
+        return LaunchConfiguration(name).perform(context)
+
+    # Only what was given overrides the parameter file.
+    overrides: dict[str, str | bool] = {name: given(name) for name in ("db_path", "collection") if given(name)}
+    overrides["use_sim_time"] = given("use_sim_time") == "true"
+    overrides["autostart"] = given("autostart") == "true"
+    return [
+        LifecycleNode(
+            package="robotmem_ros",
+            executable="memory_node",
+            name="memory",
+            namespace=given("namespace"),
+            parameters=[given("params_file"), overrides],
+            arguments=["--ros-args", "--log-level", given("log_level")],
+            respawn=given("respawn") == "true",
+            respawn_delay=2.0,
+            output="screen",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""The ROS 2 side: parameters, services and topics around `robotmem_ros.memory`."""

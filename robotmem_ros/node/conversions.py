@@ -1,0 +1,198 @@
+"""Between messages and the values of the core: the only file that knows both.
+
+Every value that goes into a message is of the exact type of its field: rclpy does not check, and what is wrong there
+ends the process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, Quaternion
+from geometry_msgs.msg import Pose as PoseMessage
+
+from robotmem_ros.msg import Memory as MemoryMessage
+from robotmem_ros.msg import MemoryStatus, Perception
+from robotmem_ros.msg import SpatialSort as SpatialSortMessage
+from robotmem_ros.srv import Learn, Recall, Update
+
+from ..memory.errors import InvalidFieldError
+from ..memory.new_memory import new_fact, new_perception
+from ..memory.parameters import Parameters
+from ..memory.records import Answer, Memory, NewMemory, Pose, Status
+from ..memory.validation import compact_json
+
+_NS = 1_000_000_000
+_MAX_SEC = 2**31 - 1
+
+Clock = Callable[[], int]
+
+
+def time_from(field: str, message: Time) -> int | None:
+    """Nanoseconds since the epoch; None for a zero time.
+
+    Raises:
+        InvalidFieldError: the time lies before the epoch, or its nanoseconds make a second or more.
+    """
+    if message.sec < 0 or message.nanosec >= _NS:
+        raise InvalidFieldError(field, f"{message.sec} s {message.nanosec} ns", "is no time after the epoch")
+    total = int(message.sec) * _NS + int(message.nanosec)
+    return total or None
+
+
+def time_message(time_ns: int) -> Time:
+    """A time message; what does not fit its 32-bit seconds is cut to the last second that does."""
+    sec, nanosec = divmod(time_ns, _NS)
+    return Time(sec=min(int(sec), _MAX_SEC), nanosec=int(nanosec))
+
+
+def fact_from(request: Learn.Request, parameters: Parameters, clock: Clock) -> NewMemory:
+    """The fact that a Learn request carries.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    return new_fact(
+        parameters,
+        now=clock,
+        insight=request.insight,
+        context=request.context,
+        session_id=request.session_id,
+        collection=request.collection,
+        human_summary=request.human_summary,
+        category=request.category,
+        tags=request.tags,
+        confidence=_from_float32(request.confidence),
+        observed_at=time_from("stamp", request.stamp),
+    )
+
+
+def perception_from(message: Perception, parameters: Parameters, clock: Clock) -> NewMemory:
+    """The perception that a message carries.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    return new_perception(
+        parameters,
+        now=clock,
+        description=message.description,
+        perception_type=message.perception_type,
+        data=bytes(message.data),
+        metadata={"format": message.data_format} if message.data_format else None,
+        context=message.context,
+        session_id=message.session_id,
+        collection=message.collection,
+        pose=_pose_from(message.pose[0]) if message.pose else None,
+        frame_id=message.header.frame_id,
+        label=message.label,
+        confidence=_from_float32(message.confidence),
+        observed_at=time_from("header.stamp", message.header.stamp),
+    )
+
+
+def question_from(request: Recall.Request) -> dict[str, Any]:
+    """The arguments of RobotMemory.recall that a Recall request carries.
+
+    Raises:
+        InvalidFieldError: a time cannot be used.
+    """
+    return {
+        "query": request.query,
+        "n": int(request.n),
+        "min_confidence": _from_float32(request.min_confidence),
+        "session_id": request.session_id,
+        "kind": request.kind,
+        "context_filter": request.context_filter,
+        "spatial_sort": _spatial_sort_from(request.spatial_sort[0]) if request.spatial_sort else None,
+        "after": time_from("after", request.after),
+        "before": time_from("before", request.before),
+        "collection": request.collection,
+    }
+
+
+def correction_from(request: Update.Request) -> dict[str, Any]:
+    """The arguments of RobotMemory.update that an Update request carries; what is empty is left out."""
+    return {
+        "content": request.content or None,
+        "human_summary": request.human_summary or None,
+        "context": request.context or None,
+        "category": request.category or None,
+        "tags": list(request.tags) or None,
+        "confidence": _from_float32(request.confidence[0]) if request.confidence else None,
+    }
+
+
+def fill_recall_response(response: Recall.Response, answer: Answer) -> None:
+    """Puts an answer into the response of Recall."""
+    response.memories = [memory_message(memory) for memory in answer]
+    response.mode = answer.mode.value
+    response.reason = answer.reason
+
+
+def memory_message(memory: Memory) -> MemoryMessage:
+    """A memory as a message."""
+    return MemoryMessage(
+        id=memory.id,
+        kind=memory.kind.value,
+        content=memory.content,
+        human_summary=memory.human_summary,
+        stamp=time_message(memory.observed_at),
+        created=time_message(memory.created_at),
+        frame_id=memory.frame_id,
+        pose=[_pose_message(memory.pose)] if memory.pose else [],
+        perception_type=memory.perception_type,
+        label=memory.label,
+        confidence=float(memory.confidence),
+        category=memory.category,
+        tags=list(memory.tags),
+        context=compact_json(memory.context),
+        session_id=memory.session_id,
+        collection=memory.collection,
+        score=float(memory.score),
+        distance=float(memory.distance),
+    )
+
+
+def fill_status(message: MemoryStatus, status: Status) -> None:
+    """Puts what the core says of itself into a status message."""
+    message.mode = status.mode.value
+    message.reason = status.reason
+    message.db_path = status.db_path
+    message.db_bytes = int(status.db_bytes)
+    message.schema_version = int(status.schema_version)
+    message.embedding_model = status.embedding_model
+    message.memories = int(status.memories)
+    message.facts = int(status.facts)
+    message.perceptions = int(status.perceptions)
+    message.pending_vectors = max(int(status.pending_vectors), 0)
+
+
+def _spatial_sort_from(message: SpatialSortMessage) -> dict[str, Any]:
+    point = message.target.point
+    return {
+        "field": message.field,
+        "target": (point.x, point.y, point.z),
+        "frame_id": message.target.header.frame_id,
+        "max_distance": None if message.max_distance == 0.0 else message.max_distance,
+    }
+
+
+def _pose_from(message: PoseMessage) -> tuple[float, ...]:
+    position, turn = message.position, message.orientation
+    return position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w
+
+
+def _pose_message(pose: Pose) -> PoseMessage:
+    return PoseMessage(
+        position=Point(x=float(pose.x), y=float(pose.y), z=float(pose.z)),
+        orientation=Quaternion(x=float(pose.qx), y=float(pose.qy), z=float(pose.qz), w=float(pose.qw)),
+    )
+
+
+def _from_float32(value: float) -> float:
+    # 0.3 travels as 0.30000001192...; six digits are all that 32 bits hold for sure.
+    return round(value, 6) if math.isfinite(value) else value

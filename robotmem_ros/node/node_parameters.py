@@ -1,0 +1,62 @@
+"""Declares the table of parameters on a node and keeps it current; a bad set is rejected before anything changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import Field, fields
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from ..memory.errors import InvalidFieldError
+from ..memory.parameters import Parameters
+
+
+def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
+    """Declares all parameters and gives their values; `on_change` gets the new ones after a set that was accepted.
+
+    Raises:
+        InvalidFieldError: a value given at start cannot be used.
+    """
+    current = Parameters().changed(
+        **{
+            entry.name: node.declare_parameter(entry.name, entry.default, _descriptor(entry)).value
+            for entry in fields(Parameters)
+        }
+    )
+
+    def check(changes: Sequence[Parameter]) -> SetParametersResult:
+        nonlocal current
+        ours = {change.name: change.value for change in changes if hasattr(current, change.name)}
+        try:
+            changed = current.changed(**ours)
+        except InvalidFieldError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        if changed != current:
+            current = changed
+            on_change(changed)
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(check)
+    return current
+
+
+def _descriptor(entry: Field[Any]) -> ParameterDescriptor:
+    limits = entry.metadata
+    unit = f" Unit: {limits['unit']}." if limits["unit"] else ""
+    descriptor = ParameterDescriptor(
+        description=limits["description"] + unit,
+        read_only=limits["read_only"],
+        additional_constraints=f"one of {', '.join(limits['choices'])}" if limits["choices"] else "",
+        # A whole number is welcome where a float is wanted: rate:=2 is what people type.
+        dynamic_typing=isinstance(entry.default, float),
+    )
+    if limits["minimum"] is not None:
+        low, high = limits["minimum"], limits["maximum"]
+        if isinstance(entry.default, float):
+            descriptor.floating_point_range = [FloatingPointRange(from_value=float(low), to_value=float(high))]
+        else:
+            descriptor.integer_range = [IntegerRange(from_value=int(low), to_value=int(high), step=1)]
+    return descriptor

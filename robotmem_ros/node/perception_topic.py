@@ -1,0 +1,83 @@
+"""The topic ~/perception: every message becomes a memory, or is counted with the reason why not."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from rclpy.node import Node
+
+from robotmem_ros.msg import Perception
+
+from ..memory import RobotMemory
+from ..memory.errors import InvalidFieldError, RobotMemoryError
+from ..memory.records import Stored
+from . import qos
+from .conversions import Clock, perception_from
+
+_LOG_PERIOD = 5.0
+
+
+@dataclass
+class Counts:
+    """What became of the messages: received = stored + refused + those not yet committed."""
+
+    received: int = 0
+    stored: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+class PerceptionTopic:
+    """Subscribes while it lives. The callback checks a message and queues it; the writer commits many at once."""
+
+    def __init__(self, node: Node, memory: RobotMemory, clock: Clock) -> None:
+        self._node = node
+        self._memory = memory
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._counts = Counts()
+        parameters = memory.parameters
+        self._subscription = node.create_subscription(
+            Perception,
+            "~/perception",
+            self._receive,
+            qos.intake(parameters.perception_reliability, parameters.perception_depth),
+        )
+
+    def counts(self) -> Counts:
+        """The counts as they are now."""
+        with self._lock:
+            return Counts(self._counts.received, self._counts.stored, self._counts.refused.copy())
+
+    def close(self) -> None:
+        """Ends the subscription."""
+        self._node.destroy_subscription(self._subscription)
+
+    def _receive(self, message: Perception) -> None:
+        with self._lock:
+            self._counts.received += 1
+        try:
+            if self._memory.waiting >= self._memory.parameters.queue_limit:
+                self._refuse("queue full", "the writer does not keep up; raise queue_limit or send less")
+                return
+            new = perception_from(message, self._memory.parameters, self._clock)
+            self._memory.store(new).add_done_callback(self._settle)
+        except InvalidFieldError as error:
+            self._refuse(error.field.partition(".")[0].partition("[")[0], str(error))
+        except RobotMemoryError as error:
+            self._refuse(type(error).__name__, str(error))
+
+    def _settle(self, future: Future[Stored]) -> None:
+        error = future.exception()
+        if error is not None:
+            self._refuse(type(error).__name__, str(error))
+            return
+        with self._lock:
+            self._counts.stored += 1
+
+    def _refuse(self, reason: str, message: str) -> None:
+        with self._lock:
+            self._counts.refused[reason] += 1
+        self._node.get_logger().warning(f"refused a perception: {message}", throttle_duration_sec=_LOG_PERIOD)

@@ -65,8 +65,8 @@ class RobotMemory:
             embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
         )
         self._backfill = Backfill(self._database, self._embedder)
-        self._legs = ThreadPoolExecutor(max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-text")
-        self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._legs)
+        self._threads = ThreadPoolExecutor(max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query")
+        self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._threads)
 
     def learn(
         self,
@@ -291,7 +291,7 @@ class RobotMemory:
         """Commits what was accepted and closes the database; a second call does nothing."""
         self._backfill.close()
         self._embedder.close()
-        self._legs.shutdown()
+        self._threads.shutdown()
         self._database.close()
 
     def __enter__(self) -> RobotMemory:

@@ -80,6 +80,21 @@ class Database:
         except sqlite3.Error as cause:
             raise StorageError("read the database", cause) from cause
 
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection that sees one state of the database until it is given back.
+
+        Raises:
+            MemoryClosedError: the database was closed.
+            StorageError: SQLite failed.
+        """
+        with self.reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
     def size(self) -> int:
         """Bytes on disk, with the write-ahead log."""
         files = (self.path, Path(f"{self.path}-wal"))

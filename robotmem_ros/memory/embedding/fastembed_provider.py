@@ -82,4 +82,18 @@ def _from_folder(fastembed: Any, folder: Path) -> Any:
             dim=files.dim,
             model_file=files.onnx,
         )
-    return fastembed.TextEmbedding(name, specific_model_path=str(folder), providers=["CPUExecutionProvider"])
+    model = fastembed.TextEmbedding(name, specific_model_path=str(folder), providers=["CPUExecutionProvider"])
+    _stop_spinning(model, folder / files.onnx)
+    return model
+
+
+def _stop_spinning(model: Any, onnx: Path) -> None:
+    # By default onnxruntime's threads spin for a while after each text and take the cores from everything else that
+    # answers the question: 20 ms of CPU for each query instead of 9, on two cores. FastEmbed passes no such option on.
+    import onnxruntime
+
+    session = getattr(model.model, "model", None)
+    if isinstance(session, onnxruntime.InferenceSession):
+        options = session.get_session_options()
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        model.model.model = onnxruntime.InferenceSession(str(onnx), options, providers=session.get_providers())

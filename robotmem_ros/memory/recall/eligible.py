@@ -17,14 +17,14 @@ NARROW = 2000
 
 
 class Eligible(NamedTuple):
-    """The memories that may answer: a condition, and their ids if they are few."""
+    """The memories that may answer: a condition, and their ids where they were found to be few."""
 
     condition: Condition
     ids: tuple[int, ...] | None = None
 
-    def narrowed(self, connection: sqlite3.Connection, extra: Condition) -> Eligible:
-        """Those of them for which another condition holds, counted anew."""
-        return enumerate_if_few(connection, self.condition.and_(extra))
+    def and_(self, extra: Condition) -> Eligible:
+        """Those of them for which another condition holds too."""
+        return Eligible(self.condition.and_(extra))
 
 
 def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
@@ -33,21 +33,22 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     Raises:
         InvalidFieldError: a path of the context filter goes into a list.
     """
-    base = _base_condition(question)
-    special = _special_conditions(question)
+    wanted = _base_condition(question)
+    for extra in _special_conditions(question):
+        wanted = wanted.and_(extra)
     for comparison in question.comparisons:
         _check_path(connection, comparison)
-        special.append(condition(comparison))
-    for extra in special:
-        base = base.and_(extra)
-    return enumerate_if_few(connection, base) if special else Eligible(base)
+        wanted = wanted.and_(condition(comparison))
+    return Eligible(wanted)
 
 
-def enumerate_if_few(connection: sqlite3.Connection, wanted: Condition) -> Eligible:
-    """The memories under a condition, with their ids if there are at most `NARROW`."""
-    rows = connection.execute(f"SELECT m.id FROM memories AS m WHERE {wanted.sql} LIMIT ?", (*wanted.arguments, NARROW + 1))
-    ids = tuple(memory_id for (memory_id,) in rows)
-    return Eligible(wanted) if len(ids) > NARROW else only(ids)
+def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
+    """The same memories, with their ids if there are at most `NARROW`."""
+    if wanted.ids is not None:
+        return wanted
+    sql, arguments = wanted.condition
+    rows = connection.execute(f"SELECT m.id FROM memories AS m WHERE {sql} LIMIT ?", (*arguments, NARROW + 1)).fetchall()
+    return wanted if len(rows) > NARROW else only([memory_id for (memory_id,) in rows])
 
 
 def only(ids: Sequence[int]) -> Eligible:

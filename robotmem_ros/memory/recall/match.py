@@ -13,47 +13,50 @@ from collections.abc import Callable
 from ..language import tokens
 from ..language.stop_words import SPATIAL_WORDS
 from .condition import Condition
-from .eligible import Eligible, only
+from .eligible import Eligible, enumerate_if_few, only
 from .ranking import Ranking
 
 MARGIN = 0.15
 """How much farther in cosine distance than the nearest memory one may be to match by meaning."""
 _COUNTED = 10_000
 
-Similar = Callable[[Eligible, float], Ranking]
-"""The eligible memories within a margin of the nearest one in meaning."""
+Similar = Callable[[Eligible, float], "Ranking | None"]
+"""The eligible memories within a margin of the nearest one in meaning; None without a model."""
 
 
-def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, similar: Similar | None) -> Eligible:
-    """Those of the eligible memories that match the query; without a model `similar` is None."""
+def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, similar: Similar) -> Eligible:
+    """Those of the eligible memories that match the query."""
     words = tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
-    holding = eligible.narrowed(connection, _holding_all(words)) if words else only(())
+    holding = _holding_all(connection, words, eligible) if words else only(())
     if holding.ids != ():
         return holding
     relaxed = _relaxed(connection, words, eligible)
-    if similar is None:
+    near = similar(relaxed or enumerate_if_few(connection, eligible), MARGIN)
+    if near is None:
         return relaxed or only(())
-    return only([hit.memory_id for hit in similar(relaxed or eligible, MARGIN)])
+    return only([hit.memory_id for hit in near])
 
 
 def _relaxed(connection: sqlite3.Connection, words: list[str], eligible: Eligible) -> Eligible | None:
     counts = {word: _count(connection, word, eligible) for word in words}
     known = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
     while known:
-        holding = eligible.narrowed(connection, _holding_all(known))
+        holding = _holding_all(connection, known, eligible)
         if holding.ids != ():
             return holding
         known.pop()
     return None
 
 
-def _holding_all(words: list[str]) -> Condition:
-    return Condition(
-        "m.id IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?)", (tokens.all_of(words),)
-    )
+def _holding_all(connection: sqlite3.Connection, words: list[str], eligible: Eligible) -> Eligible:
+    return enumerate_if_few(connection, eligible.and_(_holding(words)))
+
+
+def _holding(words: list[str]) -> Condition:
+    return Condition("m.id IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?)", (tokens.all_of(words),))
 
 
 def _count(connection: sqlite3.Connection, word: str, eligible: Eligible) -> int:
-    wanted, arguments = eligible.condition.and_(_holding_all([word]))
+    wanted, arguments = eligible.and_(_holding([word])).condition
     sql = f"SELECT count(*) FROM (SELECT 1 FROM memories AS m WHERE {wanted} LIMIT ?)"
     return int(connection.execute(sql, (*arguments, _COUNTED)).fetchone()[0])

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ..database import Database
 from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
-from ..errors import StorageError
 from ..parameters import Parameters
-from ..records import Answer, Memory, Mode
-from .eligible import Eligible, eligible, only
+from ..records import Answer, Mode
+from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import FUSIONS, Scores, depth
 from .match import matching
 from .normalise import normalise
@@ -50,88 +49,92 @@ class Pipeline:
     database: Database
     embedder: QueryEmbedder
     matrix: VectorMatrix
-    legs: ThreadPoolExecutor
+    embedding_threads: ThreadPoolExecutor
 
     def answer(self, question: Question, parameters: Parameters) -> Answer:
-        """Runs the stages for one question.
+        """Runs the stages for one question, on one snapshot of the database.
+
+        The query is embedded while SQLite works; the two searches follow each other, since SQLite's allocator makes
+        two that run at once slower than one after the other.
 
         Raises:
             FrameMismatchError: the target of the spatial sort is in a frame that cannot be compared.
             StorageError: the database cannot be read.
         """
-        with self.database.reader() as connection:
-            candidates = eligible(connection, question)
-        if question.spatial_sort is not None:
-            return self._answer_by_distance(question, question.spatial_sort, candidates, parameters)
-        if question.query:
-            return self._answer_by_relevance(question, candidates, parameters)
-        return self._answer_by_time(question, candidates)
+        vector = self.embedding_threads.submit(self.embedder.embed_one, question.query) if question.query else None
+        with self.database.snapshot() as connection:
+            return _Run(connection, self.matrix, question, parameters, vector).answer()
 
-    def _answer_by_relevance(self, question: Question, candidates: Eligible, parameters: Parameters) -> Answer:
-        ranked = self._ranked(question.query, candidates, depth(question.n, parameters.rrf_k), parameters)
-        best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[: question.n]
-        return self._answer(best, ranked.scores, ranked.mode, ranked.reason)
 
-    def _answer_by_distance(
-        self, question: Question, spatial: SpatialSort, candidates: Eligible, parameters: Parameters
-    ) -> Answer:
-        with self.database.reader() as connection:
-            space = find_space(connection, spatial, parameters.map_id, parameters.memory_frame)
-        if space.id is None:
-            hits: Ranking = []
-        else:
-            hits = self._nearest_matching(question, spatial, space, candidates)
+@dataclass(frozen=True)
+class _Run:
+    """One question on its way through the stages."""
+
+    connection: sqlite3.Connection
+    matrix: VectorMatrix
+    question: Question
+    parameters: Parameters
+    embedded: Future[Vector] | None
+
+    def answer(self) -> Answer:
+        candidates = eligible(self.connection, self.question)
+        if self.question.spatial_sort is not None:
+            return self._by_distance(self.question.spatial_sort, candidates)
+        if self.question.query:
+            return self._by_relevance(candidates)
+        return self._by_time(candidates)
+
+    def _by_relevance(self, candidates: Eligible) -> Answer:
+        n = self.question.n
+        ranked = self._ranked(enumerate_if_few(self.connection, candidates), depth(n, self.parameters.rrf_k))
+        best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
+        return self._answer(best, ranked)
+
+    def _by_distance(self, spatial: SpatialSort, candidates: Eligible) -> Answer:
+        space = find_space(self.connection, spatial, self.parameters.map_id, self.parameters.memory_frame)
+        hits = [] if space.id is None else self._nearest_matching(spatial, space, candidates)
         ids = [hit.memory_id for hit in hits]
-        distances = {hit.memory_id: hit.measure for hit in hits}
+        if self.question.query:
+            ranked = self._ranked(only(ids), len(ids))
+        else:
+            ranked = _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
         left_out = f"positions in {', '.join(map(repr, space.others))} were not compared" if space.others else ""
-        if not question.query:
-            return self._answer(ids, dict.fromkeys(ids, 1.0), Mode.STRUCTURED, left_out, distances)
-        ranked = self._ranked(question.query, only(ids), len(ids), parameters)
-        reason = "; ".join(filter(None, (ranked.reason, left_out)))
-        return self._answer(ids, ranked.scores, ranked.mode, reason, distances)
+        ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, left_out))))
+        return self._answer(ids, ranked, {hit.memory_id: hit.measure for hit in hits})
 
-    def _nearest_matching(
-        self, question: Question, spatial: SpatialSort, space: Space, candidates: Eligible
-    ) -> Ranking:
-        vector = self._vector_or_none(question.query)
-        with self.database.reader() as connection:
-            if question.query:
-                placed = candidates.narrowed(connection, within(spatial, space))
-                candidates = matching(connection, question.query, placed, self._similar(connection, vector))
-            return nearest(connection, candidates, spatial, space, question.n)
+    def _nearest_matching(self, spatial: SpatialSort, space: Space, candidates: Eligible) -> Ranking:
+        if self.question.query:
+            placed = candidates.and_(within(spatial, space))
+            candidates = matching(self.connection, self.question.query, placed, self._similar)
+        else:
+            candidates = enumerate_if_few(self.connection, candidates)
+        return nearest(self.connection, candidates, spatial, space, self.question.n)
 
-    def _answer_by_time(self, question: Question, candidates: Eligible) -> Answer:
-        condition, arguments = candidates.condition
-        with self.database.reader() as connection:
-            rows = connection.execute(
-                f"SELECT m.id FROM memories AS m WHERE {condition} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
-                (*arguments, question.n),
-            ).fetchall()
+    def _by_time(self, candidates: Eligible) -> Answer:
+        rows = self.connection.execute(
+            f"SELECT m.id FROM memories AS m WHERE {candidates.condition.sql} "
+            "ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
+            (*candidates.condition.arguments, self.question.n),
+        )
         ids = [memory_id for (memory_id,) in rows]
-        return self._answer(ids, dict.fromkeys(ids, 1.0), Mode.STRUCTURED, "")
+        return self._answer(ids, _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED))
 
-    def _ranked(self, query: str, candidates: Eligible, wanted: int, parameters: Parameters) -> _Ranked:
-        text_leg = self.legs.submit(self._text_leg, query, candidates, wanted)
-        vector_leg = self._vector_leg(query, candidates, wanted)
-        legs = (text_leg.result(), vector_leg)
-        scores = FUSIONS[parameters.fusion]([leg.ranking for leg in legs if leg.ranking], parameters.rrf_k)
-        with self.database.reader() as connection:
-            scores = weigh_sources(connection, scores, parameters.real_weight)
+    def _ranked(self, candidates: Eligible, wanted: int) -> _Ranked:
+        legs = (self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted))
+        scores = FUSIONS[self.parameters.fusion]([leg.ranking for leg in legs if leg.ranking], self.parameters.rrf_k)
+        scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
         return _Ranked(scores, *_mode_and_reason(*legs))
 
-    def _text_leg(self, query: str, candidates: Eligible, wanted: int) -> _Leg:
+    def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
-            with self.database.reader() as connection:
-                return _Leg(text_search(connection, query, candidates, wanted))
-        except StorageError as error:
+            return _Leg(text_search(self.connection, self.question.query, candidates, wanted))
+        except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")
 
-    def _vector_leg(self, query: str, candidates: Eligible, wanted: int) -> _Leg:
+    def _vector_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
-            vector = self.embedder.embed_one(query)
-            with self.database.reader() as connection:
-                return _Leg(vector_search(connection, self.matrix, vector, candidates, wanted))
+            return _Leg(vector_search(self.connection, self.matrix, self._vector(), candidates, wanted))
         except ModelUnavailableError as error:
             return _Leg([], str(error))
         except Exception as error:
@@ -139,27 +142,24 @@ class Pipeline:
             _LOG.warning("vector search failed: %s", error)
             return _Leg([], f"vector search failed: {error}")
 
-    def _vector_or_none(self, query: str) -> Vector | None:
+    def _similar(self, candidates: Eligible, margin: float) -> Ranking | None:
         try:
-            return self.embedder.embed_one(query) if query else None
+            return similar(self.connection, self.matrix, self._vector(), candidates, margin)
         except ModelUnavailableError:
             return None
 
-    def _similar(self, connection: sqlite3.Connection, vector: Vector | None) -> Callable[[Eligible, float], Ranking] | None:
-        if vector is None:
-            return None
-        return lambda candidates, margin: similar(connection, self.matrix, vector, candidates, margin)
+    def _vector(self) -> Vector:
+        if self.embedded is None:
+            raise ModelUnavailableError("there is no text to embed")
+        return self.embedded.result()
 
-    def _answer(
-        self, ids: Sequence[int], scores: Scores, mode: Mode, reason: str, distances: dict[int, float] | None = None
-    ) -> Answer:
-        with self.database.reader() as connection:
-            found = read(connection, ids)
-        normal = normalise({memory_id: scores.get(memory_id, 0.0) for memory_id in ids if memory_id in found})
-        memories = [replace(found[memory_id], score=normal[memory_id]) for memory_id in ids if memory_id in found]
+    def _answer(self, ids: Sequence[int], ranked: _Ranked, distances: dict[int, float] | None = None) -> Answer:
+        found = read(self.connection, ids)
+        score = normalise({memory_id: ranked.scores.get(memory_id, 0.0) for memory_id in ids})
+        memories = (replace(found[memory_id], score=score[memory_id]) for memory_id in ids if memory_id in found)
         if distances is not None:
-            memories = [_at_distance(memory, distances) for memory in memories]
-        return Answer(tuple(memories), mode, reason)
+            memories = (replace(memory, distance=distances[memory.id]) for memory in memories)
+        return Answer(tuple(memories), ranked.mode, ranked.reason)
 
 
 @dataclass(frozen=True)
@@ -172,11 +172,7 @@ class _Leg:
 class _Ranked:
     scores: Scores
     mode: Mode
-    reason: str
-
-
-def _at_distance(memory: Memory, distances: dict[int, float]) -> Memory:
-    return replace(memory, distance=distances[memory.id])
+    reason: str = ""
 
 
 def _mode_and_reason(text: _Leg, vector: _Leg) -> tuple[Mode, str]:
@@ -186,5 +182,3 @@ def _mode_and_reason(text: _Leg, vector: _Leg) -> tuple[Mode, str]:
     if text.ranking and not vector.ranking:
         return Mode.BM25_ONLY, "; ".join(reasons) or "no memory has a vector yet"
     return (Mode.BM25_ONLY if vector.failure else Mode.HYBRID), "; ".join(reasons)
-
-

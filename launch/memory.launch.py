@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
+
+from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -14,7 +15,9 @@ def generate_launch_description() -> LaunchDescription:
     params_file = Path(get_package_share_directory("robotmem_ros")) / "config" / "memory.yaml"
     return LaunchDescription(
         [
-            DeclareLaunchArgument("params_file", default_value=str(params_file), description="Parameter file of the node."),
+            DeclareLaunchArgument(
+                "params_file", default_value=str(params_file), description="Parameter file of the node."
+            ),
             DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node."),
             DeclareLaunchArgument(
                 "use_sim_time",
@@ -35,10 +38,16 @@ def generate_launch_description() -> LaunchDescription:
                 "collection", default_value="", description="Default collection; empty means the one in params_file."
             ),
             DeclareLaunchArgument(
-                "autostart", default_value="true", choices=["true", "false"], description="Configure and activate at start."
+                "autostart",
+                default_value="true",
+                choices=["true", "false"],
+                description="Configure and activate at start.",
             ),
             DeclareLaunchArgument(
-                "respawn", default_value="false", choices=["true", "false"], description="Start the node again if it dies."
+                "respawn",
+                default_value="false",
+                choices=["true", "false"],
+                description="Start the node again if it dies.",
             ),
             OpaqueFunction(function=_node),
         ]
@@ -47,7 +56,7 @@ def generate_launch_description() -> LaunchDescription:
 
 def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     def given(name: str) -> str:
-        return LaunchConfiguration(name).perform(context)
+        return str(LaunchConfiguration(name).perform(context))
 
     # Only what was given overrides the parameter file.
     overrides: dict[str, str | bool] = {name: given(name) for name in ("db_path", "collection") if given(name)}

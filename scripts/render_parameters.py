@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes what is derived from the table of parameters: config/memory.yaml, and the table in the README.
 
-    python3 scripts/render_parameters.py
+python3 scripts/render_parameters.py
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def as_markdown() -> str:
     for entry in fields(Parameters):
         limits = "; ".join(_limits(entry)) or " "
         kind = type(entry.default).__name__
-        rows.append(f"| `{entry.name}` | {kind} | `{json.dumps(entry.default)}` | {limits} | {entry.metadata['description']} |")
+        rows.append(
+            f"| `{entry.name}` | {kind} | `{json.dumps(entry.default)}` | {limits} | {entry.metadata['description']} |"
+        )
     return "\n".join(rows)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import Field, dataclass, field, fields, replace
-from typing import TypeVar, Union
+from typing import TypeVar
 
 from .errors import InvalidFieldError
 
-Value = Union[bool, int, float, str]
+Value = bool | int | float | str
 _T = TypeVar("_T", bound=Value)
 
 
@@ -51,7 +51,7 @@ class Parameters:
     collection: str = _parameter("default", "Namespace of memories that name none.")
     embedding_model: str = _parameter(
         "all-MiniLM-L6-v2-int8",
-        "Folder of an ONNX model, name of one in `~/.robotmem/models`, or a model that FastEmbed knows; empty for none.",
+        "Folder of an ONNX model, name of one in `~/.robotmem/models`, or one that FastEmbed knows; empty for none.",
         read_only=True,
     )
     memory_frame: str = _parameter("map", "Frame of positions that name none.")

@@ -65,7 +65,9 @@ class RobotMemory:
             embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
         )
         self._backfill = Backfill(self._database, self._embedder)
-        self._threads = ThreadPoolExecutor(max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query")
+        self._threads = ThreadPoolExecutor(
+            max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
+        )
         self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._threads)
 
     def learn(
@@ -156,7 +158,7 @@ class RobotMemory:
         future.add_done_callback(lambda done: self._backfill.wake())
         return future
 
-    def recall(
+    def recall(  # noqa: PLR0917 (the order of these arguments is what callers know)
         self,
         query: str = "",
         n: int = 5,
@@ -172,8 +174,8 @@ class RobotMemory:
     ) -> Answer:
         """Finds memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
-        `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres, with
-        `frame_id` where it is not the memory frame; the window `[after, before)` is half-open.
+        `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
+        with `frame_id` where it is not the memory frame; the window `[after, before)` is half-open.
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.

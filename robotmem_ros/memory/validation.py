@@ -114,7 +114,7 @@ def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
         raise InvalidFieldError(field, written, f"is {len(written)} characters long; at most {limit} bytes are allowed")
     parsed = _parsed(field, written)
     if not isinstance(parsed, dict):
-        raise InvalidFieldError(field, written, "must be a JSON object such as {\"task\": {\"success\": true}}")
+        raise InvalidFieldError(field, written, 'must be a JSON object such as {"task": {"success": true}}')
     _check_json(field, parsed)
     return parsed
 

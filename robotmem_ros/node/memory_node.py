@@ -1,6 +1,6 @@
 """The memory node: wiring only. A lifecycle node that by default brings itself up.
 
-Threads: everything of rclpy runs in the executor's thread; questions run in worker threads; writes in the writer's thread;
+Threads: everything of rclpy runs in the executor's thread, questions in worker threads, writes in the writer's thread,
 vectors in the thread of the backfill. No callback waits for a disk or a model.
 """
 
@@ -111,7 +111,7 @@ class MemoryNode(LifecycleNode):
 
     def _enter(self, state: str) -> None:
         self._state = state
-        self.get_logger().info(f"{state}" + (f", memory in {self._memory.path}" if self._memory else ""))
+        self.get_logger().info(f"{state}, memory in {self._memory.path}" if self._memory else state)
         self._publish_status()
 
     def _publish_status(self) -> None:
@@ -128,8 +128,8 @@ class MemoryNode(LifecycleNode):
     def _warm_up(self, memory: RobotMemory) -> None:
         memory.warm_up()
         status = memory.status()
-        log = self.get_logger()
-        log.info(f"questions run on {status.mode.value}" + (f": {status.reason}" if status.reason else ""))
+        why = f": {status.reason}" if status.reason else ""
+        self.get_logger().info(f"questions run on {status.mode.value}{why}")
 
     def _close_topic(self) -> None:
         if self._topic is not None:

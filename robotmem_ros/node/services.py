@@ -1,7 +1,8 @@
 """The services: each converts a request, calls the core and converts the result back.
 
-A callback is a coroutine that waits for a worker thread or for the writer, so that a slow request holds up no other. A bad
-request is answered with its error; no exception leaves a callback, since it would end the node and leave the caller waiting.
+A callback is a coroutine that waits for a worker thread or for the writer, so that a slow request holds up no other.
+A bad request is answered with its error; no exception leaves a callback, since it would end the node and leave the
+caller waiting.
 """
 
 from __future__ import annotations

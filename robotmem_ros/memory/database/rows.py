@@ -91,12 +91,12 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int,
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
     for memory_id, tag in connection.execute(
-        "SELECT memory_id, tag FROM memory_tags WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY tag", (ids,)
+        "SELECT memory_id, tag FROM memory_tags WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY tag",
+        (ids,),
     ):
         tags.setdefault(memory_id, []).append(tag)
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM memories AS m "
-        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
+        f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
         (ids,),
     )
     return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}

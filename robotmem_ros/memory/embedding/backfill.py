@@ -72,8 +72,8 @@ class Backfill:
             with self._changed:
                 self._done = max(self._done, asked)
                 self._changed.notify_all()
-                if not self._closing and self._asked == asked:
-                    self._changed.wait_for(lambda: self._closing or self._asked > asked, _RESCAN_PERIOD)
+                if self._asked == asked:
+                    self._changed.wait(_RESCAN_PERIOD)
 
     def _catch_up(self, last_id: int) -> int:
         while not self._closing:
@@ -82,7 +82,9 @@ class Backfill:
             if not rows:
                 break
             vectors = self._embedder.embed_batch([content for _, content in rows])
-            batch = [(memory_id, vector.tobytes(), text) for (memory_id, text), vector in zip(rows, vectors)]
+            batch = [
+                (memory_id, vector.tobytes(), text) for (memory_id, text), vector in zip(rows, vectors, strict=True)
+            ]
             self._database.write(lambda connection, batch=batch: _store(connection, batch)).result()  # type: ignore[misc]
             last_id = rows[-1][0]
         return last_id

@@ -71,7 +71,7 @@ class BackgroundEmbedder:
         known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known.update(zip(new, model.embed_batch(new)))
+            known.update(zip(new, model.embed_batch(new), strict=True))
             self._remember({text: known[text] for text in new})
         return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
 

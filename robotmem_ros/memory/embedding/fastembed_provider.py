@@ -31,8 +31,8 @@ class FastEmbedEmbedder:
         self.name = folder.name if folder else model
         if folder is None and not _is_on_hub(fastembed, model):
             raise ModelUnavailableError(
-                f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to FastEmbed; "
-                "fetch the default model with scripts/fetch_model.py"
+                f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to "
+                "FastEmbed; fetch the default model with scripts/fetch_model.py"
             )
         try:
             self._model = _from_folder(fastembed, folder) if folder else fastembed.TextEmbedding(model)
@@ -56,7 +56,7 @@ class FastEmbedEmbedder:
         """The vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
         rows = np.asarray(list(self._model.embed(list(texts), batch_size=_BATCH)), dtype=np.float32)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit: Vectors = rows / np.where(lengths > 0, lengths, 1)
+        unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
         return unit
 
     def close(self) -> None:

@@ -52,7 +52,9 @@ def inspect(folder: Path) -> ModelFiles:
         pooling_file = folder / "1_Pooling" / "config.json"
         pooling = json.loads(pooling_file.read_text()) if pooling_file.exists() else {}
     except (OSError, ValueError, KeyError, TypeError) as cause:
-        raise ModelUnavailableError(f"embedding_model: config.json in {str(folder)!r} cannot be used: {cause}") from cause
+        raise ModelUnavailableError(
+            f"embedding_model: config.json in {str(folder)!r} cannot be used: {cause}"
+        ) from cause
     return ModelFiles(folder, str(onnx.relative_to(folder)), dim, bool(pooling.get("pooling_mode_cls_token", False)))
 
 

@@ -10,8 +10,9 @@ under until up us use used very want was we were what when where which while who
 your yours
 """
 _CHINESE = """
-的 了 吗 呢 吧 啊 是 在 有 和 与 或 及 也 都 就 还 又 很 被 把 给 让 向 从 到 对 于 之 其 这 那 哪 哪里 哪儿 什么 怎么 怎样 如何
-为什么 谁 几 多少 我 你 他 她 它 我们 你们 他们 一个 一下 这个 那个 哪个 这里 那里 过 着 得 地 请 请问 可以 能 会 吗 上 里 中
+的 了 吗 呢 吧 啊 是 在 有 和 与 或 及 也 都 就 还 又 很 被 把 给 让 向 从 到 对 于 之 其
+这 那 哪 哪里 哪儿 什么 怎么 怎样 如何 为什么 谁 几 多少 我 你 他 她 它 我们 你们 他们 一个 一下
+这个 那个 哪个 这里 那里 过 着 得 地 请 请问 可以 能 会 上 里 中
 """
 _SPATIAL = """
 nearest closest nearby near close next around away far robot position location place

@@ -1,7 +1,7 @@
 """The condition on a memory's context: dot paths, operators, and the SQL that answers them from the index.
 
-JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match. A name of
-`OWN_FIELDS` is a field of the memory itself; the path `context.<name>` reaches a key of that name in the context.
+JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match.
+A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches a key of that name in the context.
 """
 
 from __future__ import annotations

@@ -47,14 +47,17 @@ def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible) -> Eligib
     if wanted.ids is not None:
         return wanted
     sql, arguments = wanted.condition
-    rows = connection.execute(f"SELECT m.id FROM memories AS m WHERE {sql} LIMIT ?", (*arguments, NARROW + 1)).fetchall()
+    rows = connection.execute(
+        f"SELECT m.id FROM memories AS m WHERE {sql} LIMIT ?", (*arguments, NARROW + 1)
+    ).fetchall()
     return wanted if len(rows) > NARROW else only([memory_id for (memory_id,) in rows])
 
 
 def only(ids: Sequence[int]) -> Eligible:
     """Exactly these memories, as long as they are active."""
     return Eligible(
-        Condition("m.id IN (SELECT value FROM json_each(?)) AND +m.status = 'active'", (json.dumps(list(ids)),)), tuple(ids)
+        Condition("m.id IN (SELECT value FROM json_each(?)) AND +m.status = 'active'", (json.dumps(list(ids)),)),
+        tuple(ids),
     )
 
 
@@ -85,5 +88,7 @@ def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
             known = connection.execute("SELECT 1 FROM context_paths WHERE path = ?", (comparison.path,)).fetchone()
             if not known:
                 raise InvalidFieldError(
-                    "context_filter", comparison.path, f"goes into the list {prefix!r}; a path leads through objects only"
+                    "context_filter",
+                    comparison.path,
+                    f"goes into the list {prefix!r}; a path leads through objects only",
                 )

@@ -1,4 +1,4 @@
-"""Stage 4, fusion: the ranks of several searches become one score. A fusion is a function; more can stand beside RRF."""
+"""Stage 4, fusion: the ranks of several searches become one score. A fusion is a function; RRF is one of them."""
 
 from __future__ import annotations
 

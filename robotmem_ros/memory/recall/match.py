@@ -1,8 +1,8 @@
 """Which memories really match a query: the set that a spatial sort orders by distance.
 
-Memories that hold all of its words match, however many there are. If none does, words that no memory holds are left out,
-then the most common ones, until some memories hold all that are left; the meaning must then decide, where there is a
-model: only memories about as near in meaning as the nearest one match.
+Memories that hold all of its words match, however many there are. If none does, words that no memory holds are left
+out, then the most common ones, until some memories hold all that are left; the meaning must then decide, where there is
+a model: only memories about as near in meaning as the nearest one match.
 """
 
 from __future__ import annotations

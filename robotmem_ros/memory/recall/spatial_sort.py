@@ -1,7 +1,7 @@
 """Stage 8, spatial sort: the eligible memories nearest to a target, exactly, in the target's frame and map.
 
-Without a narrow condition the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a box of
-half-width r is farther than r.
+Without a narrow condition the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a box
+of half-width r is farther than r.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def nearest(connection: sqlite3.Connection, eligible: Eligible, spatial: Spatial
     ranking: Ranking = []
     radii = [spatial.max_distance] if eligible.ids is not None else _radii(spatial.max_distance)
     for radius in radii:
-        ranking = _within_radius(connection, eligible, spatial, space, radius, n)
+        ranking = _within_radius(connection, eligible, spatial, space, radius=radius, n=n)
         if len(ranking) == n:
             break
     return ranking
@@ -75,21 +75,20 @@ def _radii(max_distance: float) -> Iterator[float]:
 
 
 def _within_radius(
-    connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, radius: float, n: int
+    connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, *, radius: float, n: int
 ) -> Ranking:
-    condition, arguments = eligible.condition
     squared, square_arguments = _squared_distance(spatial.target)
     if eligible.ids is not None or math.isinf(radius):
         source = "positions AS p JOIN memories AS m ON m.id = p.memory_id WHERE p.space_id = ?"
         source_arguments: tuple[object, ...] = (space.id,)
     else:
         box, source_arguments = _box(spatial, space, radius)
-        source = (
-            f"({box}) AS b CROSS JOIN positions AS p ON p.id = b.id CROSS JOIN memories AS m ON m.id = p.memory_id WHERE 1"
-        )
+        joined = "CROSS JOIN positions AS p ON p.id = b.id CROSS JOIN memories AS m ON m.id = p.memory_id"
+        source = f"({box}) AS b {joined} WHERE 1"
+    condition, arguments = eligible.condition
     rows = connection.execute(
-        f"SELECT m.id, {squared} AS squared FROM {source} AND {condition} ORDER BY squared, m.observed_at DESC, m.id DESC "
-        "LIMIT ?",
+        f"SELECT m.id, {squared} AS squared FROM {source} AND {condition} "
+        "ORDER BY squared, m.observed_at DESC, m.id DESC LIMIT ?",
         (*square_arguments, *source_arguments, *arguments, n),
     )
     hits = (Hit(memory_id, math.sqrt(distance_squared)) for memory_id, distance_squared in rows)
@@ -109,7 +108,6 @@ def _box(spatial: SpatialSort, space: Space, radius: float) -> tuple[str, tuple[
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     x, y = spatial.target[:2]
     reach = radius * (1 + 1e-9) + 1e-9
-    sql = (
-        "SELECT id FROM positions_rtree WHERE space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
-    )
+    overlaps = "space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
+    sql = f"SELECT id FROM positions_rtree WHERE {overlaps}"
     return sql, (space.id, space.id, x - reach, x + reach, y - reach, y + reach)

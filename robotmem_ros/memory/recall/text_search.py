@@ -10,7 +10,7 @@ from .ranking import Hit, Ranking
 
 
 def text_search(connection: sqlite3.Connection, query: str, eligible: Eligible, depth: int) -> Ranking:
-    """The best `depth` eligible memories that hold a word of the query, by BM25 as FTS5 computes it (more negative is better).
+    """The best `depth` eligible memories that hold a word of the query, by FTS5's BM25 (more negative is better).
 
     The words are OR-joined; compounds such as `grip_force` or `12.5` count once more when they stand together.
     """
@@ -20,7 +20,8 @@ def text_search(connection: sqlite3.Connection, query: str, eligible: Eligible, 
         return []
     condition, arguments = eligible.condition
     rows = connection.execute(
-        "SELECT m.id, bm25(memories_fts) AS score FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
+        "SELECT m.id, bm25(memories_fts) AS score "
+        "FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
         f"WHERE memories_fts MATCH ? AND {condition} ORDER BY score, m.id DESC LIMIT ?",
         (expression, *arguments, depth),
     )

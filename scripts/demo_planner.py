@@ -1,0 +1,98 @@
+"""The demo's side of the ROS graph: a node that plays a recording and asks as a planner would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from rosbags.rosbag2 import Reader
+
+from robotmem_ros.msg import MemoryStatus, Perception
+from robotmem_ros.srv import Recall
+
+_LATCHED = QoSProfile(
+    depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
+)
+_LOSSLESS = QoSProfile(depth=1000, reliability=QoSReliabilityPolicy.RELIABLE)
+_TURN = 0.05
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the message says why."""
+
+
+class Planner:
+    """Talks to the node `/memory` on a ROS domain; None means the one of the environment.
+
+    `check` is called while something is waited for, and may raise when that became hopeless.
+    """
+
+    def __init__(self, domain: int | None, check: Callable[[], None] = lambda: None) -> None:
+        self.status = MemoryStatus()
+        self._check = check
+        self._context = Context()
+        # Signals stay Python's: Ctrl-C must reach whoever has to end the memory node.
+        rclpy.init(context=self._context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node("planner", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._recall = self._node.create_client(Recall, "/memory/recall")
+        self._perceptions = self._node.create_publisher(Perception, "/memory/perception", _LOSSLESS)
+        self._node.create_subscription(MemoryStatus, "/memory/status", self._take_status, _LATCHED)
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def wait_until(self, done: Callable[[], bool], *, seconds: float, what: str) -> None:
+        """Takes messages until `done`.
+
+        Raises:
+            DemoError: it did not come to that in time.
+        """
+        deadline = time.monotonic() + seconds
+        while not done():
+            self._check()
+            if time.monotonic() > deadline:
+                raise DemoError(f"waited {seconds:.0f} s in vain until {what}")
+            self._executor.spin_once(timeout_sec=_TURN)
+
+    def wait_for_node(self, seconds: float) -> None:
+        """Waits until the memory node is active and connected both ways."""
+        self.wait_until(lambda: self.status.state == "active", seconds=seconds, what="the memory node is active")
+        self.wait_until(
+            lambda: self._perceptions.get_subscription_count() > 0 and self._recall.service_is_ready(),
+            seconds=seconds,
+            what="the memory node listens",
+        )
+
+    def play(self, recording: Path, *, speed: float, progress: Callable[[int, int], None]) -> None:
+        """Publishes a recording as it is, stamps and all, at so many times the speed at which it was made."""
+        with Reader(recording) as reader:
+            messages = [(time_ns, bytes(raw)) for _, time_ns, raw in reader.messages()]
+        began, first = time.monotonic(), messages[0][0]
+        for count, (time_ns, raw) in enumerate(messages, start=1):
+            due = began + (time_ns - first) / 1e9 / speed
+            self._check()
+            while (left := due - time.monotonic()) > 0:
+                self._executor.spin_once(timeout_sec=left)
+            self._perceptions.publish(raw)
+            progress(count, len(messages))
+
+    def recall(self, request: Recall.Request) -> tuple[Recall.Response, float]:
+        """The answer of the memory, and the milliseconds until it was there."""
+        began = time.perf_counter()
+        future = self._recall.call_async(request)
+        self.wait_until(future.done, seconds=10.0, what="the memory node answers")
+        return future.result(), (time.perf_counter() - began) * 1e3
+
+    def _take_status(self, status: MemoryStatus) -> None:
+        self.status = status

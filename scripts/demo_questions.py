@@ -1,0 +1,144 @@
+"""What the demo's planner asks, and how an answer is held against the truth of the recording."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point, PointStamped
+from std_msgs.msg import Header
+
+from robotmem_ros.msg import Memory, SpatialSort
+from robotmem_ros.srv import Recall
+from scripts.record_patrol import Truth
+
+Memories = Sequence[Memory]
+_FIVE_MINUTES = 300 * 10**9
+_NOISE = 0.5
+"""How far a sighting may lie from the thing itself, in metres: more than the noise of the recording."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question in words and as a request; how memories read as an answer; the truth, and whether they are that."""
+
+    words: str
+    request: Recall.Request
+    reading: Callable[[Memories], str]
+    truth: str
+    is_true: Callable[[Memories], bool]
+    error: str = ""
+    """What the error names, where the request must be refused."""
+
+    def answer(self, response: Recall.Response) -> str:
+        """The answer in words."""
+        if not response.success:
+            return f"error: {response.error}"
+        return self.reading(response.memories) if response.memories else "nothing"
+
+    def holds(self, response: Recall.Response) -> bool:
+        """Whether the answer is the truth."""
+        if self.error:
+            return not response.success and self.error in response.error
+        return bool(response.success and response.memories and self.is_true(response.memories))
+
+
+def questions(truth: Truth) -> list[Question]:
+    """All questions of the demo, the planner standing where the patrol ended."""
+    return [
+        _nearest_red_mug(truth),
+        _grip_force(truth),
+        _seen_in_the_kitchen(truth),
+        _in_chinese(truth),
+        _wrongly_asked(),
+    ]
+
+
+def _nearest_red_mug(truth: Truth) -> Question:
+    thing, distance = truth.nearest("mug", "red")
+    x, y, z = truth.robot
+    target = PointStamped(header=Header(frame_id="map"), point=Point(x=x, y=y, z=z))
+    return Question(
+        words="Where is the red mug nearest to me?",
+        request=Recall.Request(
+            query="the red mug nearest to the robot",
+            n=1,
+            spatial_sort=[SpatialSort(field="spatial.object_position", target=target)],
+        ),
+        reading=lambda found: f"{found[0].content}, at {_place(found[0])}",
+        truth=f"{thing.description}, {distance:.2f} m",
+        is_true=lambda found: found[0].content == thing.description and abs(found[0].distance - distance) < _NOISE,
+    )
+
+
+def _grip_force(truth: Truth) -> Question:
+    forces = truth.forces_that_worked("glass", below=15.0)
+    condition = {"task.success": True, "params.force.value": {"$lt": 15.0}}
+    return Question(
+        words="What grip force below 15 N worked for a glass?",
+        request=Recall.Request(
+            query="what grip force worked for a glass", n=len(forces), context_filter=json.dumps(condition)
+        ),
+        reading=lambda found: f"{_newtons(_forces(found))}; first: {found[0].content}",
+        truth=f"a glass held with {_newtons(sorted(forces))}",
+        is_true=lambda found: set(_forces(found)) == forces and {m.label for m in found} == {"glass"},
+    )
+
+
+def _seen_in_the_kitchen(truth: Truth) -> Question:
+    after = truth.end - _FIVE_MINUTES
+    seen = truth.seen_in("kitchen", after=after)
+    counts = Counter(thing.description for thing in seen)
+    condition = {"spatial.room": "kitchen", "perception_type": "visual"}
+    return Question(
+        words="What was seen in the kitchen in the last five minutes?",
+        request=Recall.Request(
+            n=100,
+            context_filter=json.dumps(condition),
+            after=Time(sec=after // 10**9, nanosec=after % 10**9),
+        ),
+        reading=lambda found: _sightings([memory.label for memory in found]),
+        truth=_sightings([thing.label for thing in seen]),
+        is_true=lambda found: Counter(memory.content for memory in found) == counts,
+    )
+
+
+def _in_chinese(truth: Truth) -> Question:
+    leak = truth.remark("leak").text
+    return Question(
+        words="哪里在漏水？ (Where is water leaking?)",
+        request=Recall.Request(query="哪里在漏水？", n=1),
+        reading=lambda found: str(found[0].content),
+        truth=leak,
+        is_true=lambda found: bool(found[0].content == leak),
+    )
+
+
+def _wrongly_asked() -> Question:
+    return Question(
+        words='A wrong request: {"task.success": {"$is": true}}',
+        request=Recall.Request(query="glass", context_filter='{"task.success": {"$is": true}}'),
+        reading=lambda found: str(found[0].content),
+        truth="no such operator: an error that names it",
+        is_true=bool,
+        error="$is",
+    )
+
+
+def _forces(found: Memories) -> list[float]:
+    return [float(json.loads(memory.context)["params"]["force"]["value"]) for memory in found]
+
+
+def _newtons(forces: list[float]) -> str:
+    return ", ".join(f"{force:g}" for force in forces) + " N"
+
+
+def _sightings(labels: list[str]) -> str:
+    return f"{len(labels)} sightings: {', '.join(sorted(set(labels)))}"
+
+
+def _place(memory: Memory) -> str:
+    return "({:.2f}, {:.2f}, {:.2f})".format(*json.loads(memory.context)["spatial"]["object_position"])

@@ -1,0 +1,42 @@
+# shellcheck shell=sh
+# Puts the virtual environment, ROS 2, the built package and the model into a shell (bash, zsh, sh), from any folder:
+#   . scripts/env.sh
+# Then `memory_node`, `import robotmem_ros.memory` and `from robotmem_ros.srv import Recall` work there.
+# DISTRO=jazzy in front chooses the wheels of another ROS 2; where an installation is sourced, that one is used.
+
+# Where is this file? bash and zsh tell; for a plain sh, /proc tells which file it is reading just now.
+if [ -n "${BASH_VERSION:-}" ]; then
+    eval 'robotmem_root=${BASH_SOURCE[0]}'
+elif [ -n "${ZSH_VERSION:-}" ]; then
+    eval 'robotmem_root=${(%):-%x}'
+else
+    robotmem_root=scripts/env.sh
+    for robotmem_value in /proc/$$/fd/*; do
+        robotmem_value=$(readlink "$robotmem_value") || continue
+        case $robotmem_value in */scripts/env.sh) robotmem_root=$robotmem_value ;; esac
+    done
+fi
+robotmem_root=$(cd "$(dirname "$robotmem_root")/.." && pwd)
+
+if [ ! -f "$robotmem_root/scripts/ros.sh" ]; then
+    echo "env.sh: cannot tell where it lies; source it from the repository's own folder: . scripts/env.sh" >&2
+else
+    . "$robotmem_root/scripts/ros.sh"
+
+    # What the build's own setup files would do, without the second that they take.
+    robotmem_prefix=$robotmem_root/install$robotmem_suffix/robotmem_ros
+    if [ -d "$robotmem_prefix" ]; then
+        robotmem_value=$("$robotmem_venv/bin/python3" -ISc 'import sys; print("%d.%d" % sys.version_info[:2])')
+        robotmem_prepend AMENT_PREFIX_PATH "$robotmem_prefix"
+        robotmem_prepend CMAKE_PREFIX_PATH "$robotmem_prefix"
+        robotmem_prepend LD_LIBRARY_PATH "$robotmem_prefix/lib"
+        robotmem_prepend PATH "$robotmem_prefix/lib/robotmem_ros"
+        robotmem_prepend PYTHONPATH "$robotmem_prefix/lib/python$robotmem_value/site-packages"
+    else
+        echo "env.sh: robotmem_ros is not built yet: run 'make build', then source this file again" >&2
+    fi
+    export ROBOTMEM_MODEL="${ROBOTMEM_MODEL:-$HOME/.robotmem/models/all-MiniLM-L6-v2-int8}"
+    unset -f robotmem_prepend
+fi
+unset robotmem_root robotmem_ros robotmem_distro robotmem_python robotmem_suffix robotmem_venv robotmem_prefix
+unset robotmem_value robotmem_before

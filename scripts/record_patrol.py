@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Records a robot's patrol through a house as a ROS 2 bag (rosbag2, MCAP), the same one every time. Needs no ROS.
+
+python3 scripts/record_patrol.py FOLDER
+
+The robot drives two rounds through all rooms, sees things with noise, tries tasks, and hears and learns a few things.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import sys
+from bisect import bisect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from scripts.patrol_house import ATTEMPTS, DOCK, END, LAP, REMARKS, ROOMS, THINGS, Attempt, Remark, Thing  # noqa: E402
+
+TOPIC = "/memory/perception"
+TYPE = "robotmem_ros/msg/Perception"
+SESSION = "patrol-2026-01-05"
+START = 1_767_603_600
+"""Seconds since the epoch when the patrol begins: 2026-01-05, 9:00 UTC."""
+_SEED = 20260105
+_SPEED = 0.27  # m/s
+_LOOK_EVERY = 0.75  # s
+_RANGE = 3.0  # m
+_STEPS = 16
+_NS = 1_000_000_000
+_LAPS = (1, 2)
+
+Spot = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where the robot is at a time (seconds since the patrol began), and in which round."""
+
+    seconds: float
+    x: float
+    y: float
+    room: str
+    lap: int
+
+
+@dataclass(frozen=True)
+class Event:
+    """One perception of the recording, and what it is really about; `position` is as measured, in metres."""
+
+    pose: Pose
+    about: Thing | Attempt | Remark
+    position: tuple[float, float, float]
+
+    @property
+    def stamp(self) -> int:
+        """When it was perceived, in nanoseconds since the epoch."""
+        return START * _NS + round(self.pose.seconds * 1000) * 1_000_000
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a recording is really about, in order of time."""
+
+    events: tuple[Event, ...]
+    end: int
+    """Nanoseconds since the epoch."""
+    robot: tuple[float, float, float]
+    """Where the robot stands at the end, in metres."""
+
+    def nearest(self, label: str, colour: str) -> tuple[Thing, float]:
+        """The thing of a kind that is really nearest to the robot at the end, and how far it is, in metres."""
+        things = [thing for thing in THINGS if (thing.label, thing.colour) == (label, colour)]
+        return min(((thing, math.dist(thing.position, self.robot)) for thing in things), key=lambda pair: pair[1])
+
+    def seen_in(self, room: str, *, after: int) -> list[Thing]:
+        """What was seen in a room from a time on, once for each sighting."""
+        events = (event for event in self.events if event.stamp >= after)
+        return [event.about for event in events if isinstance(event.about, Thing) and event.about.room == room]
+
+    def forces_that_worked(self, target: str, *, below: float) -> set[float]:
+        """The forces under a limit, in newtons, with which a task on a target succeeded."""
+        attempts = (event.about for event in self.events if isinstance(event.about, Attempt))
+        fits = (attempt for attempt in attempts if attempt.target == target and attempt.success)
+        return {attempt.force for attempt in fits if attempt.force < below}
+
+    def remark(self, about: str) -> Remark:
+        """The remark about a subject."""
+        return next(remark for remark in REMARKS if remark.about == about)
+
+
+def record(folder: Path) -> Truth:
+    """Writes the recording to a folder that does not exist yet, and gives the truth about it."""
+    truth = simulate()
+    store = get_typestore(Stores.LATEST)
+    store.register(get_types_from_msg((ROOT / "msg" / "Perception.msg").read_text(), TYPE))
+    writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
+    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    with writer:
+        connection = writer.add_connection(TOPIC, TYPE, typestore=store)
+        for event in truth.events:
+            writer.write(connection, event.stamp, store.serialize_cdr(_message(event, store.types), TYPE))
+    return truth
+
+
+def simulate() -> Truth:
+    """What happens on the patrol."""
+    chance = random.Random(_SEED)
+    way = list(_drive())
+    events = [*_sightings(way, chance), *_happenings(way)]
+    events.sort(key=lambda event: event.stamp)
+    last = way[-1]
+    end = START * _NS + math.ceil(last.seconds * _NS)
+    return Truth(tuple(events), end, (round(last.x, 3), round(last.y, 3), 0.0))
+
+
+def _drive() -> Iterator[Pose]:
+    """Where the robot is at each look, at a steady speed along a smooth curve through the way points."""
+    corners = [DOCK, *LAP, *LAP, END]
+    curve = list(_smooth(corners))
+    metres = [0.0, *accumulate(math.dist(a, b) for a, b in pairwise(curve))]
+    halfway = metres[len(LAP) * _STEPS]
+    for look in range(int(metres[-1] / _SPEED / _LOOK_EVERY) + 1):
+        seconds = look * _LOOK_EVERY
+        driven = seconds * _SPEED
+        step = min(bisect(metres, driven), len(curve) - 1)
+        part = (driven - metres[step - 1]) / (metres[step] - metres[step - 1])
+        (x0, y0), (x1, y1) = curve[step - 1], curve[step]
+        x, y = x0 + part * (x1 - x0), y0 + part * (y1 - y0)
+        room = next(room.name for room in ROOMS if room.holds(x, y))
+        yield Pose(seconds, x, y, room, _LAPS[driven > halfway])
+
+
+def _smooth(corners: Sequence[Spot]) -> Iterator[Spot]:
+    """A Catmull-Rom spline through the corners, `_STEPS` points from each to the next."""
+    ends = [corners[0], *corners, corners[-1]]
+    for a, b, c, d in zip(ends, ends[1:], ends[2:], ends[3:], strict=False):
+        for t in (step / _STEPS for step in range(_STEPS)):
+            yield (_spline(a[0], b[0], c[0], d[0], t), _spline(a[1], b[1], c[1], d[1], t))
+    yield corners[-1]
+
+
+def _spline(a: float, b: float, c: float, d: float, t: float) -> float:
+    return b + 0.5 * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)))
+
+
+def _sightings(way: Sequence[Pose], chance: random.Random) -> Iterator[Event]:
+    for pose in way:
+        for thing in THINGS:
+            distance = math.dist((pose.x, pose.y), thing.position[:2])
+            visible = thing.room == pose.room and pose.lap in thing.laps and distance < _RANGE
+            # The farther a thing is, the less often the detector sees it, and the less sure it is where.
+            if visible and chance.random() < 0.25 * (1.2 - distance / _RANGE):
+                noise = 0.02 + 0.02 * distance
+                x, y, z = (round(chance.gauss(value, noise), 3) for value in thing.position)
+                yield Event(pose, thing, (x, y, z))
+
+
+def _happenings(way: Sequence[Pose]) -> Iterator[Event]:
+    """Attempts and remarks, spread over the visit to the room where they belong."""
+    for lap in _LAPS:
+        for room in ROOMS:
+            visit = [pose for pose in way if (pose.lap, pose.room) == (lap, room.name)]
+            happen = [what for what in (*ATTEMPTS, *REMARKS) if (what.lap, what.room) == (lap, room.name)]
+            for index, what in enumerate(happen, start=1):
+                pose = visit[len(visit) * index // (len(happen) + 1)]
+                yield Event(pose, what, (round(pose.x, 3), round(pose.y, 3), 0.0))
+
+
+def _message(event: Event, types: Any) -> Any:
+    sense, text, label, context = _told(event)
+    context["spatial"] = {"room": event.pose.room, "object_position": list(event.position)}
+    context["robot"] = {"id": "patrol-robot", "position": [round(event.pose.x, 3), round(event.pose.y, 3)]}
+    context["env"] = {"sim_or_real": "sim"}
+    point = types["geometry_msgs/msg/Point"](*map(float, event.position))
+    upright = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+    seconds, nanoseconds = divmod(event.stamp, _NS)
+    return types[TYPE](
+        header=types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](seconds, nanoseconds), "map"),
+        description=text,
+        perception_type=sense,
+        pose=[types["geometry_msgs/msg/Pose"](point, upright)],
+        label=label,
+        confidence=0.9,
+        context=json.dumps(context, ensure_ascii=False, separators=(",", ":")),
+        data=np.empty(0, np.uint8),
+        data_format="",
+        session_id=SESSION,
+        collection="",
+    )
+
+
+def _told(event: Event) -> tuple[str, str, str, dict[str, Any]]:
+    """Sense, words, label and the event's own part of the context."""
+    what = event.about
+    if isinstance(what, Thing):
+        return "visual", what.description, what.label, {"object": {"colour": what.colour}}
+    if isinstance(what, Remark):
+        return what.sense, what.text, "", {}
+    force = "grip force" if what.task == "grasp" else "force"
+    text = f"tried to {what.task} the {what.target} {what.where} with a {force} of {what.force:g} N: {what.outcome}"
+    task = {"name": what.task, "object": what.target, "success": what.success}
+    return "procedural", text, what.target, {"task": task, "params": {"force": {"value": what.force, "unit": "N"}}}
+
+
+def main() -> None:
+    """Records into the folder that is named on the command line."""
+    parser = argparse.ArgumentParser(description="Records the sample patrol as a ROS 2 bag.")
+    parser.add_argument("folder", type=Path, help="where to write it; must not exist yet")
+    truth = record(parser.parse_args().folder)
+    print(f"{len(truth.events)} perceptions in {(truth.end - START * _NS) / _NS / 60:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()

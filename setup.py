@@ -1,0 +1,23 @@
+"""Installs the same code with pip where there is no ROS: the core, without the node's generated messages."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+VERSION = ElementTree.parse(HERE / "package.xml").findtext("version")
+
+setup(
+    name="robotmem_ros",
+    version=VERSION,
+    description="A memory that lasts, for robots: text, meaning, position, time and conditions in one SQLite file",
+    license="Apache-2.0",
+    packages=find_packages(include=["robotmem_ros", "robotmem_ros.*"]),
+    package_data={"": ["py.typed", "*.yaml", "*.txt", "*.sql"]},
+    python_requires=">=3.10",
+    install_requires=["numpy", "pyyaml"],
+    extras_require={"all": ["sqlite-vec", "fastembed", "jieba"]},
+    # The rest of build/ is colcon's.
+    options={"build": {"build_base": "build/pip"}},
+)

@@ -8,13 +8,22 @@ import traceback
 from types import FrameType
 
 import rclpy
+from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import try_shutdown
 
 from ..memory.errors import RobotMemoryError
 from .memory_node import MemoryNode
 
 _TURN = 0.2
+_UNUSABLE = (
+    RobotMemoryError,
+    ParameterException,
+    rclpy_implementation.RCLError,
+    rclpy_implementation.UnknownROSArgsError,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,15 +34,15 @@ def main(arguments: list[str] | None = None) -> int:
         nonlocal stopping
         stopping = True
 
-    # Not rclpy's handlers: those end the context at once, before the node could commit and say so.
-    rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     try:
+        # Not rclpy's handlers: those end the context at once, before the node could commit and say so.
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
         node = MemoryNode()
-    except RobotMemoryError as error:
+    except _UNUSABLE as error:
         print(f"memory_node: {error}", file=sys.stderr)
-        rclpy.shutdown()
+        try_shutdown()
         return 1
     executor = SingleThreadedExecutor()
     executor.add_node(node)
@@ -45,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     node.close()
     executor.shutdown()
     node.destroy_node()
-    rclpy.try_shutdown()
+    try_shutdown()
     return 0
 
 

@@ -1,0 +1,139 @@
+"""A real ROS graph for tests: a memory node in a process of its own, and a client that talks to it over DDS."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from robotmem_ros.msg import MemoryStatus
+
+EXECUTABLE = Path(__file__).resolve().parents[2] / "scripts" / "memory_node"
+DEADLINE = 30.0
+_FIRST_PORT = 27_300
+
+
+@contextmanager
+def own_domain() -> Iterator[int]:
+    """A ROS domain that no other run of these tests on this machine uses: a bound port reserves it."""
+    for domain in random.sample(range(1, 100), 99):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reservation:
+            try:
+                reservation.bind(("127.0.0.1", _FIRST_PORT + domain))
+            except OSError:
+                continue
+            yield domain
+            return
+    raise RuntimeError("no free ROS domain")
+
+
+class NodeProcess:
+    """`memory_node` as a process; what it prints goes to a file."""
+
+    def __init__(self, domain: int, log: Path, arguments: list[str], environment: dict[str, str] | None = None) -> None:
+        self._log = log
+        with log.open("w") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, str(EXECUTABLE), "--ros-args", *arguments],
+                env={**os.environ, "ROS_DOMAIN_ID": str(domain), "PYTHONUNBUFFERED": "1", **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def output(self) -> str:
+        """What the node printed so far."""
+        return self._log.read_text(errors="replace")
+
+    def ended(self) -> int:
+        """Waits for the node to end by itself; its exit code."""
+        return self._process.wait(DEADLINE)
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """Sends a signal and waits; the exit code."""
+        if self._process.poll() is None:
+            self._process.send_signal(number)
+        try:
+            return self._process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise AssertionError(f"the node did not end after signal {number}:\n{self.output}") from None
+
+
+class Client:
+    """A node of the test's own process, in a context of its own."""
+
+    def __init__(self, domain: int, **node_options: Any) -> None:
+        self._context = Context()
+        rclpy.init(context=self._context, domain_id=domain)
+        self.node = Node("test_client", context=self._context, **node_options)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self.status: MemoryStatus | None = None
+        self.node.create_subscription(
+            MemoryStatus,
+            "/memory/status",
+            self._keep_status,
+            QoSProfile(
+                depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
+            ),
+        )
+
+    def start(self, service: Any, name: str, /, **fields: Any) -> Any:
+        """Sends a request to /memory/<name>; the future of its response."""
+        client = self.node.create_client(service, f"/memory/{name}")
+        assert client.wait_for_service(DEADLINE), f"no service /memory/{name}"
+        return client.call_async(service.Request(**fields))
+
+    def result(self, future: Any) -> Any:
+        """Waits for a response."""
+        self._executor.spin_until_future_complete(future, timeout_sec=DEADLINE)
+        assert future.done(), "no answer"
+        return future.result()
+
+    def call(self, service: Any, name: str, /, **fields: Any) -> Any:
+        """Calls /memory/<name> and waits for the response."""
+        return self.result(self.start(service, name, **fields))
+
+    def publisher(self, kind: Any, topic: str, qos: Any = 1000) -> Any:
+        """A publisher that the node has found."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self.until(lambda: publisher.get_subscription_count() > 0, f"a subscription of {topic}")
+        return publisher
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Spins until something holds."""
+        deadline = time.monotonic() + DEADLINE
+        while not holds():
+            assert time.monotonic() < deadline, f"waited in vain for {what}; last status: {self.status}"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def until_status(self, holds: Callable[[MemoryStatus], bool], what: str) -> MemoryStatus:
+        """Spins until a status says so; that status."""
+        self.until(lambda: self.status is not None and holds(self.status), what)
+        assert self.status is not None
+        return self.status
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+    def _keep_status(self, message: MemoryStatus) -> None:
+        self.status = message

@@ -1,0 +1,123 @@
+"""The node comes up, goes down and says why when it cannot; nothing accepted is lost on the way."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+from robotmem_ros.msg import Perception
+from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
+
+from .graph import Client
+
+SERVICES = [
+    (Learn, "learn", {"insight": "x"}),
+    (SavePerception, "save_perception", {"perception": Perception(description="x")}),
+    (Recall, "recall", {"query": "x"}),
+    (Forget, "forget", {"memory_id": 1, "reason": "x"}),
+    (Update, "update", {"memory_id": 1, "content": "x"}),
+]
+TEXT_ONLY = ("-p", "embedding_model:=''")
+
+
+def change(client: Client, transition: int) -> bool:
+    return bool(client.call(ChangeState, "change_state", transition=Transition(id=transition)).success)
+
+
+def state(client: Client) -> str:
+    return str(client.call(GetState, "get_state").current_state.label)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_node_with_all_that_was_accepted_on_disk(own: Any, tmp_path: Path, number: int) -> None:
+    start, connect = own
+    path = tmp_path / "memory.db"
+    node = start("-p", f"db_path:={path}", *TEXT_ONLY)
+    client: Client = connect()
+    client.until_status(lambda status: status.state == "active", "an active node")
+    publisher = client.publisher(Perception, "/memory/perception")
+    for index in range(500):
+        publisher.publish(Perception(description=f"thing {index}"))
+    received = client.until_status(lambda status: status.received > 0, "perceptions").received
+    assert node.stop(number) == 0, node.output
+    assert "finalized" in node.output
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT count(*) FROM memories").fetchone()[0] >= received
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    connection.close()
+
+
+def test_the_node_can_be_led_through_its_states_by_hand(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "autostart:=false", *TEXT_ONLY)
+    client: Client = connect()
+    assert state(client) == "unconfigured"
+    for service, name, fields in SERVICES:
+        response = client.call(service, name, **fields)
+        assert (response.success, response.error) == (False, "the node is unconfigured, not active")
+    assert change(client, Transition.TRANSITION_CONFIGURE)
+    assert "the node is inactive" in client.call(Recall, "recall", query="x").error
+    assert change(client, Transition.TRANSITION_ACTIVATE)
+    assert client.call(Learn, "learn", insight="a lesson that lasts").success
+    assert change(client, Transition.TRANSITION_DEACTIVATE)
+    assert not client.call(Recall, "recall", query="lesson").success
+    assert change(client, Transition.TRANSITION_CLEANUP)
+    assert change(client, Transition.TRANSITION_CONFIGURE)
+    assert change(client, Transition.TRANSITION_ACTIVATE)
+    assert len(client.call(Recall, "recall", query="lesson").memories) == 1
+    client.until_status(lambda status: status.state == "active" and status.memories == 1, "the status")
+
+
+def test_a_killed_node_keeps_what_it_answered(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    path = f"db_path:={tmp_path / 'memory.db'}"
+    node = start("-p", path, *TEXT_ONLY)
+    client: Client = connect()
+    client.until_status(lambda status: status.state == "active", "an active node")
+    ids = [client.call(Learn, "learn", insight=f"lesson {index}").memory_id for index in range(20)]
+    assert node.stop(signal.SIGKILL) == -signal.SIGKILL
+    start("-p", path, *TEXT_ONLY)
+    client.status = None
+    client.until_status(lambda status: status.state == "active", "an active node")
+    found = client.call(Recall, "recall", query="lesson", n=100).memories
+    assert sorted(memory.id for memory in found) == ids
+
+
+def test_a_database_that_cannot_be_opened_leaves_the_node_up_and_saying_why(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    node = start("-p", f"db_path:={tmp_path}", *TEXT_ONLY)
+    client: Client = connect()
+    status = client.until_status(lambda status: bool(status.reason), "a status with the reason")
+    assert status.state == "unconfigured"
+    assert f"database '{tmp_path}' is a directory" in status.reason
+    response = client.call(Recall, "recall", query="mug")
+    assert "is a directory" in response.error
+    assert "cannot be configured" in node.output
+    assert node.stop() == 0
+
+
+def test_without_a_model_the_node_answers_by_text_and_says_so(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=/no/such/model")
+    client: Client = connect()
+    status = client.until_status(lambda status: "/no/such/model" in status.reason, "the reason in the status")
+    assert (status.mode, status.embedding_model) == ("bm25_only", "")
+    assert client.call(Learn, "learn", insight="the glass needs 12 N").success
+    answer = client.call(Recall, "recall", query="glasses")
+    assert (answer.success, answer.mode, len(answer.memories)) == (True, "bm25_only", 1)
+    assert "'/no/such/model' is neither a folder" in answer.reason
+
+
+def test_a_quick_request_does_not_wait_for_slow_ones(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", *TEXT_ONLY)
+    client: Client = connect()
+    client.until_status(lambda status: status.state == "active", "an active node")
+    slow = [client.start(Recall, "recall", query=" ".join(f"word{index}" for index in range(200))) for _ in range(20)]
+    assert client.call(Learn, "learn", insight="quick").success
+    assert all(client.result(future).success for future in slow)

@@ -1,0 +1,118 @@
+"""~/perception: what is published becomes memory, or is counted with the reason."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from geometry_msgs.msg import Point, Pose
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from robotmem_ros.msg import Perception
+from robotmem_ros.srv import Recall
+from rosgraph_msgs.msg import Clock
+
+from .graph import Client
+
+PERCEPTIONS = 800
+"""As many as fit into the history of the topic, so that the burst of a test cannot overflow it."""
+
+
+def up(client: Client) -> None:
+    client.until_status(lambda status: status.state == "active", "an active node")
+
+
+def test_every_published_perception_is_stored_and_the_same_one_twice_is_two(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(Perception, "/memory/perception")
+    for index in range(PERCEPTIONS):
+        publisher.publish(Perception(description=f"a chair, number {index // 2}", collection="chairs"))
+    status = client.until_status(lambda status: status.received == PERCEPTIONS, "all perceptions")
+    status = client.until_status(lambda status: status.stored == PERCEPTIONS, "all stored")
+    assert (status.refused, status.memories, status.perceptions, status.facts) == (0, PERCEPTIONS, PERCEPTIONS, 0)
+    found = client.call(Recall, "recall", query="number 7", n=100, min_confidence=0.0, collection="chairs").memories
+    assert sum(memory.content == "a chair, number 7" for memory in found) == 2
+
+
+def test_what_cannot_be_stored_is_counted_by_reason_and_the_rest_is_stored(own: Any) -> None:
+    start, connect = own
+    node = start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(Perception, "/memory/perception")
+    bad = [
+        Perception(description=""),
+        Perception(description="\x01\x02"),
+        Perception(description="mug", pose=[Pose(position=Point(x=math.nan))]),
+        Perception(description="mug", context="{broken"),
+        Perception(description="mug", confidence=math.inf),
+    ]
+    for message in [*bad, Perception(description="a good one")]:
+        publisher.publish(message)
+    status = client.until_status(lambda status: status.received == len(bad) + 1 and status.stored == 1, "six messages")
+    counted = dict(zip(status.refused_reasons, status.refused_counts, strict=True))
+    assert counted == {"description": 2, "pose": 1, "context": 1, "confidence": 1}
+    assert status.refused == 5
+    assert "refused a perception: description" in node.output
+
+
+def test_a_full_queue_refuses_and_counts(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "queue_limit:=1")
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(Perception, "/memory/perception")
+    for index in range(PERCEPTIONS):
+        publisher.publish(Perception(description=f"thing {index}"))
+    status = client.until_status(
+        lambda status: status.received == PERCEPTIONS and status.stored + status.refused == PERCEPTIONS, "all counted"
+    )
+    assert status.stored == status.memories > 0
+    assert set(status.refused_reasons) <= {"queue full"}
+
+
+def test_a_best_effort_publisher_is_heard_where_the_parameter_says_so(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "perception_reliability:=best_effort")
+    client: Client = connect()
+    up(client)
+    qos = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+    publisher = client.publisher(Perception, "/memory/perception", qos)
+    publisher.publish(Perception(description="heard"))
+    client.until_status(lambda status: status.stored == 1, "the perception")
+
+
+def test_under_simulated_time_without_a_clock_an_unstamped_perception_is_refused(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "use_sim_time:=true")
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(Perception, "/memory/perception")
+    publisher.publish(Perception(description="when?"))
+    stamped = Perception(description="then")
+    stamped.header.stamp.sec = 900
+    publisher.publish(stamped)
+    status = client.until_status(lambda status: status.received == 2 and status.stored == 1, "two messages")
+    assert list(status.refused_reasons) == ["observed_at"]
+
+
+def test_simulated_time_stamps_what_has_no_stamp(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "use_sim_time:=true")
+    client: Client = connect()
+    up(client)
+    clock = client.publisher(Clock, "/clock", 10)
+    publisher = client.publisher(Perception, "/memory/perception")
+    tick = Clock()
+    tick.clock.sec = 1234
+
+    def stored() -> bool:
+        clock.publish(tick)
+        publisher.publish(Perception(description="by the simulated clock"))
+        return client.status is not None and client.status.stored > 0
+
+    client.until(stored, "a perception by the simulated clock")
+    (memory,) = client.call(Recall, "recall", query="clock", n=1).memories
+    assert memory.stamp.sec == 1234

@@ -30,6 +30,7 @@ sys.path.insert(0, str(ROOT))
 try:
     from robotmem_ros.msg import MemoryStatus
     from robotmem_ros.srv import Recall
+
     from scripts.demo_planner import DemoError, Planner
     from scripts.demo_questions import Question, questions
     from scripts.demo_table import table
@@ -39,7 +40,7 @@ except ImportError as cause:
 
 _SPEED = 100.0
 _HEAD = ("question", "answer", "score", "distance", "mode", "time", "the recording's truth", "")
-_WIDTHS = (20, 30, 5, 8, 10, 7, 26, 1)
+_WIDTHS = (20, 29, 5, 8, 10, 7, 25, 1)
 _DESCRIPTION = "Plays a recorded patrol into a memory node and asks about it."
 
 
@@ -76,9 +77,10 @@ def _demo(*, keep: bool) -> int:
             with closing(Planner(domain, lambda: _check(node, folder))) as planner:
                 _fill(planner, folder / "patrol", truth, node, domain)
                 wrong = _put(planner, questions(truth))
+            verdict = f"{wrong} ANSWERS ARE NOT THE TRUTH" if wrong else "all answers are the truth"
+            _say(f"{verdict}; {time.monotonic() - began:.1f} s")
             if keep:
                 _stay(node, folder, domain)
-    print(f"{'all answers are the truth' if not wrong else f'{wrong} NOT THE TRUTH'}; {time.monotonic() - began:.1f} s")
     return 1 if wrong else 0
 
 

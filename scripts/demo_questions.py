@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PointStamped
-from std_msgs.msg import Header
-
 from robotmem_ros.msg import Memory, SpatialSort
 from robotmem_ros.srv import Recall
+from std_msgs.msg import Header
+
 from scripts.record_patrol import Truth
 
 Memories = Sequence[Memory]

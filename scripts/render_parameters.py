@@ -67,6 +67,19 @@ def _limits(entry: Field[Any]) -> Iterator[str]:
         yield "at start only"
 
 
+def main() -> int:
+    """Writes the files, or with --check says whether they are as they would be written."""
+    readme = ROOT / "README.md"
+    wanted = {ROOT / "config" / "memory.yaml": as_yaml(), readme: with_table(readme.read_text())}
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run scripts/render_parameters.py", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.write_text(wanted[path])
+    return 0
+
+
 if __name__ == "__main__":
-    (ROOT / "config" / "memory.yaml").write_text(as_yaml())
-    (ROOT / "README.md").write_text(with_table((ROOT / "README.md").read_text()))
+    sys.exit(main())

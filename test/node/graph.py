@@ -79,6 +79,7 @@ class Client:
     """A node of the test's own process, in a context of its own."""
 
     def __init__(self, domain: int, **node_options: Any) -> None:
+        self.domain = domain
         self._context = Context()
         rclpy.init(context=self._context, domain_id=domain)
         self.node = Node("test_client", context=self._context, **node_options)

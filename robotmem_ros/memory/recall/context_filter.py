@@ -31,7 +31,7 @@ OWN_FIELDS = {
 """Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent."""
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
-_OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists")
+OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...
             raise InvalidFieldError("context_filter", path, "is no dot path such as task.success")
         if isinstance(wanted, dict):
             if not wanted:
-                raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(_OPERATORS)}")
+                raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(OPERATORS)}")
             comparisons += [_comparison(field, path, operator, operand) for operator, operand in wanted.items()]
         else:
             comparisons.append(_comparison(field, path, "$eq", wanted))
@@ -93,8 +93,8 @@ def list_prefixes(comparison: Comparison) -> list[str]:
 
 
 def _comparison(field: str, path: str, operator: str, operand: object) -> Comparison:
-    if operator not in _OPERATORS:
-        raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(_OPERATORS)}")
+    if operator not in OPERATORS:
+        raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(OPERATORS)}")
     where = field if operator == "$eq" else f"{field}.{operator}"
     if operator in _ORDER and (isinstance(operand, bool) or not isinstance(operand, (int, float, str))):
         raise InvalidFieldError(where, operand, "must be a number or a text")

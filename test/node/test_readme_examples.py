@@ -1,0 +1,39 @@
+"""The README's ROS examples, run as they stand against a real node."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from robotmem_ros.srv import Learn
+
+from .graph import DEADLINE, Client
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+
+
+def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    start("-p", f"db_path:={tmp_path / 'memory.db'}")
+    client: Client = connect()
+    client.until_status(lambda status: status.state == "active", "an active node")
+    context = '{"task": {"success": true}, "params": {"force": {"value": 12.5}}}'
+    assert client.call(Learn, "learn", insight="a grip force of 12.5 N holds a glass", context=context).success
+    planner, publishing = (code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "node." in code)
+    matched = "while not publisher.get_subscription_count(): rclpy.spin_once(node, timeout_sec=0.1)\n"
+    publishing = publishing.replace("publisher.publish", f"{matched}publisher.publish")
+    result = subprocess.run(
+        [sys.executable, "-c", planner + publishing + "publisher.wait_for_all_acked()"],
+        env={**os.environ, "ROS_DOMAIN_ID": str(client.domain)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "1.00 a grip force of 12.5 N holds a glass\n"
+    client.until_status(lambda status: status.stored == 1, "the perception")

@@ -1,0 +1,95 @@
+"""The README and the parameter file say what the code does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.recall.context_filter import OPERATORS, OWN_FIELDS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def section(title: str) -> str:
+    """What stands below a heading of the README."""
+    return re.split(r"^## ", README.partition(f"## {title}\n")[2], flags=re.MULTILINE)[0]
+
+
+def rows(text: str) -> Iterator[list[str]]:
+    """The cells of the tables in a text, without their heads."""
+    for line in text.splitlines():
+        if line.startswith("| ") and not re.match(r"\| (service|topic|parameter) ", line):
+            yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def names_in_code(pattern: str) -> set[str]:
+    """What a pattern finds in the code of the node."""
+    code = "".join(path.read_text() for path in (ROOT / "robotmem_ros" / "node").glob("*.py"))
+    return set(re.findall(pattern, code))
+
+
+def test_the_parameter_file_and_the_table_are_those_of_the_code(tmp_path: Path) -> None:
+    script = ROOT / "scripts" / "render_parameters.py"
+    result = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_the_table_of_services_is_that_of_the_node() -> None:
+    told = {(name.strip("`"), kind) for name, kind, _ in rows(section("Services"))}
+    interfaces = {path.stem for path in (ROOT / "srv").glob("*.srv")}
+    assert {re.sub(r"\[(\w+)\]\(srv/\1.srv\)", r"\1", kind) for _, kind in told} == interfaces
+    assert {name.removeprefix("~/") for name, _ in told} == names_in_code(r'\(\w+, "(\w+)", self\._\w+\)')
+
+
+def test_the_table_of_topics_is_that_of_the_node() -> None:
+    told = {name.strip("`") for name, *_ in rows(section("Topics"))}
+    assert told == names_in_code(r'"(~/(?:perception|status))"')
+    assert names_in_code(r"create_(?:publisher|subscription)\(\s*(\w+)") == {"Perception", "MemoryStatus"}
+
+
+def test_the_launch_arguments_are_those_of_the_launch_file() -> None:
+    declared = re.findall(r'DeclareLaunchArgument\(\s*"(\w+)"', (ROOT / "launch" / "memory.launch.py").read_text())
+    told = section("Parameters").partition("Launch arguments:")[2].partition(". On a command line")[0]
+    assert re.findall(r"`(\w+)`", told) == declared
+
+
+def test_the_operators_and_own_fields_are_those_of_the_code() -> None:
+    recall = section("How recall works")
+    told = re.findall(r"`(\$\w+)`", recall.partition("Operators:")[2].partition(". JSON types")[0])
+    assert sorted(told) == sorted(OPERATORS)
+    names = recall.partition("The names ")[2].partition(" mean the memory's own")[0]
+    assert re.findall(r"`(\w+)`", names) == list(OWN_FIELDS)
+
+
+def test_the_commands_and_files_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE))
+    assert {"demo", "test", "bench"} <= told <= targets
+    paths = re.findall(r"(?<![\w/])((?:scripts|config|srv|msg|bench)/[\w./-]+\.\w+)", README)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert "scripts/fetch_model.py" in README
+
+
+def test_the_defaults_the_text_tells_are_those_of_the_parameters() -> None:
+    assert f"k = {Parameters().rrf_k}" in README
+    assert f"count {Parameters().real_weight} times" in README
+
+
+def test_the_example_without_ros_runs(tmp_path: Path) -> None:
+    (example,) = (code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "RobotMemory(" in code)
+    result = subprocess.run(
+        [sys.executable, "-c", example],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "3.26 m a red mug on the table\n"

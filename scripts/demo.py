@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 
@@ -50,6 +51,8 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="leave the node running until Ctrl-C")
     parser.add_argument("--ask", metavar="TEXT", help="only ask the memory node that runs on ROS_DOMAIN_ID")
     options = parser.parse_args()
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # not every terminal can show Chinese
     os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -77,7 +80,7 @@ def _demo(*, keep: bool) -> int:
             with closing(Planner(domain, lambda: _check(node, folder))) as planner:
                 _fill(planner, folder / "patrol", truth, node, domain)
                 wrong = _put(planner, questions(truth))
-            verdict = f"{wrong} ANSWERS ARE NOT THE TRUTH" if wrong else "all answers are the truth"
+            verdict = f"answers that are NOT THE TRUTH: {wrong}" if wrong else "all answers are the truth"
             _say(f"{verdict}; {time.monotonic() - began:.1f} s")
             if keep:
                 _stay(node, folder, domain)

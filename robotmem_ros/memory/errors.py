@@ -9,7 +9,11 @@ _SHOWN = 80
 
 def shown(value: object) -> str:
     """The repr of a value, cut to a length that fits a log line and safe to print."""
-    text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
+    try:
+        text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
+    except (RecursionError, ValueError):
+        # Nested too deeply, or a number of more digits than Python writes.
+        text = f"<{type(value).__name__}>"
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     cut = len(text) > _SHOWN or (isinstance(value, (str, bytes)) and len(value) > _SHOWN)
     return text[:_SHOWN] + "..." if cut else text

@@ -41,6 +41,9 @@ CREATE INDEX idx_mem_observed ON memories (observed_at);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_label ON memories (label) WHERE label <> '';
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
+CREATE TRIGGER memories_id_stays BEFORE UPDATE OF id ON memories WHEN old.id IS NOT new.id BEGIN
+    SELECT raise(ABORT, 'the id of a memory never changes');
+END;
 
 CREATE TABLE memory_tags (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,

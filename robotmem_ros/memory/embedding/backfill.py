@@ -72,8 +72,8 @@ class Backfill:
             with self._changed:
                 self._done = max(self._done, asked)
                 self._changed.notify_all()
-                if self._asked == asked:
-                    self._changed.wait(_RESCAN_PERIOD)
+                # The condition is looked at before the wait: what was notified meanwhile would be missed.
+                self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
 
     def _catch_up(self, last_id: int) -> int:
         while not self._closing:

@@ -1,8 +1,8 @@
 """Which memories really match a query: the set that a spatial sort orders by distance.
 
-Memories that hold all of its words match, however many there are. If none does, words that no memory holds are left
-out, then the most common ones, until some memories hold all that are left; the meaning must then decide, where there is
-a model: only memories about as near in meaning as the nearest one match.
+Memories that hold all of its words match, however many there are and whatever their vectors say; words that no memory
+holds are left out. If none holds all that are left, the most common ones go too, until some memory does; the meaning
+must then decide, where there is a model: only memories about as near in meaning as the nearest one match.
 """
 
 from __future__ import annotations
@@ -27,29 +27,26 @@ Similar = Callable[[Eligible, float], "Ranking | None"]
 def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, similar: Similar) -> Eligible:
     """Those of the eligible memories that match the query."""
     words = tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
-    holding = _holding_all(connection, words, eligible) if words else only(())
-    if holding.ids != ():
+    holding = _holding_all(connection, words, eligible)
+    if holding is None:
+        counts = {word: _count(connection, word, eligible) for word in words}
+        words = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
+        holding = _holding_all(connection, words, eligible)
+    if holding is not None:
         return holding
-    relaxed = _relaxed(connection, words, eligible)
-    near = similar(relaxed or enumerate_if_few(connection, eligible), MARGIN)
-    if near is None:
-        return relaxed or only(())
-    return only([hit.memory_id for hit in near])
+    while words and holding is None:
+        words.pop()
+        holding = _holding_all(connection, words, eligible)
+    near = similar(holding or enumerate_if_few(connection, eligible), MARGIN)
+    # Without a model, and as long as none of them has a vector, the words alone decide.
+    return only([hit.memory_id for hit in near]) if near else holding or only(())
 
 
-def _relaxed(connection: sqlite3.Connection, words: list[str], eligible: Eligible) -> Eligible | None:
-    counts = {word: _count(connection, word, eligible) for word in words}
-    known = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
-    while known:
-        holding = _holding_all(connection, known, eligible)
-        if holding.ids != ():
-            return holding
-        known.pop()
-    return None
-
-
-def _holding_all(connection: sqlite3.Connection, words: list[str], eligible: Eligible) -> Eligible:
-    return enumerate_if_few(connection, eligible.and_(_holding(words)))
+def _holding_all(connection: sqlite3.Connection, words: list[str], eligible: Eligible) -> Eligible | None:
+    if not words:
+        return None
+    holding = enumerate_if_few(connection, eligible.and_(_holding(words)))
+    return None if holding.ids == () else holding
 
 
 def _holding(words: list[str]) -> Condition:

@@ -22,7 +22,7 @@ from ..parameters import Parameters
 from ..records import Answer, Mode
 from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import FUSIONS, Scores, depth
-from .match import matching
+from .match import MARGIN, matching
 from .normalise import normalise
 from .question import Question, SpatialSort
 from .ranking import Ranking
@@ -105,10 +105,18 @@ class _Run:
     def _nearest_matching(self, spatial: SpatialSort, space: Space, candidates: Eligible) -> Ranking:
         if self.question.query:
             placed = candidates.and_(within(spatial, space))
-            candidates = matching(self.connection, self.question.query, placed, self._similar)
+            candidates = self._matching(placed)
         else:
             candidates = enumerate_if_few(self.connection, candidates)
         return nearest(self.connection, candidates, spatial, space, self.question.n)
+
+    def _matching(self, placed: Eligible) -> Eligible:
+        try:
+            return matching(self.connection, self.question.query, placed, self._similar)
+        except sqlite3.Error as error:
+            _LOG.warning("text search failed: %s", error)
+            near = self._similar(enumerate_if_few(self.connection, placed), MARGIN)
+            return only([hit.memory_id for hit in near or []])
 
     def _by_time(self, candidates: Eligible) -> Answer:
         rows = self.connection.execute(
@@ -146,6 +154,10 @@ class _Run:
         try:
             return similar(self.connection, self.matrix, self._vector(), candidates, margin)
         except ModelUnavailableError:
+            return None
+        except Exception as error:
+            # As in the vector leg, which says so in the answer.
+            _LOG.warning("vector search failed: %s", error)
             return None
 
     def _vector(self) -> Vector:

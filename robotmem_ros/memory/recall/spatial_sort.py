@@ -46,11 +46,15 @@ def find_space(connection: sqlite3.Connection, spatial: SpatialSort, map_id: str
 
 
 def within(spatial: SpatialSort, space: Space) -> Condition:
-    """The memories that have a position in the space, within the box that holds all that is near enough."""
+    """The memories that have a position in the space, near enough to the target."""
     if math.isinf(spatial.max_distance):
         return Condition("m.id IN (SELECT memory_id FROM positions WHERE space_id = ?)", (space.id,))
     box, arguments = _box(spatial, space, spatial.max_distance)
-    return Condition(f"m.id IN (SELECT memory_id FROM positions WHERE id IN ({box}))", arguments)
+    squared, square_arguments = _squared_distance(spatial.target)
+    return Condition(
+        f"m.id IN (SELECT p.memory_id FROM positions AS p WHERE p.id IN ({box}) AND {squared} <= ?)",
+        (*arguments, *square_arguments, _greatest_square(spatial.max_distance)),
+    )
 
 
 def nearest(connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, n: int) -> Ranking:
@@ -102,6 +106,16 @@ def _squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...
         return sql, (x, x, y, y)
     z = target[2]
     return f"{sql} + CASE WHEN p.z IS NULL THEN 0 ELSE (p.z - ?) * (p.z - ?) END", (x, x, y, y, z, z)
+
+
+def _greatest_square(radius: float) -> float:
+    # The greatest number whose root is at most the radius, so that the same memories are near enough everywhere.
+    square = radius * radius
+    while math.sqrt(square) > radius:
+        square = math.nextafter(square, 0.0)
+    while math.sqrt(greater := math.nextafter(square, math.inf)) <= radius:
+        square = greater
+    return square
 
 
 def _box(spatial: SpatialSort, space: Space, radius: float) -> tuple[str, tuple[object, ...]]:

@@ -29,18 +29,21 @@ class VectorMatrix:
         self._used = 0
 
     def ranked(self, connection: sqlite3.Connection, query: Vector, first: int) -> Iterator[tuple[list[int], float]]:
-        """Ids of rows of memories_vec, nearest first, in batches that grow from `first` rows on.
+        """Ids of rows of memories_vec, nearest first, in batches that grow from about `first` rows on.
 
-        With each batch, the cosine distance up to which all rows have been given.
+        With each batch, the cosine distance up to which all rows have been given. Rows at the same distance stand in
+        the same batch, so that none is given twice and none is left out.
         """
         ids, vectors = self._current(connection, len(query))
         # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's. This is as fast on one.
         distances = 1.0 - np.einsum("ij,j->i", vectors, query)
-        start, stop = 0, max(first, 1)
-        while start < len(ids):
-            order = _nearest(distances, stop)[start:]
-            yield ids[order].tolist(), float(distances[order[-1]]) if stop < len(ids) else math.inf
-            start, stop = stop, stop * 4
+        given_up_to, wanted = -math.inf, max(first, 1)
+        while given_up_to < math.inf:
+            limit = float(np.partition(distances, wanted - 1)[wanted - 1]) if wanted < len(ids) else math.inf
+            batch = np.flatnonzero((distances > given_up_to) & (distances <= limit))
+            if len(batch):
+                yield ids[batch[np.argsort(distances[batch], kind="stable")]].tolist(), limit
+            given_up_to, wanted = limit, wanted * 4
 
     def _current(self, connection: sqlite3.Connection, dim: int) -> tuple[npt.NDArray[np.int64], Vectors]:
         with self._lock:
@@ -67,10 +70,3 @@ class VectorMatrix:
         blobs = b"".join(blob for _, blob in rows)
         self._vectors[self._used : wanted] = np.frombuffer(blobs, np.float32).reshape(-1, dim)
         self._used = wanted
-
-
-def _nearest(distances: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.int64]:
-    if count >= len(distances):
-        return np.argsort(distances, kind="stable")
-    near = np.argpartition(distances, count - 1)[:count]
-    return near[np.argsort(distances[near], kind="stable")]

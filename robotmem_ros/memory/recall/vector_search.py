@@ -27,7 +27,7 @@ def vector_search(
     """The `depth` eligible memories nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
     hits: Ranking = []
     for hits, seen_up_to in _growing(connection, matrix, query, eligible, depth):
-        if len(hits) >= depth and hits[depth - 1].measure < seen_up_to - _ROUNDING:
+        if len(hits) >= depth > 0 and hits[depth - 1].measure < seen_up_to - _ROUNDING:
             break
     return hits[:depth]
 

@@ -21,7 +21,7 @@ from .new_memory import new_fact, new_perception
 from .parameters import Parameters
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
-from .recall.touch import touch_later
+from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
 from .records import Answer, Mode, NewMemory, Status, Stored
 
@@ -65,6 +65,7 @@ class RobotMemory:
             embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
         )
         self._backfill = Backfill(self._database, self._embedder)
+        self._touches = Touches(self._database)
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
@@ -196,7 +197,7 @@ class RobotMemory:
             collection=collection,
         )
         answer = self._pipeline.answer(question, self.parameters)
-        touch_later(self._database, answer)
+        self._touches.add(answer)
         return answer
 
     def forget(self, memory_id: int, reason: str) -> None:
@@ -285,6 +286,7 @@ class RobotMemory:
 
     def flush(self) -> None:
         """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
+        self._touches.write()
         self._database.write(lambda connection: None).result()
         self._backfill.wake()
         self._backfill.flush()
@@ -294,6 +296,7 @@ class RobotMemory:
         self._backfill.close()
         self._embedder.close()
         self._threads.shutdown()
+        self._touches.write()
         self._database.close()
 
     def __enter__(self) -> RobotMemory:

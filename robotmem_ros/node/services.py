@@ -102,9 +102,10 @@ class Services:
         return await self._settled(self._workers.submit(work))
 
     async def _settled(self, done: ConcurrentFuture[T]) -> T:
-        # rclpy awaits its own futures only, and a thread that sets one must wake the executor.
+        # rclpy awaits its own futures only, and a thread that sets one must wake the executor. A future that knows its
+        # executor would wake it too, and each turn of the executor costs as much as the rest of the service.
         executor = self._node.executor
-        future: Future = Future(executor=executor)
+        future: Future = Future()
 
         def pass_on(_: ConcurrentFuture[T]) -> None:
             future.set_result(None)

@@ -13,8 +13,15 @@ IN_MEMORY = ":memory:"
 
 
 def resolve(db_path: str | os.PathLike[str]) -> Path:
-    """The absolute path of the database; `~` is the home folder."""
-    return Path(IN_MEMORY) if str(db_path) == IN_MEMORY else Path(db_path).expanduser().absolute()
+    """The absolute path of the database; `~` is the home folder.
+
+    Raises:
+        DatabaseUnusableError: there is no such home folder.
+    """
+    try:
+        return Path(IN_MEMORY) if str(db_path) == IN_MEMORY else Path(db_path).expanduser().absolute()
+    except RuntimeError as cause:
+        raise DatabaseUnusableError(str(db_path), "lies in a home folder that is not known", "give a full path") from cause
 
 
 def create_file(path: Path) -> None:
@@ -25,9 +32,9 @@ def create_file(path: Path) -> None:
     """
     if str(path) == IN_MEMORY:
         return
-    if path.is_dir():
-        raise DatabaseUnusableError(path, "is a directory", "give the path of a file")
     try:
+        if path.is_dir():
+            raise DatabaseUnusableError(path, "is a directory", "give the path of a file")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as cause:
@@ -48,8 +55,6 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
     try:
         # Two vectors of 384 floats fill a page of 4096 bytes to three quarters only; of 8192 bytes, five fill all.
         connection.execute("PRAGMA page_size = 8192")
-        # Readers go on while the writer writes.
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         # INSERT OR REPLACE must fire the delete triggers too.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     return ""
 
 
+@lru_cache(maxsize=8)  # the triggers ask several times for the same context
 def context_leaves(context: str) -> str:
     """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones.
 
@@ -50,6 +52,7 @@ def context_leaves(context: str) -> str:
     return json.dumps(dict(_leaves(json.loads(context), "")), ensure_ascii=False)
 
 
+@lru_cache(maxsize=8)
 def context_positions(context: str) -> str:
     """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
     parsed = json.loads(context)

@@ -26,6 +26,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
     is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if not is_empty and application != schema.APPLICATION_ID:
         raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
+    # Readers go on while the writer writes. It stays with the file, so it comes after the question whose file it is.
+    connection.execute("PRAGMA journal_mode = WAL")
     if version > len(migrations):
         raise DatabaseUnusableError(
             path, f"has schema version {version}, newer than {len(migrations)}", "use a newer robotmem_ros"

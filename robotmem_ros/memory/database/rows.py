@@ -77,12 +77,12 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> N
     )
 
 
-def touch(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> None:
-    """Counts that memories were recalled and returned just now."""
-    connection.execute(
-        "UPDATE memories SET access_count = access_count + 1, return_count = return_count + 1, last_accessed = ? "
-        "WHERE id IN (SELECT value FROM json_each(?))",
-        (iso(time.time_ns()), json.dumps(list(memory_ids))),
+def touch(connection: sqlite3.Connection, counts: Mapping[int, int], when: str) -> None:
+    """Counts how often memories were recalled and returned until a time, in ISO 8601."""
+    connection.executemany(
+        "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2 "
+        "WHERE id = ?3",
+        [(count, when, memory_id) for memory_id, count in counts.items()],
     )
 
 

@@ -38,6 +38,7 @@ CREATE TABLE memories (
     updated_at TEXT NOT NULL
 );
 CREATE INDEX idx_mem_observed ON memories (observed_at);
+CREATE INDEX idx_mem_collection ON memories (collection);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_label ON memories (label) WHERE label <> '';
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
@@ -131,6 +132,7 @@ WHEN old.content IS NOT new.content OR new.status <> 'active' BEGIN
 END;
 """
 
+# Not INSERT OR IGNORE below: inside of a trigger, an INSERT OR REPLACE of memories would turn that into a replacement.
 # Values keep their JSON type: numbers and texts as such, false/true as x'00'/x'01', null as x'', a list as x'5b' and an
 # object as x'7b' ('[' and '{'). SQLite orders numbers before texts before blobs, so types never mix in a comparison.
 _LEAVES_OF = """
@@ -139,7 +141,8 @@ _LEAVES_OF = """
         WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value END
     """
 _INSERT_LEAVES = f"""
-    INSERT OR IGNORE INTO context_paths (path) SELECT key FROM json_each(context_leaves(new.context));
+    INSERT INTO context_paths (path) SELECT key FROM json_each(context_leaves(new.context)) WHERE true
+    ON CONFLICT DO NOTHING;
     INSERT INTO context_leaves (path_id, value, memory_id) {_LEAVES_OF}, new.id
     FROM json_each(context_leaves(new.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
 """
@@ -172,8 +175,9 @@ _FIELDS_OF_NEW = """
     FROM json_each(context_positions(new.context))
     """
 _INSERT_POSITIONS = f"""
-    INSERT OR IGNORE INTO spaces (field, frame_id, map_id)
-    SELECT field, new.frame_id, new.map_id FROM ({_FIELDS_OF_NEW});
+    INSERT INTO spaces (field, frame_id, map_id)
+    SELECT field, new.frame_id, new.map_id FROM ({_FIELDS_OF_NEW}) WHERE true
+    ON CONFLICT DO NOTHING;
     INSERT INTO positions (memory_id, space_id, x, y, z)
     SELECT new.id, s.id, f.x, f.y, f.z FROM ({_FIELDS_OF_NEW}) AS f
     JOIN spaces AS s ON s.field = f.field AND s.frame_id = new.frame_id AND s.map_id = new.map_id;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import threading
+import time
 
 from ..database import Database
 from ..errors import RobotMemoryError
@@ -12,6 +13,8 @@ from .background import BackgroundEmbedder
 
 _BATCH = 64
 _RESCAN_PERIOD = 10.0
+_PATIENCE = 2.0
+_PAUSE = 0.02
 _LOG = logging.getLogger(__name__)
 
 _PENDING = """
@@ -77,6 +80,7 @@ class Backfill:
 
     def _catch_up(self, last_id: int) -> int:
         while not self._closing:
+            self._give_way()
             with self._database.reader() as connection:
                 rows = connection.execute(_PENDING, (last_id, _BATCH)).fetchall()
             if not rows:
@@ -88,6 +92,12 @@ class Backfill:
             self._database.write(lambda connection, batch=batch: _store(connection, batch)).result()  # type: ignore[misc]
             last_id = rows[-1][0]
         return last_id
+
+    def _give_way(self) -> None:
+        # Saving comes first: the model would take both cores from it. But not for ever.
+        deadline = time.monotonic() + _PATIENCE
+        while self._database.waiting and not self._closing and time.monotonic() < deadline:
+            time.sleep(_PAUSE)
 
     def _adopt_model(self) -> bool:
         try:

@@ -6,11 +6,12 @@ A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .. import validation
 from ..errors import InvalidFieldError
-from .condition import Condition
+from .condition import Condition, Source, in_source
 
 OWN_FIELDS = {
     "id": ("m.id", float),
@@ -65,16 +66,20 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...
 
 
 def condition(comparison: Comparison) -> Condition:
-    """The SQL of one comparison over the alias `m` of memories."""
+    """The SQL of one comparison."""
     own = OWN_FIELDS.get(comparison.path)
     if own is not None:
         return _own_condition(comparison, *own)
     path = comparison.path.removeprefix("context.")
-    at_path = "SELECT memory_id FROM context_leaves WHERE path_id = (SELECT id FROM context_paths WHERE path = ?)"
+    at_path = "SELECT memory_id AS id FROM context_leaves WHERE path_id = (SELECT id FROM context_paths WHERE path = ?)"
     if comparison.operator == "$exists":
-        return Condition(f"m.id {'IN' if comparison.operand else 'NOT IN'} ({at_path})", (path,))
-    test = _test("value", comparison)
-    return Condition(f"m.id IN ({at_path} AND {test.sql})", (path, *test.arguments))
+        source = Source(at_path, (path,))
+        return in_source(source) if comparison.operand else Condition(f"m.id NOT IN ({at_path})", (path,))
+    test, operands = _test("value", comparison)
+    source = Source(f"{at_path} AND {test}", (path, *operands))
+    if comparison.operator in ("$eq", "$in"):
+        return Condition(f"EXISTS ({source.sql} AND memory_id = m.id)", source.arguments, source)
+    return _json_condition(comparison, path, source)
 
 
 LIST_ON_PATH = """
@@ -118,21 +123,38 @@ def _sql_value(operand: object) -> object:
     return operand
 
 
-def _test(value: str, comparison: Comparison) -> Condition:
+def _test(value: str, comparison: Comparison) -> tuple[str, tuple[object, ...]]:
     operator, operand = comparison.operator, comparison.operand
     if operator == "$in":
         assert isinstance(operand, list)
-        marks = ", ".join("?" * len(operand))
-        return Condition(f"{value} IN ({marks})", tuple(_sql_value(item) for item in operand))
+        return f"{value} IN ({', '.join('?' * len(operand))})", tuple(_sql_value(item) for item in operand)
+    operands = (_sql_value(operand),)
     if operator in _ORDER:
         # Numbers < '' <= texts < x'' <= blobs: the second bound keeps the comparison within the operand's type.
+        is_text = isinstance(operand, str)
         sql = f"{value} {_ORDER[operator]} ?"
         if operator in ("$gt", "$gte"):
-            sql += f" AND {value} < {chr(39) * 2 if not isinstance(operand, str) else 'x' + chr(39) * 2}"
-        elif isinstance(operand, str):
-            sql += f" AND {value} >= ''"
-        return Condition(sql, (_sql_value(operand),))
-    return Condition(f"{value} {'<>' if operator == '$ne' else '='} ?", (_sql_value(operand),))
+            return sql + (f" AND {value} < x''" if is_text else f" AND {value} < ''"), operands
+        return sql + (f" AND {value} >= ''" if is_text else ""), operands
+    return f"{value} {'<>' if operator == '$ne' else '='} ?", operands
+
+
+def _json_condition(comparison: Comparison, path: str, source: Source) -> Condition:
+    # The index is ordered by value, so of one memory it cannot tell quickly; the memory's own JSON can. SQLite's JSON
+    # paths have no way to write some names.
+    if re.search(r'["\\\x00-\x1f]', path):
+        return in_source(source)
+    steps = "".join(f'."{step}"' for step in path.split("."))
+    kind, value = "json_type(m.context, ?)", "json_extract(m.context, ?)"
+    operand, json_path = comparison.operand, f"${steps}"
+    if operand is None or isinstance(operand, bool):
+        return Condition(f"{kind} <> ?", (json_path, {None: "null", True: "true", False: "false"}[operand]), source)
+    same_kind = f"{kind} = 'text'" if isinstance(operand, str) else f"{kind} IN ('integer', 'real')"
+    if comparison.operator == "$ne":
+        sql = f"{kind} IS NOT NULL AND NOT ({same_kind} AND {value} = ?)"
+        return Condition(sql, (json_path, json_path, json_path, _sql_value(operand)), source)
+    sql = f"{same_kind} AND {value} {_ORDER[comparison.operator]} ?"
+    return Condition(sql, (json_path, json_path, _sql_value(operand)), source)
 
 
 def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition:
@@ -140,6 +162,12 @@ def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition
     if comparison.operator == "$exists":
         wanted = f"coalesce({present}, 0)"
         return Condition(wanted if comparison.operand else f"NOT {wanted}")
-    test = _test(f"({column})", comparison)
-    # The unary + of a bare column keeps its affinity out of the comparison: '5' must not become 5.
-    return Condition(f"({present} AND {test.sql.replace(f'({column})', f'+({column})')})", test.arguments)
+    # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
+    test, operands = _test(f"+({column})", comparison)
+    return Condition(f"{present} AND {test}", operands, _own_source(comparison, operands))
+
+
+def _own_source(comparison: Comparison, operands: tuple[object, ...]) -> Source | None:
+    if comparison.operator == "$eq" and comparison.path == "label" and comparison.operand:
+        return Source("SELECT id FROM memories WHERE label = ? AND label <> ''", operands)
+    return None

@@ -1,4 +1,8 @@
-"""Stage 2, conditions: which memories may answer at all. Exact, in SQL, before anything is ranked or cut."""
+"""Stage 2, conditions: which memories may answer at all. Exact, in SQL, before anything is ranked or cut.
+
+The condition that an index finds the fewest memories for lists them, and the others are checked of each. If few are
+left, they are named one by one, and every later stage looks at them alone.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,33 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..errors import InvalidFieldError
-from .condition import Condition
+from .condition import Condition, Source
 from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
 from .question import Question
 
 NARROW = 2000
-"""Up to this many memories, they are named one by one and compared one by one."""
+"""Up to this many memories are few."""
+_COUNTED = 20_000
 
 
 class Eligible(NamedTuple):
-    """The memories that may answer: a condition, and their ids where they were found to be few."""
+    """The memories that may answer: conditions, all of which must hold, and their ids where they were found few."""
 
-    condition: Condition
+    conditions: tuple[Condition, ...]
     ids: tuple[int, ...] | None = None
 
     def and_(self, extra: Condition) -> Eligible:
         """Those of them for which another condition holds too."""
-        return Eligible(self.condition.and_(extra))
+        return Eligible((*self.conditions, extra))
+
+    def check(self) -> Source:
+        """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
+        sql = " AND ".join(condition.check for condition in self.conditions) or "1"
+        return Source(sql, tuple(argument for condition in self.conditions for argument in condition.arguments))
+
+    def ids_json(self) -> str:
+        """The ids as a JSON array, for json_each()."""
+        return json.dumps(self.ids)
 
 
 def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
@@ -33,53 +47,79 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     Raises:
         InvalidFieldError: a path of the context filter goes into a list.
     """
-    wanted = _base_condition(question)
-    for extra in _special_conditions(question):
-        wanted = wanted.and_(extra)
     for comparison in question.comparisons:
         _check_path(connection, comparison)
-        wanted = wanted.and_(condition(comparison))
-    return Eligible(wanted)
+    return Eligible((*_plain_conditions(question), *map(condition, question.comparisons)))
 
 
 def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
     """The same memories, with their ids if there are at most `NARROW`."""
-    if wanted.ids is not None:
+    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions)
+    if driver is None or driver.source is None:
         return wanted
-    sql, arguments = wanted.condition
+    others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
     rows = connection.execute(
-        f"SELECT m.id FROM memories AS m WHERE {sql} LIMIT ?", (*arguments, NARROW + 1)
+        f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
+        f"WHERE {others.sql} LIMIT ?",
+        (*driver.source.arguments, *others.arguments, NARROW + 1),
     ).fetchall()
     return wanted if len(rows) > NARROW else only([memory_id for (memory_id,) in rows])
 
 
 def only(ids: Sequence[int]) -> Eligible:
-    """Exactly these memories, as long as they are active."""
-    return Eligible(
-        Condition("m.id IN (SELECT value FROM json_each(?)) AND +m.status = 'active'", (json.dumps(list(ids)),)),
-        tuple(ids),
+    """Exactly these memories."""
+    return Eligible((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
+
+
+def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequence[int]) -> set[int]:
+    """Those of some memories that are eligible."""
+    check = wanted.check()
+    rows = connection.execute(
+        f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}",
+        (json.dumps(list(ids)), *check.arguments),
     )
+    return {memory_id for (memory_id,) in rows}
 
 
-def _base_condition(question: Question) -> Condition:
-    # Nearly every memory satisfies these; the unary + keeps SQLite from choosing them to search by.
-    base = Condition("+m.status = 'active' AND +m.collection = ?", (question.collection,))
+def _fewest(connection: sqlite3.Connection, conditions: Sequence[Condition]) -> Condition | None:
+    # None when no index lists few enough. A long list can become short by another one, but not by itself.
+    indexed = [condition for condition in conditions if condition.source is not None]
+    limit = NARROW + 1 if len(indexed) == 1 else _COUNTED
+    counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
+    fewest = min(counts, default=limit)
+    return indexed[counts.index(fewest)] if fewest < limit else None
+
+
+def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:
+    sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
+    return int(connection.execute(sql, (*source.arguments, limit)).fetchone()[0])
+
+
+def _plain_conditions(question: Question) -> list[Condition]:
+    collection = (question.collection,)
+    conditions = [
+        Condition("m.status = 'active'"),
+        Condition("m.collection = ?", collection, Source("SELECT id FROM memories WHERE collection = ?", collection)),
+    ]
     if question.min_confidence > 0:
-        base = base.and_(Condition("+m.confidence >= ?", (question.min_confidence,)))
-    return base
-
-
-def _special_conditions(question: Question) -> list[Condition]:
-    special = []
-    if question.session_id:
-        special.append(Condition("m.session_id = ? AND m.session_id <> ''", (question.session_id,)))
+        conditions.append(Condition("m.confidence >= ?", (question.min_confidence,)))
     if question.kind:
-        special.append(Condition("+m.type = ?", (question.kind.value,)))
-    if question.after is not None:
-        special.append(Condition("m.observed_at >= ?", (question.after,)))
-    if question.before is not None:
-        special.append(Condition("m.observed_at < ?", (question.before,)))
-    return special
+        conditions.append(Condition("m.type = ?", (question.kind.value,)))
+    if question.session_id:
+        session = (question.session_id,)
+        source = Source("SELECT id FROM memories WHERE session_id = ? AND session_id <> ''", session)
+        conditions.append(Condition("m.session_id = ?", session, source))
+    if question.after is not None or question.before is not None:
+        conditions.append(_window(question.after, question.before))
+    return conditions
+
+
+def _window(after: int | None, before: int | None) -> Condition:
+    bounds = [(after, "observed_at >= ?"), (before, "observed_at < ?")]
+    given = [(limit, sql) for limit, sql in bounds if limit is not None]
+    limits = tuple(limit for limit, _ in given)
+    source = Source(f"SELECT id FROM memories WHERE {' AND '.join(sql for _, sql in given)}", limits)
+    return Condition(" AND ".join(f"m.{sql}" for _, sql in given), limits, source)
 
 
 def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:

@@ -119,10 +119,10 @@ class _Run:
             return only([hit.memory_id for hit in near or []])
 
     def _by_time(self, candidates: Eligible) -> Answer:
+        check = enumerate_if_few(self.connection, candidates).check()
         rows = self.connection.execute(
-            f"SELECT m.id FROM memories AS m WHERE {candidates.condition.sql} "
-            "ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
-            (*candidates.condition.arguments, self.question.n),
+            f"SELECT m.id FROM memories AS m WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
+            (*check.arguments, self.question.n),
         )
         ids = [memory_id for (memory_id,) in rows]
         return self._answer(ids, _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import FrameMismatchError
-from .condition import Condition
+from .condition import Condition, Source
 from .eligible import Eligible
 from .question import SpatialSort
 from .ranking import Hit, Ranking
@@ -48,12 +48,18 @@ def find_space(connection: sqlite3.Connection, spatial: SpatialSort, map_id: str
 def within(spatial: SpatialSort, space: Space) -> Condition:
     """The memories that have a position in the space, near enough to the target."""
     if math.isinf(spatial.max_distance):
-        return Condition("m.id IN (SELECT memory_id FROM positions WHERE space_id = ?)", (space.id,))
-    box, arguments = _box(spatial, space, spatial.max_distance)
+        return Condition("EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = ?)", (space.id,))
     squared, square_arguments = _squared_distance(spatial.target)
+    near_enough = f"{squared} <= ?"
+    limits = (*square_arguments, _greatest_square(spatial.max_distance))
+    box, box_arguments = _box(spatial, space, spatial.max_distance)
     return Condition(
-        f"m.id IN (SELECT p.memory_id FROM positions AS p WHERE p.id IN ({box}) AND {squared} <= ?)",
-        (*arguments, *square_arguments, _greatest_square(spatial.max_distance)),
+        f"EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ? AND {near_enough})",
+        (space.id, *limits),
+        Source(
+            f"SELECT p.memory_id AS id FROM ({box}) AS b CROSS JOIN positions AS p ON p.id = b.id WHERE {near_enough}",
+            (*box_arguments, *limits),
+        ),
     )
 
 
@@ -82,18 +88,20 @@ def _within_radius(
     connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, *, radius: float, n: int
 ) -> Ranking:
     squared, square_arguments = _squared_distance(spatial.target)
-    if eligible.ids is not None or math.isinf(radius):
-        source = "positions AS p JOIN memories AS m ON m.id = p.memory_id WHERE p.space_id = ?"
-        source_arguments: tuple[object, ...] = (space.id,)
+    check = eligible.check()
+    if eligible.ids is not None:
+        source = "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value"
+        source_arguments: tuple[object, ...] = (eligible.ids_json(),)
+        check = Source("1", ())
+    elif math.isinf(radius):
+        source, source_arguments = "positions AS p", ()
     else:
         box, source_arguments = _box(spatial, space, radius)
-        joined = "CROSS JOIN positions AS p ON p.id = b.id CROSS JOIN memories AS m ON m.id = p.memory_id"
-        source = f"({box}) AS b {joined} WHERE 1"
-    condition, arguments = eligible.condition
+        source = f"({box}) AS b CROSS JOIN positions AS p ON p.id = b.id"
     rows = connection.execute(
-        f"SELECT m.id, {squared} AS squared FROM {source} AND {condition} "
-        "ORDER BY squared, m.observed_at DESC, m.id DESC LIMIT ?",
-        (*square_arguments, *source_arguments, *arguments, n),
+        f"SELECT m.id, {squared} AS squared FROM {source} CROSS JOIN memories AS m ON m.id = p.memory_id "
+        f"WHERE p.space_id = ? AND {check.sql} ORDER BY squared, m.observed_at DESC, m.id DESC LIMIT ?",
+        (*square_arguments, *source_arguments, space.id, *check.arguments, n),
     )
     hits = (Hit(memory_id, math.sqrt(distance_squared)) for memory_id, distance_squared in rows)
     return [hit for hit in hits if hit.measure <= radius]

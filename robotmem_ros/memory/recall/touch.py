@@ -1,29 +1,60 @@
-"""Stage 11, touch: counts what was returned, after the answer is out."""
+"""Stage 11, touch: counts what was returned, after the answer is out.
+
+Counts of the last half second are written together: a write for every question would slow the next one down, and wear
+the robot's flash.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
+from collections import Counter
 from concurrent.futures import Future
 
 from ..database import Database
-from ..database.rows import touch
+from ..database.rows import iso, touch
 from ..errors import MemoryClosedError
 from ..records import Answer
 
+_DELAY = 0.5
 _LOG = logging.getLogger(__name__)
 
 
-def touch_later(database: Database, answer: Answer) -> None:
-    """Queues the counting of an answer's memories; a failure is logged, since the answer was right without it."""
-    ids = [memory.id for memory in answer]
-    if ids:
-        try:
-            database.write(lambda connection: touch(connection, ids)).add_done_callback(_log_failure)
-        except MemoryClosedError:
-            _LOG.info("an answer was not counted: the memory was closed meanwhile")
+class Touches:
+    """Collects what was returned and writes it later. Safe to use from several threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._counts: Counter[int] = Counter()
+        self._timer: threading.Timer | None = None
+
+    def add(self, answer: Answer) -> None:
+        """Counts the memories of an answer once more."""
+        with self._lock:
+            self._counts.update(memory.id for memory in answer)
+            if self._counts and self._timer is None:
+                self._timer = threading.Timer(_DELAY, self.write)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def write(self) -> None:
+        """Queues what was counted; a failure is logged, since the answers were right without it."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+        if counts:
+            now = iso(time.time_ns())
+            try:
+                self._database.write(lambda connection: touch(connection, counts, now)).add_done_callback(_log_failure)
+            except MemoryClosedError:
+                _LOG.info("answers were not counted: the memory was closed meanwhile")
 
 
 def _log_failure(future: Future[None]) -> None:
     error = future.exception()
     if error is not None:
-        _LOG.warning("an answer could not be counted: %s", error)
+        _LOG.warning("answers could not be counted: %s", error)

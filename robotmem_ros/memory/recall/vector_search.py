@@ -60,11 +60,12 @@ def _growing(
 def _measured(
     connection: sqlite3.Connection, query: Vector, eligible: Eligible, column: str, ids: list[int] | tuple[int, ...]
 ) -> Ranking:
-    condition, arguments = eligible.condition
+    check = eligible.check()
     rows = connection.execute(
-        f"SELECT m.id, {_DISTANCE} AS distance FROM memories_vec AS v CROSS JOIN memories AS m ON m.id = v.memory_id "
-        f"WHERE {column} IN (SELECT value FROM json_each(?)) AND length(v.embedding) = ? AND {condition} "
+        f"SELECT m.id, {_DISTANCE} AS distance "
+        f"FROM json_each(?) AS j CROSS JOIN memories_vec AS v ON {column} = j.value "
+        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE length(v.embedding) = ? AND {check.sql} "
         "ORDER BY distance, m.id DESC",
-        (query.tobytes(), json.dumps(ids), query.nbytes, *arguments),
+        (query.tobytes(), json.dumps(ids), query.nbytes, *check.arguments),
     )
     return [Hit(memory_id, distance) for memory_id, distance in rows]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Kind(str, Enum):
@@ -66,13 +67,20 @@ class Memory:
     confidence: float
     category: str
     tags: tuple[str, ...]
-    context: Mapping[str, object]
+    context_json: str
+    """Everything else that came with it, as the text of a JSON object."""
     session_id: str
     collection: str
     score: float = 1.0
     """In [0, 1], relative to the best answer."""
     distance: float = float("nan")
     """Metres to the target of the spatial sort; NaN without one."""
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The context, parsed."""
+        parsed: dict[str, Any] = json.loads(self.context_json)
+        return parsed
 
 
 @dataclass(frozen=True)

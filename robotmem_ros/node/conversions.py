@@ -23,7 +23,6 @@ from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
 from ..memory.records import Answer, Memory, NewMemory, Pose, Status
-from ..memory.validation import compact_json
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
@@ -149,7 +148,7 @@ def memory_message(memory: Memory) -> MemoryMessage:
         confidence=float(memory.confidence),
         category=memory.category,
         tags=list(memory.tags),
-        context=compact_json(memory.context),
+        context=memory.context_json,
         session_id=memory.session_id,
         collection=memory.collection,
         score=float(memory.score),

@@ -7,6 +7,7 @@ caller waiting.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future as ConcurrentFuture
 from concurrent.futures import ThreadPoolExecutor
@@ -113,6 +114,8 @@ class Services:
                 executor.wake()
 
         done.add_done_callback(pass_on)
+        # Lets the worker begin now, not when the executor comes to wait: half a millisecond.
+        time.sleep(0)  # noqa: ASYNC251 (rclpy's executor is no asyncio loop)
         await future
         return done.result()
 

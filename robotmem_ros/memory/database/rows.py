@@ -147,7 +147,7 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
         confidence=float(confidence),  # type: ignore[arg-type]
         category=str(category),
         tags=tuple(tags),
-        context=json.loads(str(context)),
+        context_json=str(context),
         session_id=str(session_id),
         collection=str(collection),
     )

@@ -2,8 +2,8 @@
 
 Memories that hold all of its words match, however many there are and whatever their vectors say; words that no memory
 holds are left out, as long as two words remain. If no memory holds all that are left, the most common ones go too,
-until some memory does. Where so little of a question is left, the meaning must decide as well, if there is a model: only
-memories about as near in meaning as the nearest one match.
+until some memory does. Where so little of a question is left, the meaning must decide as well, if there is a model:
+only memories about as near in meaning as the nearest one match.
 """
 
 from __future__ import annotations

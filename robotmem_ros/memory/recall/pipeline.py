@@ -18,6 +18,7 @@ from typing import Protocol
 from ..database import Database
 from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
+from ..errors import MemoryClosedError
 from ..parameters import Parameters
 from ..records import Answer, Mode
 from .eligible import Eligible, eligible, enumerate_if_few, only
@@ -59,11 +60,18 @@ class Pipeline:
 
         Raises:
             FrameMismatchError: the target of the spatial sort is in a frame that cannot be compared.
+            MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
-        vector = self.embedding_threads.submit(self.embedder.embed_one, question.query) if question.query else None
+        vector = self._embedded(question.query) if question.query else None
         with self.database.snapshot() as connection:
             return _Run(connection, self.matrix, question, parameters, vector).answer()
+
+    def _embedded(self, query: str) -> Future[Vector]:
+        try:
+            return self.embedding_threads.submit(self.embedder.embed_one, query)
+        except RuntimeError as cause:
+            raise MemoryClosedError from cause
 
 
 @dataclass(frozen=True)
@@ -119,9 +127,12 @@ class _Run:
             return only([hit.memory_id for hit in near or []])
 
     def _by_time(self, candidates: Eligible) -> Answer:
-        check = enumerate_if_few(self.connection, candidates).check()
+        few = enumerate_if_few(self.connection, candidates)
+        check = few.check()
+        # The index by time gives the most recent first, and the walk ends at the n-th that may answer.
+        source = "memories AS m" if few.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
         rows = self.connection.execute(
-            f"SELECT m.id FROM memories AS m WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
+            f"SELECT m.id FROM {source} WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
             (*check.arguments, self.question.n),
         )
         ids = [memory_id for (memory_id,) in rows]

@@ -1,0 +1,108 @@
+"""Why there is no transform, or why one was not taken; each says whether waiting for more transforms may help."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ..memory.errors import RobotMemoryError, shown
+
+
+class Refusal(str, Enum):
+    """Why a transform was not taken; the values serve as names of counters."""
+
+    NO_FRAME = "no_frame"
+    SELF_TRANSFORM = "self_transform"
+    NOT_FINITE = "not_finite"
+    ZERO_QUATERNION = "zero_quaternion"
+    OLD_DATA = "old_data"
+
+
+class FrameError(RobotMemoryError):
+    """Base of what goes wrong with frames."""
+
+    waiting_helps: bool = False
+    """Whether transforms that are still to come may make the same request succeed."""
+
+
+class FrameLookupError(FrameError):
+    """A frame cannot be looked up, whatever the time."""
+
+
+class UnknownFrameError(FrameLookupError):
+    """No transform has named this frame; it may still come, unless the name is empty."""
+
+    def __init__(self, frame: str, known: int) -> None:
+        way_out = f"no transform has named it, among {known} known frames" if frame else "a frame must have a name"
+        super().__init__(f"frame {shown(frame)}: {way_out}")
+        self.frame = frame
+        self.waiting_helps = bool(frame)
+
+
+class FrameLoopError(FrameLookupError):
+    """The parents of a frame lead back to it."""
+
+    def __init__(self, frame: str) -> None:
+        super().__init__(f"frame {shown(frame)}: its parents lead back to itself; find who publishes the wrong parent")
+        self.frame = frame
+
+
+class NoStampError(FrameLookupError):
+    """Something without a stamp asks for a transform at its stamp."""
+
+    def __init__(self, frame: str) -> None:
+        super().__init__(f"frame {shown(frame)}: stamp 0 says no time to transform at; set header.stamp")
+        self.frame = frame
+
+
+class ConnectivityError(FrameError):
+    """Two frames belong to trees that are not connected; the transform between them may still come."""
+
+    waiting_helps = True
+
+    def __init__(self, target_frame: str, source_frame: str) -> None:
+        super().__init__(f"no transforms connect frame {shown(source_frame)} with frame {shown(target_frame)}")
+        self.target_frame = target_frame
+        self.source_frame = source_frame
+
+
+class ExtrapolationError(FrameError):
+    """One link of the way between two frames is not known at the time; times are in nanoseconds."""
+
+    def __init__(
+        self,
+        target_frame: str,
+        source_frame: str,
+        stamp_ns: int,
+        link: str,
+        known_ns: tuple[int, int] | None,
+        *,
+        waiting_helps: bool,
+    ) -> None:
+        span = f"from {_seconds(known_ns[0])} to {_seconds(known_ns[1])}" if known_ns else "at no time"
+        super().__init__(
+            f"no transform from frame {shown(source_frame)} to frame {shown(target_frame)} at {_seconds(stamp_ns)}:"
+            f" frame {shown(link)} is known {span}; {'it may still come' if waiting_helps else 'it will not come'}"
+        )
+        self.target_frame = target_frame
+        self.source_frame = source_frame
+        self.stamp_ns = stamp_ns
+        self.link = link
+        """The child frame of the link that is not known at the time."""
+        self.known_ns = known_ns
+        """First and last time of that link, both included; None when nothing is known of it."""
+        self.waiting_helps = waiting_helps
+
+
+class InvalidTransformError(FrameError):
+    """A transform that was given cannot be taken."""
+
+    def __init__(self, parent: str, child: str, reason: Refusal, why: str) -> None:
+        super().__init__(f"transform of frame {shown(child)} in frame {shown(parent)}: {why}")
+        self.parent = parent
+        self.child = child
+        self.reason = reason
+
+
+def _seconds(stamp_ns: int) -> str:
+    whole, rest = divmod(abs(stamp_ns), 1_000_000_000)
+    return f"{'-' if stamp_ns < 0 else ''}{whole}.{rest:09d} s"

@@ -1,0 +1,95 @@
+"""A rigid transform, and what can be done with it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from ..memory.records import Pose
+
+Point = tuple[float, float, float]
+"""x, y, z in metres."""
+Quaternion = tuple[float, float, float, float]
+"""x, y, z, w, of unit length."""
+
+
+class Transform(NamedTuple):
+    """Takes coordinates of a source (child) frame to a target (parent) frame: turns, then shifts.
+
+    The translation is in metres, in the target frame; the quaternion is of unit length. Nothing is checked here.
+    """
+
+    x: float = 0.0
+    y: float = 0.0
+    z: float = 0.0
+    qx: float = 0.0
+    qy: float = 0.0
+    qz: float = 0.0
+    qw: float = 1.0
+
+    def apply(self, point: Point) -> Point:
+        """A point of the source frame, in the target frame; metres."""
+        x, y, z = _rotated(self[3:], point)
+        return self.x + x, self.y + y, self.z + z
+
+    def apply_pose(self, pose: Pose) -> Pose:
+        """A pose in the source frame, in the target frame."""
+        return Pose(*self.apply(pose[:3]), *_product(self[3:], pose[3:]))
+
+    def compose(self, first: Transform) -> Transform:
+        """What `first` and then this transform do: `a.compose(b).apply(p) == a.apply(b.apply(p))`."""
+        return Transform(*self.apply(first[:3]), *_product(self[3:], first[3:]))
+
+    def inverse(self) -> Transform:
+        """The way back, from the target frame to the source frame."""
+        back = (-self.qx, -self.qy, -self.qz, self.qw)
+        return Transform(*_rotated(back, (-self.x, -self.y, -self.z)), *back)
+
+    def interpolate(self, other: Transform, ratio: float) -> Transform:
+        """Between this (ratio 0) and another (ratio 1): linear in translation, the shortest way in rotation.
+
+        Both ways round are equally short where the two are half a turn apart; either is taken then.
+        """
+        return Transform(
+            self.x + (other.x - self.x) * ratio,
+            self.y + (other.y - self.y) * ratio,
+            self.z + (other.z - self.z) * ratio,
+            *_between(self[3:], other[3:], ratio),
+        )
+
+
+IDENTITY = Transform()
+
+
+def _product(a: Quaternion, b: Quaternion) -> Quaternion:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by + ay * bw + az * bx - ax * bz,
+        aw * bz + az * bw + ax * by - ay * bx,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+def _rotated(quaternion: Quaternion, point: Point) -> Point:
+    # v + 2w (q x v) + 2 q x (q x v), with q the vector part of the unit quaternion and w its scalar part.
+    qx, qy, qz, qw = quaternion
+    x, y, z = point
+    tx, ty, tz = 2 * (qy * z - qz * y), 2 * (qz * x - qx * z), 2 * (qx * y - qy * x)
+    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
+
+
+def _between(a: Quaternion, b: Quaternion, ratio: float) -> Quaternion:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    if ax * bx + ay * by + az * bz + aw * bw < 0:
+        # The same rotation, at the nearer of its two quaternions.
+        bx, by, bz, bw = -bx, -by, -bz, -bw
+    # The angle from the chord: the arc cosine of the dot product is too coarse for small angles.
+    angle = 2 * math.asin(min(1.0, math.hypot(bx - ax, by - ay, bz - az, bw - aw) / 2))
+    whole = math.sin(angle)
+    if whole == 0:
+        return a
+    of_a, of_b = math.sin((1 - ratio) * angle) / whole, math.sin(ratio * angle) / whole
+    return of_a * ax + of_b * bx, of_a * ay + of_b * by, of_a * az + of_b * bz, of_a * aw + of_b * bw

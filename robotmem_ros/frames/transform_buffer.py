@@ -1,0 +1,216 @@
+"""Transforms between frames over time, without ROS, with the semantics of tf2's BufferCore."""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+from .errors import (
+    ConnectivityError,
+    ExtrapolationError,
+    FrameError,
+    FrameLoopError,
+    InvalidTransformError,
+    Refusal,
+    UnknownFrameError,
+)
+from .link import FixedLink, Link, MovingLink, Sample
+from .transform import IDENTITY, Transform
+
+DEFAULT_HISTORY_NS = 10_000_000_000
+"""What tf2 keeps: ten seconds."""
+
+
+class TransformBuffer:
+    """Knows the frames of a robot over time. Safe to use from several threads.
+
+    `history_ns` is how long the transforms of a frame are kept, before the newest one of that frame. Stamps are in
+    nanoseconds, by the robot's clock. Frame names lose one leading slash, as ROS 1 wrote them.
+    """
+
+    def __init__(self, history_ns: int = DEFAULT_HISTORY_NS) -> None:
+        self._history_ns = history_ns
+        self._links: dict[str, Link] = {}
+        self._frames: set[str] = set()
+        self._lock = threading.Lock()
+
+    def frames(self) -> tuple[str, ...]:
+        """The frames that transforms have named, in alphabetical order."""
+        with self._lock:
+            return tuple(sorted(self._frames))
+
+    def clear(self) -> None:
+        """Forgets all samples over time, as after a jump back in time; static transforms stay."""
+        with self._lock:
+            for link in self._links.values():
+                if isinstance(link, MovingLink):
+                    link.clear()
+
+    def add(self, parent: str, child: str, stamp_ns: int, transform: Transform, *, static: bool) -> None:
+        """Takes the transform of `child` in `parent`, in any order of stamps; its quaternion is normalised.
+
+        A frame that was static and now is not, or the reverse, starts anew.
+
+        Raises:
+            InvalidTransformError: a frame has no name or is its own parent, a number is not finite, the quaternion has
+                no length, or the stamp lies further back than the history reaches.
+        """
+        parent, child = _stripped(parent), _stripped(child)
+        sample = Sample(parent, _checked(parent, child, transform))
+        with self._lock:
+            if static:
+                self._links[child] = FixedLink(sample)
+            else:
+                link = self._links.get(child)
+                if not isinstance(link, MovingLink):
+                    link = self._links[child] = MovingLink(self._history_ns)
+                if not link.add(stamp_ns, sample):
+                    why = f"is {(link.newest_ns - stamp_ns) / 1e9:.3f} s older than the newest one, beyond the history"
+                    raise InvalidTransformError(parent, child, Refusal.OLD_DATA, why)
+            self._frames.update((parent, child))
+
+    def add_message(self, message: Any, *, static: bool) -> tuple[InvalidTransformError, ...]:
+        """Takes the transforms of a tf2_msgs/TFMessage, of rclpy or of rosbags; gives the errors of those refused."""
+        refused = []
+        for stamped in message.transforms:
+            header, shift, turn = stamped.header, stamped.transform.translation, stamped.transform.rotation
+            stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+            transform = Transform(shift.x, shift.y, shift.z, turn.x, turn.y, turn.z, turn.w)
+            try:
+                self.add(header.frame_id, stamped.child_frame_id, stamp_ns, transform, static=static)
+            except InvalidTransformError as error:
+                refused.append(error)
+        return tuple(refused)
+
+    def can_transform(self, target_frame: str, source_frame: str, stamp_ns: int) -> bool:
+        """Whether `lookup` would give a transform."""
+        try:
+            self.lookup(target_frame, source_frame, stamp_ns)
+        except FrameError:
+            return False
+        return True
+
+    def lookup(self, target_frame: str, source_frame: str, stamp_ns: int) -> Transform:
+        """The transform that takes coordinates of the source frame to the target frame, at a time.
+
+        Stamp 0 means the latest time that all links of the way know. A frame to itself is the identity, unknown or not.
+
+        Raises:
+            UnknownFrameError: no transform has named one of the frames.
+            FrameLoopError: the parents of one of the frames lead back to it.
+            ConnectivityError: the frames belong to trees that are not connected.
+            ExtrapolationError: a link of the way is not known at the time, only before or after it.
+        """
+        target, source = _stripped(target_frame), _stripped(source_frame)
+        if target == source:
+            return IDENTITY
+        with self._lock:
+            for frame in (target, source):
+                if frame not in self._frames:
+                    raise UnknownFrameError(frame, len(self._frames))
+            return self._walk(target, source, stamp_ns or self._latest_common_ns(target, source))
+
+    def _walk(self, target: str, source: str, stamp_ns: int) -> Transform:
+        """Up from the source to the target or as far as the time allows; then up from the target until the two meet."""
+        frame = source
+        from_source = {source: IDENTITY}
+        while frame != target and (sample := self._at(frame, stamp_ns)):
+            here = sample.transform.compose(from_source[frame])
+            frame = sample.parent
+            if frame in from_source:
+                raise FrameLoopError(frame)
+            from_source[frame] = here
+        top = frame
+        frame, from_target, seen = target, IDENTITY, {target}
+        while frame not in from_source:
+            sample = self._at(frame, stamp_ns)
+            if not sample:
+                raise self._no_way(target, source, stamp_ns, ends=(top, frame))
+            from_target = sample.transform.compose(from_target)
+            frame = sample.parent
+            if frame in seen:
+                raise FrameLoopError(frame)
+            seen.add(frame)
+        if frame == target:
+            return from_source[target]
+        return from_target.inverse().compose(from_source[frame])
+
+    def _at(self, frame: str, stamp_ns: int) -> Sample | None:
+        link = self._links.get(frame)
+        return link.at(stamp_ns) if link else None
+
+    def _no_way(self, target: str, source: str, stamp_ns: int, *, ends: tuple[str, str]) -> FrameError:
+        """The error for two walks that ended, at frames without a parent or without a sample at the time."""
+        broken = [end for end in ends if end in self._links]
+        if not broken:
+            return ConnectivityError(target, source)
+        # A walk may also have broken above the place where the two ways will meet, once all that lags has come: only
+        # a link that lies on the way and whose history starts too late is beyond help.
+        way = self._way(target, source) or []
+        missing = [child for child in way if self._at(child, stamp_ns) is None] or broken
+        late = [child for child in missing if self._starts_after(child, stamp_ns)] if way else []
+        link = (late or missing)[0]
+        known_ns = self._links[link].known_ns
+        return ExtrapolationError(target, source, stamp_ns, link, known_ns, waiting_helps=not late)
+
+    def _starts_after(self, child: str, stamp_ns: int) -> bool:
+        known_ns = self._links[child].known_ns
+        return known_ns is not None and known_ns[0] > stamp_ns
+
+    def _latest_common_ns(self, target: str, source: str) -> int:
+        """The latest time that all links of the way know; 0 when all of them are static."""
+        way = self._way(target, source)
+        loop = None if target in self._ancestry(source) else self._looping(source)
+        if way is None or loop:
+            loop = loop or self._looping(target)
+            raise FrameLoopError(loop) if loop else ConnectivityError(target, source)
+        return min((newest for child in way if (newest := self._links[child].newest_ns)), default=0)
+
+    def _way(self, target: str, source: str) -> list[str] | None:
+        """The child frames of the links between two frames, by the latest known parents; None without a way."""
+        up = self._ancestry(source)
+        if target in up:
+            return up[: up.index(target)]
+        down = self._ancestry(target)
+        for steps, frame in enumerate(down):
+            if frame in up:
+                return up[: up.index(frame)] + down[:steps]
+        return None
+
+    def _ancestry(self, frame: str) -> list[str]:
+        """A frame, its latest parent, and so on up to the root, or once around a loop."""
+        line = [frame]
+        seen = {frame}
+        while (link := self._links.get(line[-1])) and link.newest and link.newest.parent not in seen:
+            line.append(link.newest.parent)
+            seen.add(link.newest.parent)
+        return line
+
+    def _looping(self, frame: str) -> str | None:
+        """Where the ancestry of a frame runs into itself; None when it ends at a root."""
+        link = self._links.get(self._ancestry(frame)[-1])
+        return link.newest.parent if link and link.newest else None
+
+
+def _stripped(frame: str) -> str:
+    return frame.removeprefix("/")
+
+
+def _checked(parent: str, child: str, transform: Transform) -> Transform:
+    """A transform with a unit quaternion.
+
+    tf2 means to refuse quaternions whose squared length is off by 0.01, but its check runs on what a rotation matrix
+    has normalised before: it takes any that has a length.
+    """
+    if not parent or not child:
+        raise InvalidTransformError(parent, child, Refusal.NO_FRAME, "both frames must have a name")
+    if parent == child:
+        raise InvalidTransformError(parent, child, Refusal.SELF_TRANSFORM, "a frame cannot be its own parent")
+    length = math.hypot(*transform[3:])
+    if not all(map(math.isfinite, transform)) or not math.isfinite(length):
+        raise InvalidTransformError(parent, child, Refusal.NOT_FINITE, f"{tuple(transform)} must be finite numbers")
+    if length * length == 0:
+        raise InvalidTransformError(parent, child, Refusal.ZERO_QUATERNION, f"quaternion {transform[3:]} has no length")
+    x, y, z, qx, qy, qz, qw = transform
+    return Transform(x, y, z, qx / length, qy / length, qz / length, qw / length)

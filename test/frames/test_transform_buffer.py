@@ -1,0 +1,311 @@
+"""The transform buffer, one rule after the other; test_golden.py compares it with the real tf2."""
+
+from __future__ import annotations
+
+import math
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robotmem_ros.frames import (
+    IDENTITY,
+    ConnectivityError,
+    ExtrapolationError,
+    FrameError,
+    FrameLookupError,
+    FrameLoopError,
+    InvalidTransformError,
+    Refusal,
+    Transform,
+    TransformBuffer,
+    UnknownFrameError,
+)
+from robotmem_ros.memory import RobotMemoryError
+
+from .transforms import about_z, apart
+
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def buffer() -> TransformBuffer:
+    """A robot whose localisation began one second after its odometry: map, odom, base, camera (static)."""
+    buffer = TransformBuffer(10 * SECOND)
+    buffer.add("base", "camera", 0, about_z(math.pi / 2, x=0.5), static=True)
+    for second in range(10, 15):
+        buffer.add("odom", "base", second * SECOND, Transform(x=second), static=False)
+    for second in range(11, 16):
+        buffer.add("map", "odom", second * SECOND, Transform(y=100), static=False)
+    return buffer
+
+
+def at(seconds: float) -> int:
+    """Seconds in nanoseconds."""
+    return round(seconds * SECOND)
+
+
+def test_the_transform_is_that_of_the_time_asked_for(buffer: TransformBuffer) -> None:
+    found = buffer.lookup("map", "camera", at(12.25))
+    assert apart(found, about_z(math.pi / 2, x=12.75, y=100)) < 1e-12
+    assert apart(buffer.lookup("camera", "map", at(12.25)), found.inverse()) < 1e-12
+
+
+def test_leading_slashes_do_not_matter(buffer: TransformBuffer) -> None:
+    buffer.add("/camera", "/lens", 0, IDENTITY, static=True)
+    assert buffer.lookup("/map", "lens", at(12)) == buffer.lookup("map", "/camera", at(12))
+    assert buffer.frames() == ("base", "camera", "lens", "map", "odom")
+
+
+def test_the_order_of_insertion_does_not_matter() -> None:
+    buffer = TransformBuffer()
+    for second in (3, 1, 4, 2):
+        buffer.add("odom", "base", at(second), Transform(x=second**2), static=False)
+    assert [buffer.lookup("odom", "base", at(t)).x for t in (1, 1.5, 2.5, 3.5, 4)] == [1, 2.5, 6.5, 12.5, 16]
+
+
+def test_a_frame_is_where_it_is_in_itself_known_or_not(buffer: TransformBuffer) -> None:
+    assert buffer.lookup("map", "/map", at(99)) == buffer.lookup("nowhere", "nowhere", 5) == IDENTITY
+
+
+def test_stamp_zero_is_the_latest_time_that_the_whole_way_knows(buffer: TransformBuffer) -> None:
+    assert buffer.lookup("map", "base", 0) == Transform(x=14, y=100)
+
+
+def test_the_future_is_not_guessed_and_may_come(buffer: TransformBuffer) -> None:
+    with pytest.raises(
+        ExtrapolationError, match=r"at 14\.000000001 s: frame 'base' is known from 10\.0+ s to 14\.0+ s"
+    ):
+        buffer.lookup("map", "camera", at(14) + 1)
+    with pytest.raises(ExtrapolationError, match="may still come") as caught:
+        buffer.lookup("odom", "camera", at(14.5))
+    error = caught.value
+    assert (error.link, error.known_ns, error.stamp_ns) == ("base", (at(10), at(14)), at(14.5))
+    assert (error.target_frame, error.source_frame, error.waiting_helps) == ("odom", "camera", True)
+
+
+def test_the_past_is_not_guessed_and_will_not_come(buffer: TransformBuffer) -> None:
+    with pytest.raises(ExtrapolationError, match=r"'odom' is known from 11\..* will not come") as caught:
+        buffer.lookup("map", "camera", at(10.5))
+    assert not caught.value.waiting_helps
+
+
+def test_a_late_start_beside_the_way_does_not_end_the_wait() -> None:
+    buffer = TransformBuffer()
+    buffer.add("map", "odom", at(20), IDENTITY, static=False)
+    buffer.add("odom", "base", at(9), IDENTITY, static=False)
+    buffer.add("odom", "base", at(10), IDENTITY, static=False)
+    with pytest.raises(ExtrapolationError) as caught:
+        buffer.lookup("odom", "base", at(11))
+    assert (caught.value.link, caught.value.waiting_helps) == ("base", True)
+    buffer.add("map", "camera", at(21), IDENTITY, static=False)
+    with pytest.raises(ExtrapolationError) as caught:
+        buffer.lookup("camera", "base", at(11))
+    assert not caught.value.waiting_helps
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_what_waiting_cannot_help_never_comes(data: st.DataObject) -> None:
+    # Frames 1 to 5 hang on an earlier one each, are first heard of at any time, and their samples come one per second,
+    # each frame's in order, the frames' in any order.
+    buffer = TransformBuffer(100 * SECOND)
+    parents = {child: data.draw(st.integers(0, child - 1)) for child in range(1, 6)}
+    next_second = {child: data.draw(st.integers(1, 6)) for child in parents}
+    target, source = data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5))
+    stamp_ns = at(data.draw(st.integers(1, 12)) / 2)
+    verdicts = []
+    for child in data.draw(st.lists(st.sampled_from(sorted(parents)), min_size=20, max_size=50)):
+        buffer.add(str(parents[child]), str(child), at(next_second[child]), IDENTITY, static=False)
+        next_second[child] += 1
+        verdicts.append(verdict(buffer, str(target), str(source), stamp_ns))
+    assert verdicts == sorted(verdicts, key="later now never".index)
+    assert not {"now", "never"} <= set(verdicts)
+
+
+def verdict(buffer: TransformBuffer, target: str, source: str, stamp_ns: int) -> str:
+    """When there is a transform: now, later (perhaps) or never."""
+    try:
+        buffer.lookup(target, source, stamp_ns)
+    except FrameError as error:
+        return "later" if error.waiting_helps else "never"
+    return "now"
+
+
+def test_a_frame_that_is_not_connected_yet_is_worth_waiting_for() -> None:
+    buffer = TransformBuffer()
+    buffer.add("map", "odom", at(20), IDENTITY, static=False)
+    buffer.add("base", "camera", 0, IDENTITY, static=True)
+    with pytest.raises(
+        ConnectivityError, match="no transforms connect frame 'camera' with frame 'map'"
+    ) as connectivity:
+        buffer.lookup("map", "camera", at(20))
+    with pytest.raises(ExtrapolationError) as extrapolation:
+        buffer.lookup("odom", "camera", at(10))
+    with pytest.raises(UnknownFrameError, match="frame 'lens': no transform has named it, among 4 known") as unknown:
+        buffer.lookup("map", "lens", at(10))
+    assert all(caught.value.waiting_helps for caught in (connectivity, extrapolation, unknown))
+
+
+def test_a_single_sample_is_valid_at_its_own_time_only() -> None:
+    buffer = TransformBuffer()
+    buffer.add("odom", "base", at(5), IDENTITY, static=False)
+    assert buffer.lookup("odom", "base", at(5)) == IDENTITY
+    assert [buffer.can_transform("odom", "base", at(5) + step) for step in (-1, 0, 1)] == [False, True, False]
+
+
+def test_static_transforms_are_valid_at_any_time(buffer: TransformBuffer) -> None:
+    assert all(buffer.can_transform("base", "camera", stamp) for stamp in (-5, 0, 1, at(1e9)))
+
+
+def test_history_is_kept_before_the_newest_sample_of_each_frame() -> None:
+    buffer = TransformBuffer(2 * SECOND)
+    for second in range(10):
+        buffer.add("odom", "base", at(10 + second), Transform(x=second), static=False)
+    buffer.add("base", "arm", at(3), IDENTITY, static=False)
+    assert buffer.can_transform("base", "arm", at(3))
+    assert not buffer.can_transform("odom", "base", at(15.9))
+    assert buffer.lookup("odom", "base", at(17)).x == 7
+    with pytest.raises(InvalidTransformError, match=r"3\.000 s older than the newest one") as caught:
+        buffer.add("odom", "base", at(16), IDENTITY, static=False)
+    assert caught.value.reason is Refusal.OLD_DATA
+
+
+def test_of_two_samples_of_one_stamp_the_later_given_holds() -> None:
+    buffer = TransformBuffer()
+    for x in (1, 2, 2):
+        buffer.add("odom", "base", at(5), Transform(x=x), static=False)
+    assert buffer.lookup("odom", "base", at(5)).x == 2
+    buffer.add("odom", "base", at(6), Transform(x=4), static=False)
+    assert buffer.lookup("odom", "base", at(5.5)).x == 3
+
+
+def test_a_frame_gets_its_new_parent_when_it_has_it() -> None:
+    buffer = TransformBuffer()
+    buffer.add("table", "mug", at(1), Transform(x=1), static=False)
+    buffer.add("gripper", "mug", at(2), Transform(x=2), static=False)
+    buffer.add("gripper", "mug", at(3), Transform(x=4), static=False)
+    assert buffer.lookup("table", "mug", at(1.9)).x == 1
+    assert buffer.lookup("gripper", "mug", at(2.5)).x == 3
+    assert not buffer.can_transform("table", "mug", at(2))
+
+
+def test_loops_are_an_error_of_their_own() -> None:
+    buffer = TransformBuffer()
+    for parent, child in (("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")):
+        buffer.add(parent, child, 0, IDENTITY, static=True)
+    buffer.add("x", "y", 0, IDENTITY, static=True)
+    for target, source, stamp in (("x", "d", 5), ("d", "x", 5), ("y", "d", 0), ("d", "y", 0)):
+        with pytest.raises(FrameLoopError, match="its parents lead back to itself") as caught:
+            buffer.lookup(target, source, stamp)
+        assert not caught.value.waiting_helps
+    assert buffer.lookup("a", "c", 5) == IDENTITY
+
+
+@pytest.mark.parametrize(
+    ("parent", "child", "transform", "reason"),
+    [
+        ("a", "a", IDENTITY, Refusal.SELF_TRANSFORM),
+        ("/a", "a", IDENTITY, Refusal.SELF_TRANSFORM),
+        ("", "a", IDENTITY, Refusal.NO_FRAME),
+        ("a", "/", IDENTITY, Refusal.NO_FRAME),
+        ("a", "b", Transform(x=math.nan), Refusal.NOT_FINITE),
+        ("a", "b", Transform(z=math.inf), Refusal.NOT_FINITE),
+        ("a", "b", Transform(qx=math.nan), Refusal.NOT_FINITE),
+        ("a", "b", Transform(qw=0), Refusal.ZERO_QUATERNION),
+        ("a", "b", Transform(qw=1e-200), Refusal.ZERO_QUATERNION),
+    ],
+)
+@pytest.mark.parametrize("static", [False, True])
+def test_what_is_no_transform_is_refused(
+    parent: str, child: str, transform: Transform, reason: Refusal, static: bool
+) -> None:
+    buffer = TransformBuffer()
+    with pytest.raises(InvalidTransformError, match=f"transform of frame '{child.strip('/')}'") as caught:
+        buffer.add(parent, child, at(1), transform, static=static)
+    assert caught.value.reason is reason
+    assert buffer.frames() == ()
+
+
+def test_a_quaternion_of_another_length_is_normalised_as_tf2_does_it() -> None:
+    buffer = TransformBuffer()
+    buffer.add("a", "b", at(1), Transform(qz=3, qw=4), static=False)
+    assert buffer.lookup("a", "b", at(1)) == pytest.approx(Transform(qz=0.6, qw=0.8))
+
+
+def test_clearing_forgets_what_moved_and_keeps_what_is_static(buffer: TransformBuffer) -> None:
+    buffer.clear()
+    assert buffer.can_transform("base", "camera", at(12))
+    with pytest.raises(ExtrapolationError, match="'base' is known at no time; it may still come"):
+        buffer.lookup("odom", "base", at(12))
+    buffer.add("odom", "base", at(2), IDENTITY, static=False)
+    assert buffer.lookup("odom", "base", at(2)) == IDENTITY
+
+
+def test_a_frame_that_begins_to_move_starts_anew(buffer: TransformBuffer) -> None:
+    buffer.add("base", "camera", at(12), IDENTITY, static=False)
+    assert [buffer.can_transform("base", "camera", at(t)) for t in (11, 12, 13)] == [False, True, False]
+    buffer.add("base", "camera", at(12), IDENTITY, static=True)
+    assert buffer.can_transform("base", "camera", at(11))
+
+
+def test_a_frame_without_a_name_is_not_worth_waiting_for(buffer: TransformBuffer) -> None:
+    with pytest.raises(UnknownFrameError, match="a frame must have a name") as caught:
+        buffer.lookup("map", "", at(12))
+    assert not caught.value.waiting_helps
+
+
+def test_all_errors_are_errors_of_frames_and_of_this_package() -> None:
+    for kind in (ConnectivityError, ExtrapolationError, FrameLoopError, InvalidTransformError, UnknownFrameError):
+        assert issubclass(kind, FrameError)
+        assert issubclass(kind, RobotMemoryError)
+    assert issubclass(UnknownFrameError, FrameLookupError)
+
+
+def stamped(parent: str, child: str, x: float, w: float = 1.0) -> Any:
+    """A geometry_msgs/TransformStamped at 7.5 s, as far as the buffer reads it."""
+    header = SimpleNamespace(frame_id=parent, stamp=SimpleNamespace(sec=7, nanosec=500_000_000))
+    shift, turn = SimpleNamespace(x=x, y=0.0, z=0.0), SimpleNamespace(x=0.0, y=0.0, z=0.0, w=w)
+    transform = SimpleNamespace(translation=shift, rotation=turn)
+    return SimpleNamespace(header=header, child_frame_id=child, transform=transform)
+
+
+def test_a_message_is_taken_but_for_what_is_wrong_in_it() -> None:
+    buffer = TransformBuffer()
+    bad = [stamped("odom", "odom", 1.0), stamped("odom", "arm", math.nan), stamped("odom", "leg", 0.0, w=0.0)]
+    message = SimpleNamespace(transforms=[stamped("/odom", "base", 3.0), *bad, stamped("base", "imu", 4.0)])
+    refused = buffer.add_message(message, static=False)
+    assert [(error.child, error.reason) for error in refused] == [
+        ("odom", Refusal.SELF_TRANSFORM),
+        ("arm", Refusal.NOT_FINITE),
+        ("leg", Refusal.ZERO_QUATERNION),
+    ]
+    assert buffer.lookup("odom", "imu", at(7.5)).x == 7
+
+
+def test_threads_may_write_and_read_at_once() -> None:
+    buffer = TransformBuffer(SECOND)
+    buffer.add("odom", "base", at(0.001), Transform(x=1), static=False)
+    wrong: list[object] = []
+
+    def write() -> None:
+        for step in range(2, 3000):
+            buffer.add("odom", "base", at(step / 1000), Transform(x=step), static=False)
+
+    def read() -> None:
+        for _ in range(1000):
+            x = buffer.lookup("odom", "base", 0).x
+            stamp = round(x) * 1_000_000
+            if buffer.can_transform("odom", "base", stamp) and buffer.lookup("odom", "base", stamp).x != x:
+                wrong.append(x)
+
+    threads = [threading.Thread(target=run) for run in (write, read, read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert buffer.lookup("odom", "base", 0).x == 2999

@@ -1,0 +1,157 @@
+"""The queue for what has to wait for a transform."""
+
+from __future__ import annotations
+
+import pytest
+
+from robotmem_ros.frames import (
+    IDENTITY,
+    Drop,
+    ExtrapolationError,
+    FrameLoopError,
+    GivenUp,
+    NoStampError,
+    Ready,
+    Transform,
+    TransformBuffer,
+    TransformQueue,
+    UnknownFrameError,
+)
+
+SECOND = 1_000_000_000
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class CountingBuffer(TransformBuffer):
+    """A buffer that counts how often it is asked."""
+
+    asked = 0
+
+    def lookup(self, target_frame: str, source_frame: str, stamp_ns: int) -> Transform:
+        self.asked += 1
+        return super().lookup(target_frame, source_frame, stamp_ns)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def buffer() -> CountingBuffer:
+    """Knows base in map from 0 s to 10 s, at x = seconds, and nothing of any other frame."""
+    buffer = CountingBuffer(100 * SECOND)
+    for second in (1, 10):
+        buffer.add("map", "base", second * SECOND, Transform(x=second), static=False)
+    return buffer
+
+
+@pytest.fixture
+def queue(buffer: CountingBuffer, clock: Clock) -> TransformQueue[str]:
+    return TransformQueue(buffer, "map", patience=2.0, capacity=3, clock=clock)
+
+
+def test_what_has_its_transform_is_ready_at_once(queue: TransformQueue[str]) -> None:
+    assert queue.put("mug", "base", 4 * SECOND) is None
+    assert queue.collect() == [Ready("mug", Transform(x=4))]
+    assert (len(queue), queue.collect()) == (0, [])
+
+
+def test_the_others_wait_and_come_out_in_the_order_of_arrival(
+    queue: TransformQueue[str], buffer: CountingBuffer
+) -> None:
+    for item, second in (("late", 12), ("early", 5), ("later", 11)):
+        queue.put(item, "base", second * SECOND)
+    assert queue.collect() == [Ready("early", Transform(x=5))]
+    assert (queue.collect(), len(queue)) == ([], 2)
+    buffer.add("map", "base", 12 * SECOND, Transform(x=12), static=False)
+    assert queue.collect() == [Ready("late", Transform(x=12)), Ready("later", Transform(x=11))]
+
+
+def test_patience_ends_by_the_clock_given(queue: TransformQueue[str], clock: Clock) -> None:
+    assert queue.next_deadline() is None
+    queue.put("first", "base", 11 * SECOND)
+    clock.now = 51.0
+    queue.put("second", "lens", 11 * SECOND)
+    assert queue.next_deadline() == 52.0
+    clock.now = 51.9
+    assert queue.collect() == []
+    clock.now = 52.0
+    (gone,) = queue.collect()
+    assert isinstance(gone, GivenUp)
+    assert gone.item == "first"
+    assert isinstance(gone.error, ExtrapolationError)
+    assert queue.next_deadline() == 53.0
+    clock.now = 53.0
+    (gone,) = queue.collect()
+    assert isinstance(gone, GivenUp)
+    assert isinstance(gone.error, UnknownFrameError)
+
+
+def test_at_the_deadline_a_transform_that_came_is_still_used(
+    queue: TransformQueue[str], buffer: CountingBuffer, clock: Clock
+) -> None:
+    queue.put("mug", "base", 11 * SECOND)
+    buffer.add("map", "base", 12 * SECOND, Transform(x=12), static=False)
+    clock.now = 99.0
+    assert queue.collect() == [Ready("mug", Transform(x=11))]
+
+
+def test_what_cannot_come_any_more_does_not_wait(queue: TransformQueue[str], buffer: CountingBuffer) -> None:
+    for parent, child in (("a", "b"), ("b", "a")):
+        buffer.add(parent, child, 0, IDENTITY, static=True)
+    for frame in ("base", "a", ""):
+        queue.put(frame, frame, SECOND // 2)
+    errors = [type(gone.error) for gone in queue.collect() if isinstance(gone, GivenUp)]
+    assert errors == [ExtrapolationError, FrameLoopError, UnknownFrameError]
+
+
+def test_without_a_stamp_there_is_no_latest_transform_instead(queue: TransformQueue[str]) -> None:
+    queue.put("mug", "base", 0)
+    (gone,) = queue.collect()
+    assert isinstance(gone, GivenUp)
+    assert isinstance(gone.error, NoStampError)
+    assert "set header.stamp" in str(gone.error)
+
+
+@pytest.mark.parametrize("stamp_ns", [0, 5, 10**18])
+def test_the_target_frame_itself_needs_no_transform(queue: TransformQueue[str], stamp_ns: int) -> None:
+    queue.put("mug", "/map", stamp_ns)
+    assert queue.collect() == [Ready("mug", IDENTITY)]
+
+
+def test_a_full_queue_drops_the_oldest_and_says_so(queue: TransformQueue[str]) -> None:
+    gone = [queue.put(item, "base", 11 * SECOND) for item in "abcde"]
+    assert gone == [None, None, None, "a", "b"]
+    assert (queue.dropped, len(queue)) == (2, 3)
+    assert [settled.item for settled in queue.flush()] == ["c", "d", "e"]
+
+
+def test_or_the_newest(buffer: CountingBuffer, clock: Clock) -> None:
+    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=2, drop=Drop.NEWEST, clock=clock)
+    assert [queue.put(item, "base", 11 * SECOND) for item in "abc"] == [None, None, "c"]
+    assert [settled.item for settled in queue.flush()] == ["a", "b"]
+
+
+def test_at_the_end_of_a_recording_nothing_stays_behind(queue: TransformQueue[str]) -> None:
+    queue.put("late", "base", 11 * SECOND)
+    queue.put("ready", "base", 9 * SECOND)
+    assert [type(settled) for settled in queue.flush()] == [GivenUp, Ready]
+    assert len(queue) == 0
+
+
+def test_of_many_that_lag_only_the_first_is_looked_up(buffer: CountingBuffer, clock: Clock) -> None:
+    queue = TransformQueue[int](buffer, "map", patience=2.0, capacity=1000, clock=clock)
+    for number in range(1000):
+        queue.put(number, "base", 11 * SECOND + number)
+    assert queue.collect() == []
+    assert buffer.asked == 1

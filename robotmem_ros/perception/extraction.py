@@ -1,0 +1,200 @@
+"""From one message to what it says, live or recorded alike; one bad element never stops the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from ..memory import validation
+from ..memory.records import PerceptionType
+from . import values
+from .errors import NoValueError
+from .images import thumbnail
+from .observation import Extraction, Observation
+from .plan import plan_of
+from .reasons import Reason, Refused
+from .scalars import plain_text, scalar
+from .topic_config import TopicConfig
+from .type_description import TypeDescription
+
+_T = TypeVar("_T")
+
+
+class _Times(NamedTuple):
+    message_ns: int
+    receipt_ns: int
+
+
+class Extractor:
+    """Reads the messages of one topic; made once, at start.
+
+    Raises:
+        TopicError: a source of the configuration does not fit the message type.
+    """
+
+    def __init__(
+        self, config: TopicConfig, types: TypeDescription, *, content_limit: int = 2000, context_limit: int = 65_536
+    ) -> None:
+        self.config = config
+        self._types = types
+        self._plan = plan_of(config, types)
+        self._content_limit = content_limit
+        self._context_limit = context_limit
+
+    def message_stamp(self, message: Any, receipt_ns: int) -> int:
+        """When the message as a whole is of: its header's stamp, else when it was received. For sampling."""
+        try:
+            return self._message_stamp(message) or receipt_ns
+        except (Refused, AttributeError, TypeError, ValueError):
+            return receipt_ns
+
+    def extract(self, message: Any, receipt_ns: int) -> Extraction:
+        """The observations of a message that was received at `receipt_ns`, in the order of its array.
+
+        Never raises for what a message holds: what cannot be used is counted by its reason.
+        """
+        refusals: Counter[Reason] = Counter()
+        found: list[Observation] = []
+        last = ""
+        try:
+            elements = self._elements(message, refusals)
+            times = _Times(self._message_stamp(message), receipt_ns)
+        except Exception as cause:
+            return Extraction((), Counter([_reason(cause)]), f"{self.config.topic}: {cause}")
+        for element in elements:
+            result = self._tried(element, message, times)
+            if isinstance(result, Observation):
+                found.append(result)
+            else:
+                refusals[_reason(result)] += 1
+                last = f"{self.config.topic}: {result}"
+        return Extraction(tuple(found), refusals, last)
+
+    def _elements(self, message: Any, refusals: Counter[Reason]) -> Any:
+        if self._plan.each is None:
+            return (message,)
+        elements = self._plan.each.read(message, message)
+        limit = self.config.max_elements
+        if len(elements) == 0:
+            refusals[Reason.EMPTY_ARRAY] += 1
+        if len(elements) > limit:
+            refusals[Reason.TOO_MANY] += len(elements) - limit
+            return elements[:limit]
+        return elements
+
+    def _tried(self, element: Any, message: Any, times: _Times) -> Observation | Exception:
+        try:
+            return self._observation(element, message, times)
+        except Exception as cause:
+            return cause
+
+    def _observation(self, element: Any, message: Any, times: _Times) -> Observation:
+        for condition in self._plan.only:
+            if scalar(condition.reader.read(element, message)) not in condition.allowed:
+                raise Refused(Reason.NOT_SELECTED)
+        stamp, is_receipt = self._stamp(element, message, times)
+        data, data_format = self._data(element, message)
+        return Observation(
+            description=self._description(element, message),
+            stamp_ns=stamp,
+            stamp_is_receipt=is_receipt,
+            frame_id=self._frame(element, message),
+            pose=self._pose(element, message),
+            covariance=self._optional("covariance", element, message, values.covariance, None),
+            label=self._name("label", Reason.BAD_LABEL, element, message),
+            confidence=self._optional("confidence", element, message, values.confidence, 0.9),
+            perception_type=self._sense(element, message),
+            context=self._context(element, message),
+            data=data,
+            data_format=data_format,
+            session_id=self._name("session_id", Reason.BAD_NAME, element, message),
+            collection=self._name("collection", Reason.BAD_NAME, element, message),
+            identity=self._name("identity", Reason.BAD_NAME, element, message),
+            state=self._optional("changes_only", element, message, plain_text, None),
+        )
+
+    def _optional(self, key: str, element: Any, message: Any, make: Callable[[Any], _T], default: _T) -> _T:
+        reader = self._plan.readers.get(key)
+        if reader is None:
+            return default
+        try:
+            return make(reader.read(element, message))
+        except NoValueError:
+            return default
+
+    def _description(self, element: Any, message: Any) -> str:
+        try:
+            read = plain_text(self._plan.readers["description"].read(element, message))
+        except NoValueError as cause:
+            raise Refused(Reason.NO_DESCRIPTION, f"description: {cause}") from None
+        if validation.is_blank(read):
+            raise Refused(Reason.NO_DESCRIPTION, "the description is empty")
+        return values.valid(Reason.BAD_DESCRIPTION, validation.text, "description", read, limit=self._content_limit)
+
+    def _name(self, key: str, reason: Reason, element: Any, message: Any) -> str:
+        read = self._optional(key, element, message, plain_text, "")
+        return values.valid(reason, validation.name, key, read) if read else ""
+
+    def _sense(self, element: Any, message: Any) -> str:
+        read = self._optional("perception_type_from", element, message, plain_text, "") or self.config.perception_type
+        checks = Reason.BAD_NAME, validation.member, "perception_type", read, PerceptionType
+        return str(values.valid(*checks).value)
+
+    def _message_stamp(self, message: Any) -> int:
+        return values.stamp_ns(message.header.stamp) if self._plan.message_has_header else 0
+
+    def _stamp(self, element: Any, message: Any, times: _Times) -> tuple[int, bool]:
+        stamp = self._optional("stamp", element, message, values.stamp_ns, 0)
+        if not stamp and self._plan.element_has_header:
+            stamp = values.stamp_ns(element.header.stamp)
+        stamp = stamp or times.message_ns
+        if not stamp and times.receipt_ns <= 0:
+            raise Refused(Reason.NO_STAMP, "the message has no stamp, and the clock shows no time yet")
+        return stamp or times.receipt_ns, not stamp
+
+    def _frame(self, element: Any, message: Any) -> str:
+        frame = self._name("frame", Reason.BAD_FRAME, element, message)
+        if not frame and self._plan.element_has_header:
+            frame = values.valid(Reason.BAD_FRAME, validation.name, "frame_id", element.header.frame_id)
+        if not frame and self._plan.message_has_header:
+            frame = values.valid(Reason.BAD_FRAME, validation.name, "frame_id", message.header.frame_id)
+        # tf1 wrote "/map".
+        return frame.removeprefix("/")
+
+    def _pose(self, element: Any, message: Any) -> tuple[float, ...] | None:
+        position = self._optional("position", element, message, _same, None)
+        if position is not None:
+            return values.pose(position, self._optional("orientation", element, message, _same, None))
+        pose = self._optional("pose", element, message, _same, None)
+        if pose is not None:
+            return values.pose(pose.position, pose.orientation)
+        return (0.0, 0.0, 0.0) if self.config.at_frame else None
+
+    def _context(self, element: Any, message: Any) -> dict[str, object]:
+        text = self._optional("context_json", element, message, _same, "")
+        checks = Reason.BAD_CONTEXT, validation.json_object, "context", text
+        context: dict[str, object] = values.valid(*checks, limit=self._context_limit) if text else {}
+        for part in self._plan.context:
+            try:
+                value = values.json_value(part.reader.read(element, message), part.found, self._types)
+            except NoValueError:
+                continue
+            values.put(context, part.name, value)
+        return context
+
+    def _data(self, element: Any, message: Any) -> tuple[bytes, str]:
+        image = self._optional("image", element, message, _same, None)
+        if image is not None:
+            size = self.config.thumbnail_width, self.config.thumbnail_height
+            return thumbnail(image, width=size[0], height=size[1])
+        data = self._optional("data", element, message, values.raw_bytes, b"")
+        return data, self._name("data_format", Reason.BAD_NAME, element, message) if data else ""
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _reason(cause: Exception) -> Reason:
+    return cause.reason if isinstance(cause, Refused) else Reason.UNREADABLE

@@ -1,0 +1,151 @@
+"""Images as small thumbnails: pixels out of a message, shrunk by area, as JPEG where Pillow is installed."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .reasons import Reason, Refused
+
+Pixels = npt.NDArray[Any]
+
+_MOST_PIXELS = 50_000_000
+_OVERSAMPLED = 4
+_JPEG_QUALITY = 80
+
+
+class Layout(NamedTuple):
+    """How an encoding lays out one pixel."""
+
+    dtype: str
+    channels: int
+    kept: tuple[int, ...]
+    """Which channels are kept, in the order of the result."""
+    result: str
+
+
+_GREY = Layout("u1", 1, (0,), "mono8")
+_DEPTH = Layout("u2", 1, (0,), "16UC1")
+_LAYOUTS = {
+    "rgb8": Layout("u1", 3, (0, 1, 2), "rgb8"),
+    "bgr8": Layout("u1", 3, (2, 1, 0), "rgb8"),
+    "8UC3": Layout("u1", 3, (2, 1, 0), "rgb8"),
+    "rgba8": Layout("u1", 4, (0, 1, 2), "rgb8"),
+    "bgra8": Layout("u1", 4, (2, 1, 0), "rgb8"),
+    "mono8": _GREY,
+    "8UC1": _GREY,
+    "16UC1": _DEPTH,
+    "mono16": _DEPTH,
+    "32FC1": Layout("f4", 1, (0,), "32FC1"),
+}
+
+
+class Thumbnail(NamedTuple):
+    """What is kept of an image."""
+
+    data: bytes
+    format: str
+    """ "jpeg"; else "<encoding>/<width>x<height>": rgb8, mono8, 16UC1 or 32FC1, row by row, little-endian."""
+
+
+def thumbnail(message: Any, *, width: int, height: int) -> Thumbnail:
+    """A thumbnail at most `width` by `height` pixels, of the image's proportions; never larger than the image.
+
+    Colours are averaged; depths (16UC1, 32FC1) are picked, as the mean of two surfaces is none. A width or height of 0
+    keeps the size; a compressed image then stays as it is.
+
+    Raises:
+        Refused: the image is empty, shorter than it says, damaged, or in an encoding that is not known.
+    """
+    if hasattr(message, "encoding"):
+        pixels, result = _pixels(message)
+    elif not width or not height:
+        data = bytes(message.data)
+        if not data:
+            raise Refused(Reason.BAD_IMAGE, "the image is empty")
+        return Thumbnail(data, str(message.format))
+    else:
+        pixels, result = _decompressed(message, width, height)
+    if width and height:
+        pixels = shrunk(pixels, width, height, averaged=pixels.dtype == np.uint8)
+    return _packed(pixels, result)
+
+
+def shrunk(pixels: Pixels, width: int, height: int, *, averaged: bool) -> Pixels:
+    """Pixels (rows, columns, channels) to fit into width and height; each is a mean, or the one in the middle."""
+    rows, columns = pixels.shape[:2]
+    scale = min(width / columns, height / rows, 1.0)
+    if scale == 1.0:
+        return pixels
+    new_rows, new_columns = max(1, round(rows * scale)), max(1, round(columns * scale))
+    if not averaged:
+        picked: Pixels = pixels[_middles(rows, new_rows)][:, _middles(columns, new_columns)]
+        return picked
+    # Of a large image a part of the pixels is enough for a mean.
+    pixels = pixels[:: max(1, rows // (_OVERSAMPLED * new_rows)), :: max(1, columns // (_OVERSAMPLED * new_columns))]
+    tops, row_counts = _bands(pixels.shape[0], new_rows)
+    lefts, column_counts = _bands(pixels.shape[1], new_columns)
+    sums = np.add.reduceat(np.add.reduceat(pixels, tops, axis=0, dtype=np.uint32), lefts, axis=1)
+    areas = (row_counts[:, None] * column_counts[None, :])[:, :, None]
+    means: Pixels = ((sums + areas // 2) // areas).astype(np.uint8)
+    return means
+
+
+def _bands(size: int, parts: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    edges = np.arange(parts + 1) * size // parts
+    return edges[:-1], np.diff(edges)
+
+
+def _middles(size: int, parts: int) -> npt.NDArray[np.int64]:
+    return (2 * np.arange(parts) + 1) * size // (2 * parts)
+
+
+def _pixels(message: Any) -> tuple[Pixels, str]:
+    layout = _LAYOUTS.get(message.encoding)
+    if layout is None:
+        raise Refused(Reason.UNKNOWN_ENCODING, f"encoding {str(message.encoding)[:40]!r} is not known")
+    rows, columns, step = int(message.height), int(message.width), int(message.step)
+    dtype = np.dtype(layout.dtype).newbyteorder(">" if message.is_bigendian else "<")
+    row_bytes = columns * layout.channels * dtype.itemsize
+    if not 0 < rows * columns <= _MOST_PIXELS or step < row_bytes or len(message.data) < rows * step:
+        said = f"{columns}x{rows} pixels of {message.encoding}, step {step}"
+        raise Refused(Reason.BAD_IMAGE, f"an image of {said} has {len(message.data)} bytes")
+    lines = np.frombuffer(message.data, np.uint8, count=rows * step).reshape(rows, step)[:, :row_bytes]
+    pixels = np.ascontiguousarray(lines).view(dtype).reshape(rows, columns, layout.channels)
+    return pixels[:, :, list(layout.kept)] if layout.channels > 1 else pixels, layout.result
+
+
+def _decompressed(message: Any, width: int, height: int) -> tuple[Pixels, str]:
+    if "compressedDepth" in message.format:
+        raise Refused(Reason.UNKNOWN_ENCODING, "compressedDepth cannot be read")
+    try:
+        from PIL import Image
+    except ImportError:
+        raise Refused(Reason.NO_DECODER, "a compressed image needs Pillow: pip install pillow") from None
+    try:
+        with Image.open(io.BytesIO(bytes(message.data))) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                raise Refused(Reason.BAD_IMAGE, f"{image.width}x{image.height} pixels are too many")
+            image.draft("RGB", (2 * width, 2 * height))
+            return np.asarray(image.convert("RGB")), "rgb8"
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as cause:
+        raise Refused(Reason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
+
+
+def _packed(pixels: Pixels, result: str) -> Thumbnail:
+    rows, columns, channels = pixels.shape
+    if pixels.dtype == np.uint8:
+        try:
+            from PIL import Image
+        except ImportError:
+            pass
+        else:
+            out = io.BytesIO()
+            flat = np.ascontiguousarray(pixels if channels == 3 else pixels[:, :, 0])
+            Image.fromarray(flat).save(out, "JPEG", quality=_JPEG_QUALITY)
+            return Thumbnail(out.getvalue(), "jpeg")
+    little = np.ascontiguousarray(pixels.astype(pixels.dtype.newbyteorder("<")))
+    return Thumbnail(little.tobytes(), f"{result}/{columns}x{rows}")

@@ -1,0 +1,123 @@
+"""What of a topic is worth storing: interval, displacement, confidence, labels, changes. One sampler per topic."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .observation import Observation
+from .reasons import Reason
+from .topic_config import TopicConfig
+
+_T = TypeVar("_T")
+_NS = 1_000_000_000
+_LOOP_NS = _NS
+"""Older than the newest message by more than this is a clock that went back, not a message that came late."""
+_MOST_REMEMBERED = 10_000
+
+_Place = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What sampling makes of one message."""
+
+    kept: tuple[Observation, ...]
+    left_out: Counter[Reason]
+
+
+class Sampler:
+    """Decides for one topic, and remembers what it kept. Not to be shared by threads.
+
+    The time of a message is `Extractor.message_stamp`, or what `raw_stamp_reader` reads: the same live and from a
+    recording. Time that goes back by more than a second (a recording played in a loop) starts the sampler anew.
+    """
+
+    def __init__(self, config: TopicConfig) -> None:
+        self._config = config
+        self._interval_ns = round(config.min_interval * _NS)
+        self._labels = frozenset(label.casefold() for label in config.labels)
+        self._ignored = frozenset(label.casefold() for label in config.ignore_labels)
+        self._newest_ns: int | None = None
+        self._kept_ns: int | None = None
+        self._states: dict[str, str] = {}
+        self._places: dict[str, list[_Place]] = {}
+        self.jumps_back = 0
+        """How often time went back."""
+
+    def reset(self) -> None:
+        """Forgets what was kept."""
+        self._newest_ns = self._kept_ns = None
+        self._states.clear()
+        self._places.clear()
+
+    def too_soon(self, stamp_ns: int) -> bool:
+        """Whether a message of this time can be left out unread: the last kept one is less than the interval ago."""
+        self._notice(stamp_ns)
+        return self._kept_ns is not None and stamp_ns - self._kept_ns < self._interval_ns
+
+    def sample(self, stamp_ns: int, observations: Iterable[Observation]) -> Sample:
+        """The observations of one message that are to be stored, in their order, and why the others are not.
+
+        A displacement is measured to what was kept of earlier messages, so that two chairs in one message stay two.
+        """
+        seen = list(observations)
+        if self.too_soon(stamp_ns):
+            return Sample((), Counter({Reason.MIN_INTERVAL: len(seen)} if seen else {}))
+        kept: list[Observation] = []
+        left_out: Counter[Reason] = Counter()
+        places: dict[str, list[_Place]] = {}
+        for observation in seen:
+            reason = self._unwanted(observation) or self._unmoved(observation, places)
+            if reason is None:
+                kept.append(observation)
+                if observation.state is not None:
+                    _remember(self._states, _thing(observation), observation.state)
+            else:
+                left_out[reason] += 1
+        for thing, anchors in places.items():
+            _remember(self._places, thing, anchors)
+        if kept:
+            self._kept_ns = stamp_ns
+        return Sample(tuple(kept), left_out)
+
+    def _notice(self, stamp_ns: int) -> None:
+        if self._newest_ns is not None and stamp_ns < self._newest_ns - _LOOP_NS:
+            self.reset()
+            self.jumps_back += 1
+        self._newest_ns = stamp_ns if self._newest_ns is None else max(self._newest_ns, stamp_ns)
+
+    def _unwanted(self, observation: Observation) -> Reason | None:
+        label = observation.label.casefold()
+        if (self._labels and label not in self._labels) or label in self._ignored:
+            return Reason.LABEL_NOT_WANTED
+        if observation.confidence < self._config.min_confidence:
+            return Reason.MIN_CONFIDENCE
+        if observation.state is not None and self._states.get(_thing(observation)) == observation.state:
+            return Reason.UNCHANGED
+        return None
+
+    def _unmoved(self, observation: Observation, places: dict[str, list[_Place]]) -> Reason | None:
+        """Whether it is where one of its kind was kept; notes in `places` what the next message is compared with."""
+        if observation.pose is None or self._config.min_displacement <= 0.0:
+            return None
+        place, thing = observation.pose[:3], _thing(observation)
+        near = min(self._places.get(thing, ()), key=lambda kept: math.dist(kept, place), default=None)
+        stays = near is not None and math.dist(near, place) < self._config.min_displacement
+        places.setdefault(thing, []).append(near if stays and near is not None else place)
+        return Reason.MIN_DISPLACEMENT if stays else None
+
+
+def _thing(observation: Observation) -> str:
+    return observation.identity or observation.label
+
+
+def _remember(kept: dict[str, _T], key: str, value: _T) -> None:
+    # The newest stand last, so that the first to go is the oldest.
+    kept.pop(key, None)
+    kept[key] = value
+    if len(kept) > _MOST_REMEMBERED:
+        del kept[next(iter(kept))]

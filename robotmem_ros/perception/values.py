@@ -1,0 +1,133 @@
+"""Values of a message as a JSON context, a stamp, a pose or a covariance holds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from ..memory.errors import InvalidFieldError
+from .field_type import FieldType
+from .observation import Matrix
+from .reasons import Reason, Refused
+from .scalars import scalar
+from .type_description import TypeDescription
+
+_T = TypeVar("_T")
+_NS = 1_000_000_000
+_MOST_LISTED = 1000
+_DEEPEST = 16
+_POSITION_OF = {36: 6, 9: 3}
+_SLACK = 1e-6
+"""By how much a float32 of 1.0 may be off."""
+_VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
+
+
+def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int = 0) -> object:
+    """A value as JSON holds it: a point or quaternion as a list, other messages as objects, NaN and infinity as null.
+
+    Raises:
+        Refused: an array has more than 1000 elements, or a text contains NUL.
+    """
+    if found.is_array:
+        if len(value) > _MOST_LISTED or depth > _DEEPEST:
+            raise Refused(Reason.BAD_CONTEXT, f"an array of {len(value)} elements is too much for the context")
+        return [json_value(item, found.element, types, depth + 1) for item in value]
+    if found.is_message:
+        fields = types.fields(found.name)
+        parts = {name: json_value(getattr(value, name), FieldType.parse(text), types, depth + 1)
+                 for name, text in fields.items()}  # fmt: skip
+        return list(parts.values()) if tuple(fields) in _VECTORS else parts
+    plain = scalar(value)
+    if isinstance(plain, float):
+        return round(plain, 9) if math.isfinite(plain) else None
+    if isinstance(plain, str) and "\0" in plain:
+        raise Refused(Reason.BAD_CONTEXT, "a text contains NUL")
+    return plain
+
+
+def stamp_ns(stamp: Any) -> int:
+    """Nanoseconds since the epoch; 0 for an unset stamp.
+
+    Raises:
+        Refused: it lies before the epoch, or its nanoseconds make a second or more.
+    """
+    sec, nanosec = int(stamp.sec), int(stamp.nanosec)
+    if sec < 0 or not 0 <= nanosec < _NS:
+        raise Refused(Reason.BAD_STAMP, f"{sec} s {nanosec} ns is no time after the epoch")
+    return sec * _NS + nanosec
+
+
+def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
+    """x, y, z; and the unit quaternion x, y, z, w unless it is unset (of length zero).
+
+    Raises:
+        Refused: a number is not finite.
+    """
+    place = (float(position.x), float(position.y), float(position.z))
+    turn = () if orientation is None else _quaternion(orientation)
+    if not all(math.isfinite(number) for number in (*place, *turn)):
+        raise Refused(Reason.BAD_POSE, f"{(*place, *turn)} is not finite")
+    return (*place, *turn)
+
+
+def _quaternion(orientation: Any) -> tuple[float, ...]:
+    parts = (float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
+    length = math.hypot(*parts)
+    return tuple(part / length for part in parts) if length != 0.0 else ()
+
+
+def covariance(values: Sequence[float]) -> Matrix | None:
+    """The block of the position, in m²; None where it is unset (all zero, first element negative) or not finite."""
+    stride = _POSITION_OF.get(len(values))
+    if stride is None:
+        return None
+    block = [[float(values[row * stride + column]) for column in range(3)] for row in range(3)]
+    numbers = [number for row in block for number in row]
+    if not all(math.isfinite(number) for number in numbers) or not any(numbers) or numbers[0] < 0.0:
+        return None
+    first, second, third = ((row[0], row[1], row[2]) for row in block)
+    return first, second, third
+
+
+def confidence(value: Any) -> float:
+    """A confidence in [0, 1], rounded to what a float32 holds for sure.
+
+    Raises:
+        Refused: it is NaN or lies outside.
+    """
+    number = float(scalar(value))
+    if not -_SLACK <= number <= 1.0 + _SLACK:
+        raise Refused(Reason.BAD_CONFIDENCE, f"confidence {number} does not lie in 0 to 1")
+    return round(min(max(number, 0.0), 1.0), 6)
+
+
+def raw_bytes(value: Any) -> bytes:
+    """The bytes of an array; rclpy's `byte[]` is a list of bytes of length one."""
+    return b"".join(value) if isinstance(value, list) else bytes(value)
+
+
+def put(context: dict[str, object], name: tuple[str, ...], value: object) -> None:
+    """Puts a value into nested objects, which are made where they are missing.
+
+    Raises:
+        Refused: something on the way is no object.
+    """
+    inner: object = context
+    for part in name[:-1]:
+        inner = inner.setdefault(part, {}) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict):
+        raise Refused(Reason.BAD_CONTEXT, f"{'.'.join(name[:-1])} of the context is no object")
+    inner[name[-1]] = value
+
+
+def valid(reason: Reason, check: Callable[..., _T], *args: object, **options: object) -> _T:
+    """What a check of the memory gives.
+
+    Raises:
+        Refused: by this reason, where the check fails.
+    """
+    try:
+        return check(*args, **options)
+    except InvalidFieldError as cause:
+        raise Refused(reason, str(cause)) from None

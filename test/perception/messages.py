@@ -1,0 +1,156 @@
+"""The same messages twice: as rclpy deserialises them, and as rosbags does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from robotmem_ros.perception import (
+    Extraction,
+    Extractor,
+    MessageClasses,
+    TypeDescription,
+    TypestoreTypes,
+    UnknownTypeError,
+    load_presets,
+    message_class,
+    parse_topic,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VISION = {
+    "ObjectHypothesis": "string class_id\nfloat64 score",
+    "ObjectHypothesisWithPose": "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose",
+    "BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size",
+    "Point2D": "float64 x\nfloat64 y",
+    "Pose2D": "vision_msgs/Point2D position\nfloat64 theta",
+    "BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y",
+    "Detection3D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+    "vision_msgs/BoundingBox3D bbox\nstring id",
+    "Detection2D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+    "vision_msgs/BoundingBox2D bbox\nstring id",
+    "Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
+    "Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
+}
+RECEIPT = 1_700_000_000_000_000_000
+STAMP = {"sec": 928, "nanosec": 800_000_000}
+STAMP_NS = 928_800_000_000
+HEADER = {"stamp": STAMP, "frame_id": "map"}
+PRESETS = load_presets()
+
+
+class Maker(Protocol):
+    """Makes messages of one kind."""
+
+    types: TypeDescription
+
+    def make(self, type_name: str, values: dict[str, Any]) -> Any: ...
+
+    def raw(self, type_name: str, values: dict[str, Any]) -> bytes: ...
+
+
+class RosbagsMaker:
+    """Dataclasses of a rosbags typestore, through CDR and back."""
+
+    def __init__(self) -> None:
+        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+        self._store = get_typestore(Stores.ROS2_JAZZY)
+        for name, text in VISION.items():
+            self._store.register(get_types_from_msg(text, f"vision_msgs/msg/{name}"))
+        text = (REPOSITORY / "msg" / "Perception.msg").read_text()
+        self._store.register(get_types_from_msg(text, "robotmem_ros/msg/Perception"))
+        self.types = TypestoreTypes(self._store)
+
+    def raw(self, type_name: str, values: dict[str, Any]) -> bytes:
+        return bytes(self._store.serialize_cdr(self._build(type_name, values), type_name))
+
+    def make(self, type_name: str, values: dict[str, Any]) -> Any:
+        return self._store.deserialize_cdr(self.raw(type_name, values), type_name)
+
+    def _build(self, type_name: str, values: dict[str, Any]) -> Any:
+        fields = self._store.fielddefs[type_name][1]
+        parts = {name: self._value(node, values.get(name)) for name, node in fields}
+        assert set(values) <= set(parts), f"{type_name} has no {set(values) - set(parts)}"
+        return self._store.types[type_name](**parts)
+
+    def _value(self, node: Any, given: Any) -> Any:
+        import numpy as np
+
+        kind, detail = node
+        if kind.name == "BASE":
+            return given if given is not None else "" if detail[0] == "string" else 0
+        if kind.name == "NAME":
+            return self._build(detail, given or {})
+        (inner, name), size = detail
+        if inner.name == "BASE" and name[0] != "string":
+            dtype = {"byte": "uint8", "char": "uint8"}.get(name[0], name[0])
+            if isinstance(given, bytes):
+                return np.frombuffer(given, dtype)
+            return np.array(given if given is not None else [0] * size * (kind.name == "ARRAY"), dtype)
+        return [self._value((inner, name), item) for item in given or []]
+
+
+class RclpyMaker:
+    """Instances of rclpy's message classes, through CDR and back."""
+
+    def __init__(self) -> None:
+        pytest.importorskip("rclpy")
+        self.types = MessageClasses()
+
+    def raw(self, type_name: str, values: dict[str, Any]) -> bytes:
+        from rclpy.serialization import serialize_message
+
+        return bytes(serialize_message(self._build(type_name, values)))
+
+    def make(self, type_name: str, values: dict[str, Any]) -> Any:
+        from rclpy.serialization import deserialize_message
+
+        return deserialize_message(self.raw(type_name, values), message_class(type_name))
+
+    def _build(self, type_name: str, values: dict[str, Any]) -> Any:
+        try:
+            message = message_class(type_name)()
+        except UnknownTypeError as cause:
+            pytest.skip(str(cause))
+        fields = self.types.fields(type_name)
+        for name, given in values.items():
+            setattr(message, name, self._value(fields[name], given))
+        return message
+
+    def _value(self, field: str, given: Any) -> Any:
+        base = field.split("[", maxsplit=1)[0]
+        if "/" in base:
+            return [self._build(base, item) for item in given] if "[" in field else self._build(base, given)
+        if field == "byte":
+            return bytes([given])
+        return float(given) if field in {"float32", "float64"} else given
+
+
+def extractor(maker: Maker, type_name: str, **keys: Any) -> Extractor:
+    config = parse_topic("seen", {"topic": "/seen", "type": type_name, **keys}, PRESETS)
+    return Extractor(config, maker.types)
+
+
+def extract(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Extraction:
+    message = maker.make(type_name, values)
+    return extractor(maker, type_name, **keys).extract(message, RECEIPT)
+
+
+def pose(x: float, y: float, z: float, *turn: float) -> dict[str, Any]:
+    quaternion = turn or (0.0, 0.0, 0.0, 1.0)
+    return {
+        "position": {"x": x, "y": y, "z": z},
+        "orientation": dict(zip("xyzw", quaternion, strict=True)),
+    }
+
+
+def detection(label: str, score: float, x: float = 1.0, **more: Any) -> dict[str, Any]:
+    return {
+        "header": HEADER,
+        "results": [{"hypothesis": {"class_id": label, "score": score}}],
+        "bbox": {"center": pose(x, 2.0, 3.0), "size": {"x": 0.1, "y": 0.2, "z": 0.3}},
+        **more,
+    }

@@ -1,0 +1,135 @@
+"""Dot paths: read the same from both kinds of messages, and refused at start with the fields that exist."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.perception.dot_path import DotPath
+from robotmem_ros.perception.errors import NoValueError, PathError
+from robotmem_ros.perception.field_type import FieldType, from_rclpy
+from robotmem_ros.perception.scalars import scalar
+
+from .messages import HEADER, Maker, pose
+
+names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+steps = st.lists(st.one_of(names, st.integers(0, 3)), min_size=1, max_size=6)
+
+
+def nested(path: list[str | int], value: object) -> Any:
+    for step in reversed(path):
+        value = [None] * step + [value] if isinstance(step, int) else SimpleNamespace(**{step: value})
+    return value
+
+
+@given(steps, st.integers())
+def test_a_path_reads_what_lies_at_its_end(path: list[str | int], value: int) -> None:
+    text = ".".join(map(str, path))
+    assert DotPath(text).read(nested(path, value), None) == value
+    assert DotPath(f"/{text}").read(None, nested(path, value)) == value
+
+
+@given(st.text())
+def test_any_text_is_a_path_or_refused_as_none(text: str) -> None:
+    try:
+        path = DotPath(text)
+    except PathError as cause:
+        refused = str(cause)
+    else:
+        refused = ""
+        assert path.text == text
+    assert not refused or "is no path" in refused
+
+
+@given(st.lists(st.floats(), min_size=1))
+def test_best_is_the_element_with_the_highest_value_that_is_a_number(scores: list[float]) -> None:
+    array = [SimpleNamespace(score=score, at=at) for at, score in enumerate(scores)]
+    best = DotPath("best(score).at").read(array, None)
+    comparable = [-math.inf if math.isnan(score) else score for score in scores]
+    assert best == comparable.index(max(comparable))
+
+
+@pytest.mark.parametrize("text", ["", "a..b", ".a", "a.", "__class__", "a._b", "a.-1", "a[0]", "a b", "a.best()",
+                                  "best(a",                                  "é", "a.0x1", "//a"])  # fmt: skip
+def test_what_is_no_path_is_refused(text: str) -> None:
+    with pytest.raises(PathError, match="is no path"):
+        DotPath(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "type_name", "values", "expected"),
+    [
+        ("pose.pose.position.x", "nav_msgs/msg/Odometry", {"pose": {"pose": pose(1.5, 2, 3)}}, (1.5, "float64")),
+        ("pose.covariance.35", "nav_msgs/msg/Odometry", {"pose": {"covariance": [0.0] * 35 + [7.0]}}, (7.0, "float64")),
+        ("header.stamp.sec", "nav_msgs/msg/Odometry", {"header": HEADER}, (928, "int32")),
+        ("name.1", "sensor_msgs/msg/JointState", {"name": ["a", "b"]}, ("b", "string")),
+        ("position.best(.)", "sensor_msgs/msg/JointState", {"position": [1.0, 3.0, 2.0]}, (3.0, "float64")),
+        ("markers.0.ns", "visualization_msgs/msg/MarkerArray", {"markers": [{"ns": "n"}]}, ("n", "string")),
+        ("status.0.level", "diagnostic_msgs/msg/DiagnosticArray", {"status": [{"level": 2}]}, (2, "byte")),
+        ("present", "sensor_msgs/msg/BatteryState", {"present": True}, (True, "bool")),
+    ],
+)  # fmt: skip
+def test_both_kinds_of_messages_are_read_alike(
+    maker: Maker, path: str, type_name: str, values: dict[str, Any], expected: tuple[object, str]
+) -> None:
+    compiled = DotPath(path)
+    message = maker.make(type_name, values)
+    whole = FieldType(type_name)
+    assert (scalar(compiled.read(message, message)), str(compiled.check(maker.types, whole, whole))) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("pos", "'pos' asks nav_msgs/msg/Odometry for 'pos'; it has header, child_frame_id, pose, twist"),
+        ("pose.position", r"PoseWithCovariance \(at 'pose'\) for 'position'; it has pose, covariance"),
+        ("pose.0", r"for '0', but that is no array; it has pose, covariance"),
+        ("pose.covariance.x", r"float64\[36\] \(at 'pose.covariance'\) for 'x'; choose an element, such as '0.x'"),
+        ("pose.covariance.36", "for element 36, but the last one is 35"),
+        ("header.frame_id.x", "for 'x', but that has no fields"),
+        ("header.frame_id.0", "for '0', but that is no array"),
+        ("/header.stamp.seconds", "for 'seconds'; it has sec, nanosec"),
+    ],
+)
+def test_a_path_that_leads_nowhere_lists_the_fields_that_exist(maker: Maker, path: str, said: str) -> None:
+    whole = FieldType("nav_msgs/msg/Odometry")
+    with pytest.raises(PathError, match=said):
+        DotPath(path).check(maker.types, whole, whole)
+
+
+def test_best_wants_a_number(maker: Maker) -> None:
+    whole = FieldType("visualization_msgs/msg/MarkerArray")
+    with pytest.raises(PathError, match="compares by 'ns', which is string and no number"):
+        DotPath("markers.best(ns).pose").check(maker.types, whole, whole)
+
+
+@pytest.mark.parametrize("path", ["name.2", "name.best(.)"])
+def test_an_index_beyond_the_end_is_no_value(maker: Maker, path: str) -> None:
+    message = maker.make("sensor_msgs/msg/JointState", {})
+    with pytest.raises(NoValueError, match="the array"):
+        DotPath(path).read(message, message)
+
+
+@pytest.mark.parametrize(
+    ("rclpy", "plain"),
+    [
+        ("sequence<geometry_msgs/Pose, 1>", "geometry_msgs/msg/Pose[<=1]"), ("double[36]", "float64[36]"),
+        ("sequence<string<5>, 3>", "string[<=3]"), ("string<5>", "string"), ("octet", "byte"), ("boolean", "bool"),
+        ("sequence<uint8>", "uint8[]"), ("std_msgs/Header", "std_msgs/msg/Header"), ("string<5>[2]", "string[2]"),
+    ],
+)  # fmt: skip
+def test_the_words_of_rclpy_are_those_of_msg_files(rclpy: str, plain: str) -> None:
+    assert from_rclpy(rclpy) == plain
+
+
+@pytest.mark.parametrize("text", ["", "sequence<a>>", "a b", "float64[36", "x[]]"])
+def test_what_is_no_field_type_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no type of a message field"):
+        from_rclpy(text)
+    with pytest.raises(ValueError, match="is no type of a message field"):
+        FieldType.parse(text)

@@ -1,0 +1,197 @@
+"""Bad messages: each loss has a reason, and nothing is ever raised."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robotmem_ros.perception import Reason
+
+from .messages import HEADER, RECEIPT, STAMP, STAMP_NS, Maker, detection, extract, extractor, pose
+
+MARKERS = "visualization_msgs/msg/MarkerArray"
+PERCEPTION = "robotmem_ros/msg/Perception"
+STRING = "std_msgs/msg/String"
+
+
+def marker(**values: Any) -> dict[str, Any]:
+    return {"header": HEADER, "ns": "mug", "pose": pose(1, 2, 3)} | values
+
+
+def the_reason(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Reason:
+    extraction = extract(maker, type_name, values, **keys)
+    assert not extraction.observations
+    assert extraction.last_refusal.startswith("/seen: ")
+    ((reason, count),) = extraction.refusals.items()
+    assert count == 1
+    return reason
+
+
+def test_one_bad_element_never_stops_the_others(maker: Maker) -> None:
+    bad = [marker(pose=pose(math.nan, 0, 0)), marker(ns="x" * 10_000), marker(action=2)]
+    extraction = extract(maker, MARKERS, {"markers": [marker(), *bad, marker(ns="chair")]})
+    assert [seen.label for seen in extraction.observations] == ["mug", "chair"]
+    assert extraction.refusals == {Reason.BAD_POSE: 1, Reason.BAD_DESCRIPTION: 1, Reason.NOT_SELECTED: 1}
+
+
+def test_an_empty_array_is_counted(maker: Maker) -> None:
+    assert extract(maker, MARKERS, {"markers": []}).refusals == {Reason.EMPTY_ARRAY: 1}
+
+
+def test_of_ten_thousand_elements_the_first_are_read_and_the_rest_is_counted(maker: Maker) -> None:
+    extraction = extract(
+        maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": [{"name": "a", "message": "b"}] * 10_000}
+    )
+    assert len(extraction.observations) == 1000
+    assert extraction.refusals == {Reason.TOO_MANY: 9000}
+
+
+def test_ten_thousand_detections_can_be_asked_for(maker: Maker) -> None:
+    values = {"header": HEADER, "detections": [detection("mug", 0.8)] * 10_000}
+    extraction = extract(maker, "vision_msgs/msg/Detection3DArray", values, max_elements=10_000)
+    assert len(extraction.observations) == 10_000
+
+
+def test_a_detection_without_a_hypothesis_says_nothing(maker: Maker) -> None:
+    values = {"header": HEADER, "detections": [{"header": HEADER}]}
+    assert the_reason(maker, "vision_msgs/msg/Detection3DArray", values) == Reason.NO_DESCRIPTION
+
+
+def test_a_detection_without_a_hypothesis_can_be_described_otherwise(maker: Maker) -> None:
+    values = {"header": HEADER, "detections": [{"header": HEADER}]}
+    (seen,) = extract(maker, "vision_msgs/msg/Detection3DArray", values, description="something").observations
+    assert (seen.description, seen.label, seen.confidence) == ("something", "", 0.9)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"description": ""}, Reason.NO_DESCRIPTION),
+        ({"description": " \u200b\n"}, Reason.NO_DESCRIPTION),
+        ({"description": "x" * 2001}, Reason.BAD_DESCRIPTION),
+        ({"label": "x" * 10_000}, Reason.BAD_LABEL),
+        ({"label": "a\nb"}, Reason.BAD_LABEL),
+        ({"confidence": 1.5}, Reason.BAD_CONFIDENCE),
+        ({"confidence": -0.5}, Reason.BAD_CONFIDENCE),
+        ({"confidence": math.nan}, Reason.BAD_CONFIDENCE),
+        ({"pose": [pose(math.inf, 0, 0)]}, Reason.BAD_POSE),
+        ({"pose": [pose(0, 0, 0, math.nan, 0, 0, 1)]}, Reason.BAD_POSE),
+        ({"pose": [pose(0, 0, 0, math.inf, 0, 0, 1)]}, Reason.BAD_POSE),
+        ({"header": {"stamp": {"sec": -1}}}, Reason.BAD_STAMP),
+        ({"header": {"stamp": {"sec": 1, "nanosec": 2_000_000_000}}}, Reason.BAD_STAMP),
+        ({"header": {"frame_id": "x" * 300}}, Reason.BAD_FRAME),
+        ({"context": "{"}, Reason.BAD_CONTEXT),
+        ({"context": "[1]"}, Reason.BAD_CONTEXT),
+        ({"perception_type": "smell"}, Reason.BAD_NAME),
+        ({"session_id": "x" * 300}, Reason.BAD_NAME),
+    ],
+)
+def test_each_bad_field_has_its_reason(maker: Maker, values: dict[str, Any], reason: Reason) -> None:
+    good = {"description": "a mug", "confidence": 0.9}
+    assert the_reason(maker, PERCEPTION, good | values) == reason
+
+
+@pytest.mark.parametrize("label", ["杯子", "чашка", "كوب", "☕", "x" * 256])
+def test_labels_of_any_script_are_kept(maker: Maker, label: str) -> None:
+    (seen,) = extract(maker, PERCEPTION, {"description": "a mug", "label": label}).observations
+    assert seen.label == label
+
+
+def test_a_zero_quaternion_is_no_orientation_and_another_length_is_made_one(maker: Maker) -> None:
+    values = {"markers": [marker(pose=pose(1, 2, 3, 0, 0, 0, 0)), marker(pose=pose(1, 2, 3, 0, 0, 3, 4))]}
+    unset, long = extract(maker, MARKERS, values).observations
+    assert unset.pose == (1.0, 2.0, 3.0)
+    assert long.pose == (1.0, 2.0, 3.0, 0.0, 0.0, 0.6, 0.8)
+
+
+@pytest.mark.parametrize("covariance", [[0.0] * 36, [-1.0, *[0.0] * 35], [math.nan] * 36])
+def test_a_covariance_that_says_nothing_is_none(maker: Maker, covariance: list[float]) -> None:
+    values = {"header": HEADER, "pose": {"pose": pose(1, 2, 3), "covariance": covariance}}
+    (seen,) = extract(maker, "nav_msgs/msg/Odometry", values).observations
+    assert seen.covariance is None
+
+
+def test_a_zero_stamp_is_the_time_of_receipt_and_marked(maker: Maker) -> None:
+    (seen,) = extract(maker, MARKERS, {"markers": [marker(header={"frame_id": "/map"})]}).observations
+    assert (seen.stamp_ns, seen.stamp_is_receipt, seen.frame_id) == (RECEIPT, True, "map")
+
+
+def test_without_stamp_and_clock_there_is_no_time(maker: Maker) -> None:
+    message = maker.make(STRING, {"data": "x"})
+    assert extractor(maker, STRING).extract(message, 0).refusals == {Reason.NO_STAMP: 1}
+
+
+def test_the_header_of_the_element_comes_before_that_of_the_message(maker: Maker) -> None:
+    other = {"stamp": {"sec": 5}, "frame_id": "camera"}
+    detections = [detection("a", 0.5, header=other), detection("b", 0.5, header={})]
+    values = {"header": HEADER, "detections": detections}
+    first, second = extract(maker, "vision_msgs/msg/Detection3DArray", values).observations
+    assert (first.stamp_ns, first.frame_id) == (5_000_000_000, "camera")
+    assert (second.stamp_ns, second.frame_id) == (STAMP_NS, "map")
+
+
+def test_stamp_frame_position_and_constants_can_be_configured(maker: Maker) -> None:
+    values = {"header": HEADER, "transform": {"translation": {"x": 1.0}, "rotation": {"w": 2.0}}}
+    (seen,) = extract(
+        maker, "geometry_msgs/msg/TransformStamped", values, description="{label} at {score:.1f}", label="'dock'",
+        confidence=0.75, frame="child_frame_id", position="transform.translation", orientation="transform.rotation",
+        stamp="header.stamp", context={"score": "transform.translation.x", "robot": {"name": "'r2'"}},
+    ).observations  # fmt: skip
+    assert (seen.description, seen.label, seen.confidence) == ("dock at 1.0", "dock", 0.75)
+    assert (seen.pose, seen.frame_id) == ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), "map")
+    assert (seen.stamp_ns, seen.context) == (STAMP_NS, {"score": 1.0, "robot": {"name": "r2"}})
+
+
+def test_an_array_of_texts_can_be_iterated(maker: Maker) -> None:
+    values = {"header": HEADER, "name": ["left", "right"]}
+    found = extract(maker, "sensor_msgs/msg/JointState", values, each="name", description="joint {.}", context={
+        "robot": {"joints": "", "positions": "", "velocities": "", "efforts": ""}}).observations  # fmt: skip
+    assert [(seen.description, seen.stamp_ns) for seen in found] == [
+        ("joint left", STAMP_NS),
+        ("joint right", STAMP_NS),
+    ]
+
+
+def test_only_what_has_the_wanted_values_is_read(maker: Maker) -> None:
+    status = [{"name": str(level), "message": "m", "level": level} for level in (0, 1, 2)]
+    extraction = extract(
+        maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": status}, only={"level": [1, 2]}
+    )  # fmt: skip
+    assert [seen.label for seen in extraction.observations] == ["1", "2"]
+    assert extraction.refusals == {Reason.NOT_SELECTED: 1}
+
+
+def test_the_context_of_a_message_is_added_to(maker: Maker) -> None:
+    values = {"description": "a mug", "context": '{"task": {"name": "tidy"}}', "label": "mug"}
+    (seen,) = extract(maker, PERCEPTION, values, context={"task": {"object": "label"}}).observations
+    assert seen.context == {"task": {"name": "tidy", "object": "mug"}}
+    assert the_reason(maker, PERCEPTION, values | {"context": '{"task": 5}'}, context={"task.object": "label"}) == (
+        Reason.BAD_CONTEXT
+    )
+
+
+def test_a_context_is_no_place_for_a_cloud(maker: Maker) -> None:
+    values = {"name": ["a"], "position": [0.0] * 1001}
+    assert the_reason(maker, "sensor_msgs/msg/JointState", values) == Reason.BAD_CONTEXT
+
+
+@pytest.mark.parametrize("message", [None, 5, SimpleNamespace(), SimpleNamespace(header=None, markers=5)])
+def test_what_is_no_message_of_the_type_is_unreadable(maker: Maker, message: object) -> None:
+    for type_name in (MARKERS, STRING, "nav_msgs/msg/Odometry"):
+        made = extractor(maker, type_name)
+        extraction = made.extract(message, RECEIPT)
+        assert extraction.refusals == Counter([Reason.UNREADABLE])
+        assert made.message_stamp(message, RECEIPT) == RECEIPT
+
+
+def test_the_time_of_a_message_is_its_header_s(maker: Maker) -> None:
+    odometry = "nav_msgs/msg/Odometry"
+    stamps = [
+        extractor(maker, odometry).message_stamp(maker.make(odometry, {"header": {"stamp": stamp}}), RECEIPT)
+        for stamp in (STAMP, {}, {"sec": -1})
+    ]
+    assert stamps == [STAMP_NS, RECEIPT, RECEIPT]

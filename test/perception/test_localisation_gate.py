@@ -1,0 +1,82 @@
+"""The gate: open while the robot knows where it is."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.perception import Limits, LocalisationGate
+
+from .messages import Maker, pose
+
+
+def covariance(xx: float = 0.0, yy: float = 0.0, yaw: float = 0.0, xy: float = 0.0) -> list[float]:
+    values = [0.0] * 36
+    values[0], values[1], values[6], values[7], values[35] = xx, xy, xy, yy, yaw
+    return values
+
+
+def fed(values: list[float]) -> LocalisationGate:
+    gate = LocalisationGate(Limits(position=0.5, yaw=0.3))
+    gate.feed(values)
+    return gate
+
+
+def test_before_the_first_pose_it_is_closed() -> None:
+    gate = LocalisationGate(Limits())
+    assert (gate.is_open, gate.why_closed) == (False, "no pose has come yet")
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (covariance(), ""),
+        (covariance(0.25, 0.25, 0.09), ""),
+        (covariance(0.26), "the position is 0.51 m uncertain, 0.5 are allowed"),
+        (covariance(yy=0.26), "the position is 0.51 m uncertain, 0.5 are allowed"),
+        (covariance(0.2, 0.2, xy=0.2), "the position is 0.63 m uncertain, 0.5 are allowed"),
+        (covariance(yaw=0.1), "the yaw is 0.32 rad uncertain, 0.3 are allowed"),
+        (covariance(-1.0), "the covariance of the pose is unknown"),
+        (covariance(math.nan), "the covariance of the pose is unknown"),
+        (covariance(yaw=math.nan), "the covariance of the pose is unknown"),
+        (covariance(math.inf), "the position is inf m uncertain, 0.5 are allowed"),
+        ([0.0] * 35, "the covariance of the pose is unknown"),
+    ],
+)
+def test_it_is_open_within_the_limits_and_says_why_not(values: list[float], why: str) -> None:
+    gate = fed(values)
+    assert (gate.is_open, gate.why_closed) == (not why, why)
+
+
+def test_it_opens_and_closes_with_each_pose() -> None:
+    gate = fed(covariance(9.0))
+    gate.feed(covariance(0.01))
+    assert gate.is_open
+    gate.feed(covariance(9.0))
+    assert not gate.is_open
+
+
+def test_it_takes_the_covariance_of_a_message(maker: Maker) -> None:
+    values = {"pose": {"pose": pose(1, 2, 3), "covariance": covariance(0.2, 0.2, 0.05)}}
+    message = maker.make("geometry_msgs/msg/PoseWithCovarianceStamped", values)
+    gate = LocalisationGate(Limits())
+    gate.feed(message.pose.covariance)
+    assert gate.is_open
+
+
+@given(st.floats(0, 1), st.floats(-math.pi, math.pi))
+def test_the_direction_of_the_uncertainty_does_not_matter(deviation: float, angle: float) -> None:
+    c, s, variance = math.cos(angle), math.sin(angle), deviation * deviation
+    gate = fed(covariance(variance * c * c, variance * s * s, xy=variance * c * s))
+    if abs(deviation - 0.5) > 1e-6:
+        assert gate.is_open == (deviation < 0.5)
+
+
+@pytest.mark.parametrize("limits", [{"position": 0.0}, {"yaw": -1.0}, {"position": math.nan}])
+def test_a_limit_must_be_above_zero(limits: dict[str, float]) -> None:
+    with pytest.raises(InvalidFieldError, match="must be above zero"):
+        Limits(**limits)

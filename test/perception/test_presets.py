@@ -1,0 +1,220 @@
+"""Each preset: topic and type suffice."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.perception import Observation, Reason, load_presets, parse_topic
+
+from .messages import HEADER, PRESETS, RECEIPT, STAMP_NS, Maker, detection, extract, extractor, pose
+
+COVARIANCE = [0.25, 0.01, *[0.0] * 4, 0.01, 0.24, *[0.0] * 27, 0.07]
+VECTOR = {"x": 1.0, "y": 2.0, "z": 3.0}
+
+
+def the_one(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Observation:
+    extraction = extract(maker, type_name, values, **keys)
+    assert not extraction.refusals, extraction.last_refusal
+    (observation,) = extraction.observations
+    return observation
+
+
+@pytest.mark.parametrize("type_name", PRESETS.types())
+def test_every_preset_fits_its_type(maker: Maker, type_name: str) -> None:
+    maker.make(type_name, {})
+    extractor(maker, type_name)
+
+
+@pytest.mark.parametrize("type_name", PRESETS.types())
+def test_an_unset_message_of_every_preset_gives_perceptions_or_reasons_but_never_an_exception(
+    maker: Maker, type_name: str
+) -> None:
+    extraction = extract(maker, type_name, {})
+    assert len(extraction.observations) + sum(extraction.refusals.values()) == 1
+    assert Reason.UNREADABLE not in extraction.refusals, extraction.last_refusal
+
+
+def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Maker) -> None:
+    values = {"header": HEADER, "detections": [detection("mug", 0.8, id="7")]}
+    assert the_one(maker, "vision_msgs/msg/Detection3DArray", values) == Observation(
+        description="mug (0.80)",
+        stamp_ns=STAMP_NS,
+        frame_id="map",
+        pose=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0),
+        label="mug",
+        confidence=0.8,
+        context={"params": {"size": [0.1, 0.2, 0.3]}},
+        identity="7",
+    )
+
+
+def test_of_several_hypotheses_the_most_probable_names_the_thing_and_gives_its_covariance(maker: Maker) -> None:
+    results = [
+        {"hypothesis": {"class_id": "cup", "score": 0.2}},
+        {"hypothesis": {"class_id": "mug", "score": 0.7}, "pose": {"covariance": COVARIANCE}},
+        {"hypothesis": {"class_id": "vase", "score": math.nan}},
+    ]
+    values = {"header": HEADER, "detections": [{"results": results, "bbox": {"center": pose(1, 2, 3)}}]}
+    seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
+    assert (seen.label, seen.confidence, seen.frame_id, seen.stamp_ns) == ("mug", 0.7, "map", STAMP_NS)
+    assert seen.covariance == ((0.25, 0.01, 0.0), (0.01, 0.24, 0.0), (0.0, 0.0, 0.0))
+
+
+def test_a_detection_in_an_image_has_its_box_and_no_place(maker: Maker) -> None:
+    box = {"center": {"position": {"x": 320.0, "y": 240.0}}, "size_x": 64.0, "size_y": 48.0}
+    values = {"header": HEADER, "detections": [detection("mug", 0.8) | {"bbox": box}]}
+    seen = the_one(maker, "vision_msgs/msg/Detection2DArray", values)
+    assert seen.description == "mug (0.80) in the image of map"
+    assert seen.pose is None
+    assert seen.context == {"params": {"bbox": {"x": 320.0, "y": 240.0, "width": 64.0, "height": 48.0}}}
+
+
+@pytest.mark.parametrize("type_name", ["visualization_msgs/msg/Marker", "visualization_msgs/msg/MarkerArray"])
+def test_a_marker_that_is_added_is_seen_and_one_that_is_taken_away_is_not(maker: Maker, type_name: str) -> None:
+    marker = {"header": HEADER, "ns": "docks", "id": 3, "text": "free", "pose": pose(1, 2, 3)}
+    for action, count in ((0, 1), (2, 0), (3, 0)):
+        values: dict[str, Any] = marker | {"action": action}
+        extraction = extract(maker, type_name, {"markers": [values]} if type_name.endswith("Array") else values)
+        assert len(extraction.observations) == count
+        assert extraction.refusals[Reason.NOT_SELECTED] == 1 - count
+        for seen in extraction.observations:
+            assert (seen.description, seen.label, seen.identity) == ("marker docks 3 free", "docks", "docks/3")
+            assert (seen.frame_id, seen.stamp_ns) == ("map", STAMP_NS)
+
+
+def test_a_pose_keeps_its_place(maker: Maker) -> None:
+    seen = the_one(maker, "geometry_msgs/msg/PoseStamped", {"header": HEADER, "pose": pose(1, 2, 3)})
+    assert seen.description == "pose (1.00, 2.00, 3.00) in map"
+    assert seen.pose == (1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
+    assert seen.perception_type == "proprioceptive"
+
+
+def test_a_pose_with_covariance_keeps_that_of_its_position(maker: Maker) -> None:
+    values = {"header": HEADER, "pose": {"pose": pose(1, 2, 3), "covariance": COVARIANCE}}
+    seen = the_one(maker, "geometry_msgs/msg/PoseWithCovarianceStamped", values)
+    assert seen.covariance == ((0.25, 0.01, 0.0), (0.01, 0.24, 0.0), (0.0, 0.0, 0.0))
+
+
+def test_a_wrench_is_felt(maker: Maker) -> None:
+    values = {"header": HEADER, "wrench": {"force": VECTOR, "torque": VECTOR}}
+    seen = the_one(maker, "geometry_msgs/msg/WrenchStamped", values)
+    assert seen.perception_type == "tactile"
+    assert seen.description == "force (1.00, 2.00, 3.00) N, torque (1.00, 2.00, 3.00) Nm at map"
+    assert seen.context == {"params": {"force": [1.0, 2.0, 3.0], "torque": [1.0, 2.0, 3.0]}}
+
+
+def test_a_wrench_can_be_placed_where_its_frame_is(maker: Maker) -> None:
+    assert the_one(maker, "geometry_msgs/msg/WrenchStamped", {"header": HEADER}, at_frame=True).pose == (0.0, 0.0, 0.0)
+
+
+def test_odometry_has_place_and_speed(maker: Maker) -> None:
+    values = {"header": HEADER, "pose": {"pose": pose(1, 2, 3)}, "twist": {"twist": {"linear": {"x": 0.5}}}}
+    seen = the_one(maker, "nav_msgs/msg/Odometry", values)
+    assert seen.description == "odometry (1.00, 2.00) in map, moving at 0.50 m/s, turning at 0.00 rad/s"
+    assert seen.context["robot"] == {"linear_velocity": [0.5, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.0]}
+
+
+def test_joints_are_listed_with_their_positions(maker: Maker) -> None:
+    values = {"header": HEADER, "name": ["left", "right"], "position": [0.5, -1.0], "velocity": [math.nan, 0.0]}
+    seen = the_one(maker, "sensor_msgs/msg/JointState", values)
+    assert seen.description == "joints left, right at 0.500, -1.000"
+    assert seen.context["robot"] == {
+        "joints": ["left", "right"], "positions": [0.5, -1.0], "velocities": [None, 0.0], "efforts": [],
+    }  # fmt: skip
+
+
+def test_a_range_without_an_echo_is_said_as_such(maker: Maker) -> None:
+    seen = the_one(maker, "sensor_msgs/msg/Range", {"header": HEADER, "range": math.inf, "max_range": 4.0})
+    assert seen.description == "range inf m at map"
+    assert seen.context == {"params": {"range": None, "min_range": 0.0, "max_range": 4.0}}
+
+
+def test_a_battery_says_its_charge_and_what_it_does_not_know(maker: Maker) -> None:
+    values = {"header": HEADER, "location": "dock", "percentage": 0.5, "voltage": 12.0, "current": math.nan}
+    seen = the_one(maker, "sensor_msgs/msg/BatteryState", values)
+    assert seen.description == "battery dock at 50%, 12.0 V, unknown A"
+    assert seen.context["robot"] == {
+        "battery": {"percentage": 0.5, "voltage": 12.0, "current": None, "power_supply_status": 0}
+    }
+
+
+def test_diagnostics_say_what_they_compare(maker: Maker) -> None:
+    status = {"level": 2, "name": "motor", "message": "hot", "hardware_id": "m1",
+              "values": [{"key": "celsius", "value": "80"}]}  # fmt: skip
+    seen = the_one(maker, "diagnostic_msgs/msg/DiagnosticArray", {"header": HEADER, "status": [status]})
+    assert (seen.description, seen.identity, seen.state) == ("motor: hot", "m1/motor", "2 hot")
+    assert seen.context == {
+        "params": {"level": 2, "hardware_id": "m1", "values": [{"key": "celsius", "value": "80"}]}
+    }  # fmt: skip
+
+
+def test_a_string_is_said_when_it_was_received(maker: Maker) -> None:
+    seen = the_one(maker, "std_msgs/msg/String", {"data": " 桌上有一只红杯子 "})
+    assert (seen.description, seen.stamp_ns, seen.stamp_is_receipt) == ("桌上有一只红杯子", RECEIPT, True)
+
+
+def test_a_perception_comes_as_it_is(maker: Maker) -> None:
+    values = {
+        "header": HEADER, "description": "a mug", "perception_type": "tactile", "pose": [pose(1, 2, 3)], "label": "mug",
+        "confidence": 0.3, "context": '{"task": {"success": true}}', "data": b"\x00\xff", "data_format": "raw",
+        "session_id": "s", "collection": "c",
+    }  # fmt: skip
+    assert the_one(maker, "robotmem_ros/msg/Perception", values) == Observation(
+        description="a mug",
+        stamp_ns=STAMP_NS,
+        frame_id="map",
+        pose=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0),
+        label="mug",
+        confidence=0.3,
+        perception_type="tactile",
+        context={"task": {"success": True}},
+        data=b"\x00\xff",
+        data_format="raw",
+        session_id="s",
+        collection="c",
+    )
+
+
+def test_ones_own_file_changes_and_adds_presets(tmp_path: Path, maker: Maker) -> None:
+    own = tmp_path / "presets.yaml"
+    own.write_text(
+        "std_msgs/msg/String: {description: 'heard {data}', perception_type: auditory}\n"
+        "geometry_msgs/PointStamped:\n  description: a point\n  position: point\n  context: {robot: {place: point}}\n"
+        "nav_msgs/msg/Odometry: {min_interval: 5.0}\n"
+    )
+    presets = load_presets(own)
+    string = parse_topic("words", {"topic": "/words", "type": "std_msgs/String"}, presets)
+    assert (string.description, string.perception_type) == ("heard {data}", "auditory")
+    assert parse_topic("p", {"topic": "/p", "type": "geometry_msgs/msg/PointStamped"}, presets).position == "point"
+    odometry = parse_topic("odom", {"topic": "/odom", "type": "nav_msgs/msg/Odometry"}, presets)
+    assert (odometry.min_interval, odometry.pose) == (5.0, "pose.pose")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("std_msgs/msg/String: {descriptoin: x}", r"presets in .*own.yaml: std_msgs.*.descriptoin: 'x' is no key"),
+        ("std_msgs/msg/String: {gate: 1}", r"std_msgs/msg/String.gate: 1 must be of type bool"),
+        ("std_msgs/msg/String: {topic: /x}", r"std_msgs/msg/String.topic: '/x' belongs to a topic"),
+        ("std_msgs/msg/String: 5", "must be a mapping"),
+        ("String: {description: x}", "'String' is no message type"),
+        ("- a", "must hold message types"),
+        ("a: [", "cannot be read"),
+        ("a: \udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "cannot be read|is no message type"),
+    ],
+)  # fmt: skip
+def test_a_preset_that_cannot_be_used_names_file_type_and_key(tmp_path: Path, text: str, said: str) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text(text, encoding="latin-1")
+    with pytest.raises(InvalidFieldError, match=said):
+        load_presets(own)
+
+
+def test_a_presets_file_that_is_missing_is_named() -> None:
+    with pytest.raises(InvalidFieldError, match=r"presets: '/nowhere/presets.yaml' cannot be read"):
+        load_presets("/nowhere/presets.yaml")

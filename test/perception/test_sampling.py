@@ -1,0 +1,152 @@
+"""Sampling: what is kept, and why the rest is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.perception import Observation, Reason, Sample, Sampler, parse_topic
+
+from .messages import PRESETS
+
+S = 1_000_000_000
+
+
+def sampler(**keys: Any) -> Sampler:
+    return Sampler(parse_topic("t", {"topic": "/t", "type": "std_msgs/msg/String"} | keys, PRESETS))
+
+
+def seen(x: float | None = None, label: str = "mug", **values: Any) -> Observation:
+    place = None if x is None else (x, 0.0, 0.0)
+    return Observation(description=label, stamp_ns=S, label=label, pose=place, **values)
+
+
+def why(sample: Sample) -> dict[Reason, int]:
+    return dict(sample.left_out)
+
+
+def test_everything_is_kept_unless_asked_otherwise() -> None:
+    every = sampler()
+    for at in range(3):
+        assert every.sample(at, [seen(0.0), seen(0.0)]) == Sample((seen(0.0), seen(0.0)), every.sample(0, []).left_out)
+
+
+def test_between_two_kept_messages_lies_the_interval() -> None:
+    slow = sampler(min_interval=1.0)
+    kept = [at for at in range(50) if slow.sample(at * S // 10, [seen()]).kept]
+    assert kept == [0, 10, 20, 30, 40]
+    assert why(slow.sample(41 * S // 10, [seen(), seen()])) == {Reason.MIN_INTERVAL: 2}
+
+
+def test_a_message_too_soon_is_known_before_it_is_read() -> None:
+    slow = sampler(min_interval=1.0)
+    assert not slow.too_soon(5 * S)
+    slow.sample(5 * S, [seen()])
+    assert slow.too_soon(6 * S - 1)
+    assert not slow.too_soon(6 * S)
+
+
+def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
+    slow = sampler(min_interval=10.0, labels=["keys"])
+    assert why(slow.sample(0, [seen(label="mug")])) == {Reason.LABEL_NOT_WANTED: 1}
+    assert slow.sample(S, [seen(label="keys")]).kept
+
+
+def test_time_that_goes_back_starts_anew_and_is_counted() -> None:
+    slow = sampler(min_interval=10.0, min_displacement=1.0, changes_only="data")
+    assert slow.sample(100 * S, [seen(0.0, state="a")]).kept
+    assert slow.sample(5 * S, [seen(0.0, state="a")]).kept
+    assert slow.jumps_back == 1
+    assert slow.too_soon(6 * S)
+
+
+def test_a_message_that_came_late_is_no_jump() -> None:
+    slow = sampler(min_interval=1.0)
+    slow.sample(10 * S, [seen()])
+    assert slow.too_soon(10 * S - S // 2)
+    assert slow.jumps_back == 0
+
+
+def test_one_stamp_far_in_the_future_does_not_stop_the_topic() -> None:
+    slow = sampler(min_interval=1.0)
+    slow.sample(4_000_000_000 * S, [seen()])
+    assert slow.sample(10 * S, [seen()]).kept
+
+
+def test_what_has_not_moved_is_left_out() -> None:
+    still = sampler(min_displacement=0.5)
+    kept = [x for at, x in enumerate([0.0, 0.3, 0.49, 0.5, 0.9, 1.0]) if still.sample(at * S, [seen(x)]).kept]
+    assert kept == [0.0, 0.5, 1.0]
+    assert why(still.sample(9 * S, [seen(1.2)])) == {Reason.MIN_DISPLACEMENT: 1}
+
+
+def test_two_chairs_in_one_message_stay_two_and_are_not_told_again() -> None:
+    still = sampler(min_displacement=2.0)
+    chairs = [seen(0.0, "chair"), seen(0.5, "chair")]
+    assert len(still.sample(0, chairs).kept) == 2
+    assert why(still.sample(S, chairs)) == {Reason.MIN_DISPLACEMENT: 2}
+    assert why(still.sample(2 * S, [seen(0.0, "table"), *chairs])) == {Reason.MIN_DISPLACEMENT: 2}
+    assert len(still.sample(3 * S, [seen(9.0, "chair"), seen(0.5, "chair")]).kept) == 1
+
+
+def test_what_has_no_place_is_not_asked_to_move() -> None:
+    still = sampler(min_displacement=2.0)
+    assert [bool(still.sample(at * S, [seen(None)]).kept) for at in range(2)] == [True, True]
+
+
+def test_confidence_and_labels_are_looked_at() -> None:
+    picky = sampler(min_confidence=0.5, labels=["Mug", "Keys"], ignore_labels=["KEYS"])
+    sample = picky.sample(
+        0, [seen(), seen(confidence=0.4), seen(confidence=0.5), seen(label="keys"), seen(label="cup")]
+    )
+    assert sample.kept == (seen(), seen(confidence=0.5))
+    assert why(sample) == {Reason.MIN_CONFIDENCE: 1, Reason.LABEL_NOT_WANTED: 2}
+
+
+def test_only_changes_are_kept_for_each_thing() -> None:
+    changes = sampler()
+    states = [("a", "ok"), ("b", "ok"), ("a", "ok"), ("a", "hot"), ("b", "ok"), ("a", "ok")]
+    kept = [changes.sample(at * S, [seen(identity=name, state=state)]).kept for at, (name, state) in enumerate(states)]
+    assert [bool(one) for one in kept] == [True, True, False, True, False, True]
+    assert why(changes.sample(9 * S, [seen(identity="a", state="ok")])) == {Reason.UNCHANGED: 1}
+
+
+def test_a_change_that_was_left_out_is_still_a_change() -> None:
+    changes = sampler(min_interval=2.0)
+    changes.sample(0, [seen(state="ok")])
+    assert why(changes.sample(S, [seen(state="hot")])) == {Reason.MIN_INTERVAL: 1}
+    assert changes.sample(2 * S, [seen(state="hot")]).kept
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    changes = sampler(min_displacement=1.0)
+    changes.sample(0, [seen(0.0, label=str(at), state="ok") for at in range(10_001)])
+    assert [len(changes.sample(S, [seen(0.0, label=label, state="ok")]).kept) for label in ("0", "10000")] == [1, 0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.lists(
+        st.tuples(st.sampled_from("abc"), st.floats(0, 1), st.floats(-5, 5))))),
+    st.floats(0, 3), st.floats(0, 3), st.floats(0, 1),
+)  # fmt: skip
+def test_every_observation_is_kept_or_counted(
+    messages: list[tuple[int, list[tuple[str, float, float]]]], interval: float, displacement: float, confidence: float
+) -> None:
+    some = sampler(
+        min_interval=interval, min_displacement=displacement, min_confidence=confidence, ignore_labels=["c"]
+    )  # fmt: skip
+    for at, things in messages:
+        given_ = [seen(x, label, confidence=sure) for label, sure, x in things]
+        sample = some.sample(at * S, given_)
+        assert len(sample.kept) + sum(sample.left_out.values()) == len(given_)
+        assert all(one.label != "c" and one.confidence >= confidence for one in sample.kept)
+
+
+@pytest.mark.parametrize("interval", [0.1, 0.03, 1.0])
+def test_an_interval_that_is_no_binary_fraction_keeps_its_step(interval: float) -> None:
+    step = round(interval * S)
+    slow = sampler(min_interval=interval)
+    assert all(slow.sample(at * step, [seen()]).kept for at in range(100))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 _TEXT = re.compile(r"(?P<name>[\w/]+)(?:<=\d+)?(?P<array>\[(?:<=)?(?P<size>\d*)\])?")
@@ -27,6 +28,7 @@ class FieldType(NamedTuple):
     """Of an array of fixed length."""
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> FieldType:
         """From the notation of `.msg` files; bounds are left out.
 

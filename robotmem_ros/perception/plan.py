@@ -127,9 +127,8 @@ class _Planner:
         self, key: str, source: str | float, names: Mapping[str, Reader] | None = None
     ) -> tuple[Reader, FieldType]:
         try:
-            made = (
-                self._description(source) if key == "description" and "{" not in str(source) else reader(source, names)
-            )
+            plain = key == "description" and "{" not in str(source)
+            made = self._description(source) if plain else reader(source, names)
             found = made.check(self._types, self._element, self._message)
         except (PathError, UnknownTypeError) as cause:
             why = str(cause) if isinstance(cause, UnknownTypeError) or cause.path != source else cause.why

@@ -174,7 +174,10 @@ def _checked_mapping(key: str, name: str, value: object) -> Mapping[str, object]
     for inner, item in value.items():
         if not isinstance(inner, str) or not all(inner.split(".")):
             raise InvalidFieldError(key, inner, "is no dotted name")
-        allowed = (str, int, float, bool, list, tuple) if name == "only" else (str,)
-        if not isinstance(item, allowed):
-            raise InvalidFieldError(f"{key}.{inner}", item, "must be of type str")
+        parts = item if name == "only" and isinstance(item, (list, tuple)) else [item]
+        allowed = (str, int, float) if name == "only" else (str,)
+        if not all(isinstance(part, allowed) for part in parts):
+            raise InvalidFieldError(
+                f"{key}.{inner}", item, f"must be {'text or numbers' if name == 'only' else 'text'}"
+            )
     return {inner: item for inner, item in value.items() if item not in {"", ()}} if name == "context" else dict(value)

@@ -7,9 +7,10 @@ from typing import Any
 
 from geometry_msgs.msg import Point, Pose
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Recall
-from rosgraph_msgs.msg import Clock
 
 from .graph import Client
 

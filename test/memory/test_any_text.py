@@ -72,6 +72,7 @@ def test_any_text_is_stored_as_it_is_or_refused_and_any_question_is_answered(mem
     if is_readable(text):
         known = memory.learn(text).memory_id
         assert memory.recall(context_filter={"id": known})[0].content == text.strip()
+        memory.flush()  # a text without words is found by its vector alone
         assert len(memory.recall(text, n=100)) >= 1
     else:
         with pytest.raises(InvalidFieldError, match=r"^insight: "):

@@ -88,7 +88,7 @@ def test_a_job_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
     insert = "INSERT INTO settings VALUES (?, '')"
     good = [database.write(lambda connection, n=n: connection.execute(insert, (f"n{n}",))) for n in range(5)]  # type: ignore[misc]
     bad = database.write(lambda connection: connection.execute(insert, ("n0",)))
-    broken = database.write(lambda connection: 1 // 0)
+    broken = database.write(lambda connection: (connection.execute(insert, ("half",)), 1 // 0))
     cancelled = database.write(lambda connection: connection.execute(insert, ("never",)))
     assert cancelled.cancel()
     last = database.write(lambda connection: connection.execute(insert, ("last",)))

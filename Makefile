@@ -25,7 +25,7 @@ build: setup ## the package, with colcon, into build/ and install/
 	@scripts/build.sh
 
 demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: the node stays)
-	@$(ENV) python3 scripts/demo.py $(if $(KEEP),--keep)
+	@$(ENV) python3 demo/run.py $(if $(KEEP),--keep)
 
 lint: setup ## ruff and mypy
 	@echo "lint: ruff, then mypy"
@@ -41,7 +41,7 @@ bench: build ## measure, side by side with the published robotmem
 
 clean: ## remove what was built and the caches
 	rm -rf build build-* install install-* log log-* *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find robotmem_ros test bench scripts launch -name __pycache__ -prune -exec rm -rf {} +
+	find robotmem_ros test bench demo scripts launch -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## the virtual environments too
 	rm -rf .venv .venv-*

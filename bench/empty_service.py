@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
 from robotmem_ros.srv import Recall
 
 

@@ -18,12 +18,12 @@ from geometry_msgs.msg import Point, PointStamped
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import serialize_message
-from robotmem_ros.msg import MemoryStatus, Perception, SpatialSort
-from robotmem_ros.srv import Recall
 
 from bench.measure import Asked
 from bench.questions import Question
 from bench.world import WorldMemory
+from robotmem_ros.msg import MemoryStatus, Perception, SpatialSort
+from robotmem_ros.srv import Recall
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMESPACE = f"/bench_{os.getpid()}"

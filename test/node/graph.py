@@ -19,6 +19,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+
 from robotmem_ros.msg import MemoryStatus
 
 EXECUTABLE = Path(__file__).resolve().parents[2] / "scripts" / "memory_node"

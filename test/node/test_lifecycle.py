@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.parameter import Parameter
-from robotmem_ros.srv import Learn
 
 from robotmem_ros.memory import Parameters
+from robotmem_ros.srv import Learn
 
 from .graph import Client
 

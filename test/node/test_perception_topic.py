@@ -7,9 +7,10 @@ from typing import Any
 
 from geometry_msgs.msg import Point, Pose
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Recall
-from rosgraph_msgs.msg import Clock
 
 from .graph import Client
 
@@ -28,12 +29,12 @@ def test_every_published_perception_is_stored_and_the_same_one_twice_is_two(own:
     up(client)
     publisher = client.publisher(Perception, "/memory/perception")
     for index in range(PERCEPTIONS):
-        publisher.publish(Perception(description=f"a chair, number {index // 2}", collection="chairs"))
+        publisher.publish(Perception(description=f"a chair, number {1000 + index // 2}", collection="chairs"))
     status = client.until_status(lambda status: status.received == PERCEPTIONS, "all perceptions")
     status = client.until_status(lambda status: status.stored == PERCEPTIONS, "all stored")
     assert (status.refused, status.memories, status.perceptions, status.facts) == (0, PERCEPTIONS, PERCEPTIONS, 0)
-    found = client.call(Recall, "recall", query="number 7", n=100, min_confidence=0.0, collection="chairs").memories
-    assert sum(memory.content == "a chair, number 7" for memory in found) == 2
+    found = client.call(Recall, "recall", query="1007", n=100, min_confidence=0.0, collection="chairs").memories
+    assert sum(memory.content == "a chair, number 1007" for memory in found) == 2
 
 
 def test_what_cannot_be_stored_is_counted_by_reason_and_the_rest_is_stored(own: Any) -> None:

@@ -9,9 +9,10 @@ import re
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PointStamped, Pose, Quaternion
+from std_msgs.msg import Header
+
 from robotmem_ros.msg import Perception, SpatialSort
 from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
-from std_msgs.msg import Header
 
 from .graph import Client
 

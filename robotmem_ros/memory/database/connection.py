@@ -21,7 +21,9 @@ def resolve(db_path: str | os.PathLike[str]) -> Path:
     try:
         return Path(IN_MEMORY) if str(db_path) == IN_MEMORY else Path(db_path).expanduser().absolute()
     except RuntimeError as cause:
-        raise DatabaseUnusableError(str(db_path), "lies in a home folder that is not known", "give a full path") from cause
+        raise DatabaseUnusableError(
+            str(db_path), "lies in a home folder that is not known", "give a full path"
+        ) from cause
 
 
 def create_file(path: Path) -> None:

@@ -61,12 +61,12 @@ def _run(connection: sqlite3.Connection, script: str, step: int) -> None:
 def _statements(script: str) -> list[str]:
     # Not executescript(): that would commit the transaction it runs in.
     statements, current = [], ""
-    for line in script.splitlines(keepends=True):
-        current += line
+    for piece in script.split(";"):
+        current += f"{piece};"
         if sqlite3.complete_statement(current):
             statements.append(current)
             current = ""
-    if current.strip():
+    if current.strip("; \n"):
         statements.append(current)
     return statements
 

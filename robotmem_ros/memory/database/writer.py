@@ -27,6 +27,8 @@ class _Job(Generic[T]):
         self.error: BaseException | None = None
 
     def run(self, connection: sqlite3.Connection) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
         connection.execute("SAVEPOINT job")
         try:
             self.result = self.work(connection)
@@ -36,6 +38,8 @@ class _Job(Generic[T]):
         connection.execute("RELEASE job")
 
     def resolve(self, group_error: BaseException | None) -> None:
+        if self.future.cancelled() or not (self.future.running() or self.future.set_running_or_notify_cancel()):
+            return
         error = group_error or self.error
         if isinstance(error, sqlite3.Error):
             wrapped = StorageError("write to the database", error)

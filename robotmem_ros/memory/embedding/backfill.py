@@ -69,8 +69,8 @@ class Backfill:
                     last_id, self._restart = 0, False
             try:
                 last_id = self._catch_up(last_id) if usable else last_id
-            except (RobotMemoryError, RuntimeError, ValueError) as error:
-                # What was not embedded stays without a vector and is tried again at the next scan.
+            except Exception as error:
+                # Whatever a model raises, flush() must not wait for ever. What was not embedded is tried again later.
                 _LOG.warning("vectors could not be computed: %s", error)
             with self._changed:
                 self._done = max(self._done, asked)

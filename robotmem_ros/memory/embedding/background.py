@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ import numpy as np
 from .embedder import Embedder, ModelUnavailableError, Vector, Vectors
 
 _REMEMBERED = 4096
+_LOG = logging.getLogger(__name__)
 
 
 class BackgroundEmbedder:
@@ -87,6 +89,10 @@ class BackgroundEmbedder:
             self._model = self._load()
         except ModelUnavailableError as cause:
             self._why_not = str(cause)
+        except Exception as cause:
+            # Nobody may wait for ever, whatever a provider raises.
+            _LOG.exception("the embedding model could not be loaded")
+            self._why_not = f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}"
         self._settled.set()
 
     def _ready(self) -> Embedder:

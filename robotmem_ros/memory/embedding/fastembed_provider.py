@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ class FastEmbedEmbedder:
                 "FastEmbed; fetch the default model with scripts/fetch_model.py"
             )
         try:
-            self._model = _from_folder(fastembed, folder) if folder else fastembed.TextEmbedding(model)
+            with _without_spinning():
+                self._model = _from_folder(fastembed, folder) if folder else fastembed.TextEmbedding(model)
             self.dim = len(self.embed_one("warm up"))
         except ModelUnavailableError:
             raise
@@ -82,18 +84,25 @@ def _from_folder(fastembed: Any, folder: Path) -> Any:
             dim=files.dim,
             model_file=files.onnx,
         )
-    model = fastembed.TextEmbedding(name, specific_model_path=str(folder), providers=["CPUExecutionProvider"])
-    _stop_spinning(model, folder / files.onnx)
-    return model
+    return fastembed.TextEmbedding(name, specific_model_path=str(folder), providers=["CPUExecutionProvider"])
 
 
-def _stop_spinning(model: Any, onnx: Path) -> None:
+@contextmanager
+def _without_spinning() -> Iterator[None]:
     # By default onnxruntime's threads spin for a while after each text and take the cores from everything else that
-    # answers the question: 20 ms of CPU for each query instead of 9, on two cores. FastEmbed passes no such option on.
+    # answers the question: 20 ms of CPU for each query instead of 9, on two cores. FastEmbed passes no such option on,
+    # and a second session, made with it, would cost another 110 MB.
     import onnxruntime
 
-    session = getattr(model.model, "model", None)
-    if isinstance(session, onnxruntime.InferenceSession):
-        options = session.get_session_options()
+    made_by = onnxruntime.SessionOptions
+
+    def quiet() -> Any:
+        options = made_by()
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        model.model.model = onnxruntime.InferenceSession(str(onnx), options, providers=session.get_providers())
+        return options
+
+    onnxruntime.SessionOptions = quiet
+    try:
+        yield
+    finally:
+        onnxruntime.SessionOptions = made_by

@@ -1,6 +1,7 @@
 """The condition on a memory's context: dot paths, operators, and the SQL that answers them from the index.
 
-JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match.
+JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match; only
+`$ne` holds for a value of another type, which is not equal.
 A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches a key of that name in the context.
 """
 

@@ -3,7 +3,7 @@
 
 make demo           asks, prints the answers beside the truth, and ends; exit code 1 if an answer is not the truth
 make demo KEEP=1    leaves the node running until Ctrl-C
-python3 scripts/demo.py --ask "red mug"    asks the memory node of this shell's ROS_DOMAIN_ID
+python3 demo/run.py --ask "red mug"    asks the memory node of this shell's ROS_DOMAIN_ID
 """
 
 from __future__ import annotations
@@ -29,13 +29,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 try:
+    from demo.planner import DemoError, Planner
+    from demo.questions import Question, questions
+    from demo.record_patrol import Truth, record
+    from demo.table import table
     from robotmem_ros.msg import MemoryStatus
     from robotmem_ros.srv import Recall
-
-    from scripts.demo_planner import DemoError, Planner
-    from scripts.demo_questions import Question, questions
-    from scripts.demo_table import table
-    from scripts.record_patrol import Truth, record
 except ImportError as cause:
     sys.exit(f"demo: {cause}. `make demo` sets everything up; or put it into this shell with `. scripts/env.sh`.")
 
@@ -150,7 +149,7 @@ def _ask(text: str) -> int:
 
 def _stay(node: subprocess.Popen[bytes], folder: Path, domain: int) -> None:
     call = "ros2 service call /memory/recall robotmem_ros/srv/Recall '{query: red mug}'"
-    without_ros2 = "python3 scripts/demo.py --ask 'red mug'"
+    without_ros2 = "python3 demo/run.py --ask 'red mug'"
     _say(f"The node stays until Ctrl-C; its database is {folder / 'memory.db'}. In another shell:")
     _say(f"  . scripts/env.sh; export ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
     _say(f"  {call if shutil.which('ros2') else without_ros2}")

@@ -11,9 +11,10 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
+from rosbags.rosbag2 import Reader
+
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.srv import Recall
-from rosbags.rosbag2 import Reader
 
 _LATCHED = QoSProfile(
     depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PointStamped
-from robotmem_ros.msg import Memory, SpatialSort
-from robotmem_ros.srv import Recall
 from std_msgs.msg import Header
 
-from scripts.record_patrol import Truth
+from demo.record_patrol import Truth
+from robotmem_ros.msg import Memory, SpatialSort
+from robotmem_ros.srv import Recall
 
 Memories = Sequence[Memory]
 _FIVE_MINUTES = 300 * 10**9

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records a robot's patrol through a house as a ROS 2 bag (rosbag2, MCAP), the same one every time. Needs no ROS.
 
-python3 scripts/record_patrol.py FOLDER
+python3 demo/record_patrol.py FOLDER
 
 The robot drives two rounds through all rooms, sees things with noise, tries tasks, and hears and learns a few things.
 """
@@ -27,7 +27,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from scripts.patrol_house import ATTEMPTS, DOCK, END, LAP, REMARKS, ROOMS, THINGS, Attempt, Remark, Thing  # noqa: E402
+from demo.house import ATTEMPTS, DOCK, END, LAP, REMARKS, ROOMS, THINGS, Attempt, Remark, Thing  # noqa: E402
 
 TOPIC = "/memory/perception"
 TYPE = "robotmem_ros/msg/Perception"

@@ -1,0 +1,55 @@
+"""Runs Python in a process of its own: to be killed, to lack a package, to be somebody else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+
+_WITHOUT = """
+import sys
+for name in {packages!r}:
+    sys.modules[name] = None
+import importlib.util
+_find_spec = importlib.util.find_spec
+def find_spec(name, package=None):
+    return None if name.partition(".")[0] in {packages!r} else _find_spec(name, package)
+importlib.util.find_spec = find_spec
+"""
+
+
+def without(*packages: str) -> str:
+    """Code after which these packages cannot be imported."""
+    return _WITHOUT.format(packages=packages)
+
+
+@contextmanager
+def running(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A Python process that runs code; it is killed at the end if it still runs."""
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def output_of(code: str, *arguments: object) -> str:
+    """What code prints in a process of its own, which must succeed."""
+    with running(code, *arguments) as process:
+        printed, complaints = process.communicate(timeout=120)
+        assert process.returncode == 0, complaints
+    return printed

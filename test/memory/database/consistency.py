@@ -1,0 +1,119 @@
+"""Compares every index of a database with what `memories` says it should hold."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from robotmem_ros.memory.database.connection import connect
+from robotmem_ros.memory.language.tokens import indexed_text
+
+
+def check_file(path: Path) -> int:
+    """Checks the indexes of a file; how many memories it holds."""
+    connection = connect(path, busy_timeout=10.0, synchronous="normal", read_only=False)
+    try:
+        return check(connection)
+    finally:
+        connection.close()
+
+
+def check(connection: sqlite3.Connection) -> int:
+    """Checks the indexes behind a connection; how many memories there are."""
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")
+    connection.row_factory = sqlite3.Row
+    memories = connection.execute("SELECT * FROM memories ORDER BY id").fetchall()
+    connection.row_factory = None
+    _check_text(connection, memories)
+    _check_vectors(connection, memories)
+    _check_leaves(connection, memories)
+    _check_positions(connection, memories)
+    return len(memories)
+
+
+def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+    found = connection.execute(
+        "SELECT rowid, content, human_summary, scope_files, scope_entities FROM memories_fts ORDER BY rowid"
+    ).fetchall()
+    assert found == [
+        (
+            row["id"],
+            indexed_text(row["content"]),
+            indexed_text(row["human_summary"]),
+            row["scope_files"],
+            indexed_text(f"{row['scope_entities']} {row['label']}"),
+        )
+        for row in memories
+    ]
+
+
+def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+    active = {row["id"] for row in memories if row["status"] == "active"}
+    embedded = [memory_id for (memory_id,) in connection.execute("SELECT memory_id FROM memories_vec")]
+    assert len(embedded) == len(set(embedded))
+    assert set(embedded) <= active
+    types = [row["type"] for row in memories if row["status"] == "active"]
+    assert dict(connection.execute("SELECT name, n FROM tallies")) == {
+        "fact": types.count("fact"),
+        "perception": types.count("perception"),
+        "vector": len(embedded),
+    }
+
+
+def _check_leaves(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+    found = connection.execute(
+        "SELECT l.memory_id, p.path, l.value FROM context_leaves AS l JOIN context_paths AS p ON p.id = l.path_id"
+    ).fetchall()
+    expected = [(row["id"], *leaf) for row in memories for leaf in _leaves(json.loads(row["context"]), "")]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+def _leaves(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]:
+    for name, item in value.items():
+        if name and "." not in name:
+            yield path + name, _stored(item)
+            if isinstance(item, dict):
+                yield from _leaves(item, f"{path}{name}.")
+
+
+def _stored(item: object) -> object:
+    if isinstance(item, (bool, type(None), list, dict)):
+        return {"true": b"\x01", "false": b"\x00", "null": b""}.get(json.dumps(item), json.dumps(item)[:1].encode())
+    return item
+
+
+def _check_positions(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+    assert connection.execute("SELECT rtreecheck('positions_rtree')").fetchone() == ("ok",)
+    found = connection.execute(
+        "SELECT p.memory_id, s.field, s.frame_id, s.map_id, p.x, p.y, p.z FROM positions AS p "
+        "JOIN spaces AS s ON s.id = p.space_id JOIN positions_rtree AS r ON r.id = p.id "
+        "AND s.id BETWEEN r.space0 AND r.space1 "
+        # The tree rounds to 32 bits, where what is smaller than 1e-38 is zero; a search leaves a margin of 1e-9.
+        "AND p.x BETWEEN r.x0 - 1e-9 AND r.x1 + 1e-9 AND p.y BETWEEN r.y0 - 1e-9 AND r.y1 + 1e-9"
+    ).fetchall()
+    expected = [
+        (row["id"], field, row["frame_id"], row["map_id"], *point) for row in memories for field, point in _points(row)
+    ]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    counts = connection.execute("SELECT (SELECT count(*) FROM positions), (SELECT count(*) FROM positions_rtree)")
+    assert counts.fetchone() == (len(expected), len(expected))
+
+
+def _points(row: sqlite3.Row) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+    if row["x"] is not None:
+        yield "position", (row["x"], row["y"], row["z"])
+    spatial = json.loads(row["context"]).get("spatial")
+    if isinstance(spatial, dict):
+        yield from _arrays(spatial, "spatial")
+
+
+def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+    for name, item in value.items():
+        if isinstance(item, dict):
+            yield from _arrays(item, f"{path}.{name}")
+        elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):
+            yield f"{path}.{name}", (*map(float, item), *([None] * (3 - len(item))))

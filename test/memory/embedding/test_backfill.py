@@ -1,0 +1,139 @@
+"""Every memory gets its vector, in the background, whenever there is a model."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import Mode, RobotMemory
+from robotmem_ros.memory.embedding import ModelUnavailableError
+from robotmem_ros.memory.embedding.background import BackgroundEmbedder
+
+from ..conftest import OpenMemory
+from ..providers import BreakingVectors, WordVectors
+
+
+def vectors(path: Path) -> dict[int, bytes]:
+    """The stored vectors by memory."""
+    with sqlite3.connect(path) as connection:
+        found = dict(connection.execute("SELECT memory_id, embedding FROM memories_vec"))
+    connection.close()
+    return found
+
+
+def test_memories_saved_without_a_model_get_vectors_once_there_is_one(tmp_path: Path, open_memory: OpenMemory) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        ids = [memory.learn(f"fact {index}").memory_id for index in range(150)]
+        memory.flush()
+        assert memory.status().pending_vectors == 150
+    memory = open_memory(path)
+    memory.flush()
+    assert memory.status().pending_vectors == 0
+    assert sorted(vectors(path)) == ids
+    assert memory.recall("fact 7").mode is Mode.HYBRID
+
+
+def test_vectors_of_another_model_are_never_compared_but_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    for dim, name in ((8, "small"), (16, "large"), (16, "large other"), (16, "large other")):
+        embedder = WordVectors(dim, name)
+        with RobotMemory(path, embedder=embedder) as memory:
+            if name == "small":
+                memory.learn("red mug")
+            memory.flush()
+            assert memory.recall("mug", n=1).mode is Mode.HYBRID
+            assert vectors(path) == {1: embedder.embed_one("red mug").tobytes()}
+    # The last one found its own vectors and made none.
+    assert "red mug" not in embedder.embedded
+
+
+def test_a_corrected_memory_gets_the_vector_of_its_new_text(tmp_path: Path, open_memory: OpenMemory) -> None:
+    memory = open_memory(tmp_path / "memory.db")
+    first = memory.learn("red mug").memory_id
+    memory.learn("blue mug")
+    memory.flush()
+    before = vectors(tmp_path / "memory.db")
+    memory.update(first, "green plant")
+    memory.update(2, confidence=0.5, context={"a": 1})
+    memory.flush()
+    after = vectors(tmp_path / "memory.db")
+    assert after == {first: WordVectors().embed_one("green plant").tobytes(), 2: before[2]}
+
+
+def test_a_text_that_cannot_be_embedded_does_not_keep_flush_waiting(open_memory: OpenMemory) -> None:
+    for error in (RuntimeError("boom"), KeyError("boom"), OSError("boom")):
+        embedder = BreakingVectors()
+        memory = open_memory(":memory:", embedder=embedder)
+        memory.flush()
+        embedder.error = error
+        memory.learn("red mug")
+        flushed = threading.Thread(target=memory.flush, daemon=True)
+        flushed.start()
+        flushed.join(30)
+        assert not flushed.is_alive(), f"{error!r} keeps flush() waiting"
+        assert memory.status().pending_vectors == 1
+        embedder.error = None
+        memory.learn("blue mug")
+        memory.flush()
+        assert memory.status().pending_vectors == 0
+
+
+class Loading:
+    """A model that is loaded when it is told to be."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.error: BaseException | None = None
+
+    def __call__(self) -> WordVectors:
+        """Waits, then gives the model or raises."""
+        self.go_on.wait(60)
+        if self.error is not None:
+            raise self.error
+        return WordVectors()
+
+
+def test_without_patience_nobody_waits_for_a_model_that_is_being_loaded() -> None:
+    loading = Loading()
+    embedder = BackgroundEmbedder("wanted", loading, patience=0.0)
+    assert (embedder.available, embedder.name, embedder.dim) == (False, "wanted", 0)
+    with pytest.raises(ModelUnavailableError, match="the embedding model is being loaded"):
+        embedder.embed_one("mug")
+    loading.go_on.set()
+    assert embedder.wait(60)
+    assert (embedder.available, embedder.name, embedder.dim) == (True, "word-vectors", 32)
+    assert embedder.embed_one("mug").shape == (32,)
+    embedder.close()
+    with pytest.raises(ModelUnavailableError, match="the memory is closed"):
+        embedder.embed_one("mug")
+
+
+@pytest.mark.parametrize(
+    "error", [ModelUnavailableError("no such model"), RuntimeError("no such library"), OSError("no")]
+)
+def test_a_model_that_cannot_be_loaded_keeps_nobody_waiting(error: BaseException) -> None:
+    loading = Loading()
+    loading.error = error
+    loading.go_on.set()
+    embedder = BackgroundEmbedder("wanted", loading, patience=30.0)
+    assert not embedder.wait(30)
+    assert str(error) in embedder.why_not
+    with pytest.raises(ModelUnavailableError, match=str(error)):
+        embedder.embed_one("mug")
+    embedder.close()
+
+
+def test_equal_texts_and_texts_seen_lately_are_embedded_once() -> None:
+    model = WordVectors()
+    embedder = BackgroundEmbedder("wanted", lambda: model, patience=30.0)
+    vectors = embedder.embed_batch(["mug", "cup", "mug"])
+    assert vectors.shape == (3, 32)
+    assert (vectors[0] == vectors[2]).all()
+    assert (embedder.embed_one("cup") == vectors[1]).all()
+    assert model.embedded == ["mug", "cup"]
+    assert embedder.embed_batch([]).shape == (0, 32)
+    embedder.close()

@@ -1,0 +1,105 @@
+"""The provider that runs a real model, and the files it needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robotmem_ros.memory.embedding import Embedder, ModelUnavailableError
+from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
+from robotmem_ros.memory.embedding.model_files import MODEL_VARIABLE, find_folder, inspect
+from robotmem_ros.memory.parameters import Parameters
+
+DEFAULT = Parameters().embedding_model
+
+
+@pytest.fixture
+def folder() -> Path:
+    """The folder of the default model."""
+    found = find_folder(DEFAULT)
+    assert found is not None, "the default model is fetched by the set-up (scripts/fetch_model.py)"
+    return found
+
+
+@pytest.fixture
+def copy(folder: Path, tmp_path: Path) -> Path:
+    """A copy of the model's small files, with a stand-in for the large one."""
+    target = tmp_path / "copied-model"
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("*.onnx", "SHA256SUMS"))
+    (target / "model.onnx").write_bytes(b"not really a model")
+    return target
+
+
+def test_vectors_are_float32_of_unit_length_and_alike_for_alike_texts(model: Embedder) -> None:
+    vectors = model.embed_batch(["a red mug", "a crimson cup", "the battery is empty", "a red mug"])
+    assert (vectors.shape, str(vectors.dtype), model.dim) == ((4, 384), "float32", 384)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(4), abs=1e-6)
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+    assert vectors[0] @ vectors[3] == pytest.approx(1.0, abs=1e-5)
+    assert model.embed_one("a red mug") == pytest.approx(vectors[0], abs=2e-2)
+
+
+@pytest.mark.parametrize("text", ["", " ", "🤖", "a" * 5000, "杯子", "\u200b"])
+def test_any_text_has_a_vector(model: Embedder, text: str) -> None:
+    assert np.linalg.norm(model.embed_one(text)) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_model_is_found_by_path_by_name_and_through_the_variable(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv(MODEL_VARIABLE, raising=False)
+    assert find_folder(copy.name) is None
+    assert find_folder(str(copy)) == copy
+    assert find_folder(str(copy / "nothing")) is None
+    monkeypatch.setenv(MODEL_VARIABLE, str(copy))
+    assert find_folder(copy.name) == copy
+    assert find_folder("another-name") is None
+    named = tmp_path / "home" / ".robotmem" / "models" / "another-name"
+    shutil.copytree(copy, named)
+    assert find_folder("another-name") == named
+    assert find_folder(f"~{os.sep}.robotmem/models/another-name") == named
+
+
+def test_checksums_are_verified(copy: Path) -> None:
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in copy.iterdir()]
+    (copy / "SHA256SUMS").write_text("\n".join(sums))
+    assert (inspect(copy).dim, inspect(copy).onnx) == (384, "model.onnx")
+    with (copy / "model.onnx").open("ab") as file:
+        file.write(b"!")
+    with pytest.raises(ModelUnavailableError, match=r"model.onnx' is damaged; fetch the model again"):
+        inspect(copy)
+    (copy / "model.onnx").unlink()
+    with pytest.raises(ModelUnavailableError, match=r"model.onnx' is missing; fetch the model again"):
+        FastEmbedEmbedder(str(copy))
+
+
+@pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": "many"}', '{"hidden_size": null}'])
+def test_a_folder_with_a_bad_configuration_is_no_model(copy: Path, config: str) -> None:
+    (copy / "config.json").write_text(config)
+    with pytest.raises(ModelUnavailableError, match=f"config.json in '{re.escape(str(copy))}' cannot be used"):
+        FastEmbedEmbedder(str(copy))
+
+
+def test_pooling_is_read_from_the_folder(copy: Path) -> None:
+    assert not inspect(copy).cls_pooling
+    (copy / "1_Pooling").mkdir(exist_ok=True)
+    (copy / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_cls_token": True}))
+    assert inspect(copy).cls_pooling
+
+
+def test_a_model_that_is_none_says_so(copy: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailableError, match=f"embedding_model: '{re.escape(str(copy))}' cannot be loaded: "):
+        FastEmbedEmbedder(str(copy))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelUnavailableError, match=r"no .onnx file in '.*empty'"):
+        FastEmbedEmbedder(str(tmp_path / "empty"))
+    with pytest.raises(ModelUnavailableError, match=r"'no-such-model' is neither a folder.*scripts/fetch_model.py"):
+        FastEmbedEmbedder("no-such-model")

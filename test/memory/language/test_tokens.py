@@ -1,0 +1,140 @@
+"""Words of questions and memories, and how they meet in the text index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.language.stop_words import SPATIAL_WORDS
+from robotmem_ros.memory.language.tokens import all_of, any_of, indexed_text, query_phrases, query_words, scheme
+
+from ..children import output_of, without
+from ..conftest import OpenMemory
+
+
+@pytest.fixture
+def words_only(open_memory: OpenMemory) -> RobotMemory:
+    """A memory without a model: only words count."""
+    return open_memory(embedder=None, embedding_model="")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What did the red mug do?", ["red", "mug"]),
+        ("RED Mug mug", ["red", "mug"]),
+        ("grip_force is 12.5 N", ["grip", "force", "12"]),
+        ("the", ["the"]),
+        ("where is it?", ["where", "is", "it"]),
+        ("a b c", []),
+        ("!? -- \"' ()*", []),
+        ("", []),
+        ("红色的杯子在哪里？", ["红色", "杯子"]),
+        ("杯", ["杯"]),
+        ("robot看见了red杯子", ["robot", "看见", "red", "杯子"]),
+        ("Äpfel Œuvre café", ["äpfel", "œuvre", "café"]),
+    ],
+)
+def test_a_question_keeps_the_words_that_carry_it(text: str, words: list[str]) -> None:
+    assert query_words(text) == words
+
+
+def test_words_about_the_sort_are_left_out_of_a_spatial_question() -> None:
+    words = query_words("find the red mug nearest to the robot", extra_stop_words=SPATIAL_WORDS)
+    assert words == ["red", "mug"]
+    assert query_words("nearest", extra_stop_words=SPATIAL_WORDS) == ["nearest"]
+
+
+def test_compounds_are_phrases() -> None:
+    assert query_phrases("Grip_Force 12.5 in src/arm.py, on-board; a_ _b x") == [
+        "grip_force",
+        "12.5",
+        "src/arm.py",
+        "on-board",
+    ]
+    assert query_phrases("no compound here.") == []
+
+
+def test_expressions_quote_every_word() -> None:
+    assert any_of(["mug", 'a"b', "NOT"]) == '"mug" OR "a""b" OR "NOT"'
+    assert all_of(["mug", "OR"]) == '"mug" AND "OR"'
+    assert any_of([]) == ""
+
+
+@given(text=st.text())
+def test_any_text_gives_words_without_repetition_and_is_indexed_without_loss(text: str) -> None:
+    words = query_words(text)
+    assert len(words) == len(set(words))
+    assert all(word == word.lower() and word for word in words)
+    kept = set(indexed_text(text))
+    assert set(text) - kept == set()
+
+
+@pytest.mark.parametrize(
+    ("memory_says", "question"),
+    [
+        ("a red mug", "mugs"),
+        ("two mugs", "mug"),
+        ("grasping the handle failed", "grasp"),
+        ("the grasp slipped", "grasping"),
+        ("Café au lait", "cafe"),
+        ("naïve plan", "NAIVE"),
+        ("grip_force was 12.5", "grip force"),
+        ("edited src/arm.py", "arm.py"),
+        ("厨房里的红色杯子", "杯子"),
+        ("厨房里的红色杯子", "厨房里有什么？"),
+        ("コップはテーブルの上", "コップ"),
+        ("emergency-stop pressed", "emergency stop"),
+    ],
+)
+def test_forms_of_a_word_meet(words_only: RobotMemory, memory_says: str, question: str) -> None:
+    words_only.learn("nothing of interest")
+    memory_id = words_only.learn(memory_says).memory_id
+    assert [found.id for found in words_only.recall(question)] == [memory_id]
+
+
+def test_function_words_do_not_drown_content_words(words_only: RobotMemory) -> None:
+    wanted = words_only.learn("gripper slipped off a wet glass").memory_id
+    for index in range(50):
+        words_only.learn(f"what did the robot do when it was in the room with the others, and what was that {index}")
+    answer = words_only.recall("what did the robot do when it was the gripper that slipped?")
+    assert answer[0].id == wanted
+    assert words_only.recall("what was it that slipped?")[0].id == wanted
+
+
+def test_a_compound_that_stands_together_comes_first(words_only: RobotMemory) -> None:
+    apart = words_only.learn("force of the wind, grip of the road").memory_id
+    together = words_only.learn("grip_force of the hand, on the road").memory_id
+    apart_again = words_only.learn("force of the sea, grip of the sand").memory_id
+    assert [found.id for found in words_only.recall("grip_force")] == [together, apart_again, apart]
+
+
+def test_summary_scope_and_label_are_searched_too(words_only: RobotMemory) -> None:
+    ids = [
+        words_only.learn("one", human_summary="about a zebra").memory_id,
+        words_only.learn("two", scope_files=["src/zebra.py"]).memory_id,
+        words_only.learn("three", scope_entities=["zebra crossing"]).memory_id,
+        words_only.save_perception("four", label="zebra").memory_id,
+    ]
+    assert sorted(found.id for found in words_only.recall("zebra")) == ids
+
+
+def test_bm25_prefers_rare_words_and_short_texts(words_only: RobotMemory) -> None:
+    for _ in range(20):
+        words_only.learn("mug on the table")
+    rare = words_only.learn("spatula and a mug").memory_id
+    long = words_only.learn("spatula beside many other things that lie around here in the kitchen").memory_id
+    answer = words_only.recall("mug spatula")
+    assert [answer[0].id, answer[1].id] == [rare, long]
+    assert answer[0].score == 1.0
+
+
+def test_without_jieba_chinese_is_cut_into_pairs() -> None:
+    assert scheme() == "jieba"
+    code = """
+from robotmem_ros.memory.language.tokens import indexed_text, query_words, scheme
+print(scheme(), query_words("红色的杯子"), query_words("杯"), indexed_text("a红色b"))
+"""
+    assert output_of(without("jieba") + code) == "bigram ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"

@@ -1,0 +1,75 @@
+"""Embedding providers for tests: deterministic and quick where a text only needs a vector, and ways to go wrong."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
+
+
+class WordVectors:
+    """A bag of words: each word has a random direction of its own, a text is the sum of its words."""
+
+    available = True
+
+    def __init__(self, dim: int = 32, name: str = "word-vectors") -> None:
+        self.dim = dim
+        self.name = name
+        self.embedded: list[str] = []
+        """Every text that was asked for, in order."""
+
+    def embed_one(self, text: str) -> Vector:
+        """The unit vector of one text."""
+        words = sorted(text.lower().split()) or ["nothing"]
+        total = np.sum([self._direction(word) for word in words], axis=0)
+        vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
+        return vector
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """The unit vectors of texts, in their order."""
+        self.embedded += texts
+        return np.stack([self.embed_one(text) for text in texts])
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+    def _direction(self, word: str) -> npt.NDArray[np.float64]:
+        directions = np.random.default_rng(zlib.crc32(f"{self.name} {word}".encode()))
+        return directions.standard_normal(self.dim)
+
+
+class Borrowed:
+    """Another embedder that several memories share: closing a memory leaves it open."""
+
+    available = True
+
+    def __init__(self, lender: Embedder) -> None:
+        self._lender = lender
+        self.name, self.dim = lender.name, lender.dim
+
+    def embed_one(self, text: str) -> Vector:
+        """As the lender."""
+        return self._lender.embed_one(text)
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """As the lender."""
+        return self._lender.embed_batch(texts)
+
+    def close(self) -> None:
+        """Leaves the lender as it is."""
+
+
+class BreakingVectors(WordVectors):
+    """Works until it is told to break, then raises what it was given."""
+
+    error: BaseException | None = None
+
+    def embed_one(self, text: str) -> Vector:
+        """A vector, or the error."""
+        if self.error is not None:
+            raise self.error
+        return super().embed_one(text)

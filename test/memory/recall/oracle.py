@@ -1,0 +1,211 @@
+"""Recall by brute force: what DESIGN section 5 asks, over a list of memories, without SQL and without an index.
+
+Texts are words between spaces whose stems are the words themselves; a word with an underscore is a compound of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from robotmem_ros.memory.embedding import Vector
+
+from .known import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, holds
+
+STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
+"""Those of the function words that the questions of these tests use."""
+_MAIN_MAP = ""
+_SPATIAL_WORD = "nearest"
+_RRF_K, _REAL_WEIGHT, _MARGIN = 60, 1.5, 0.2
+_NEAR_TIE = 3e-6
+
+Scores = dict[int, float]
+
+
+class RefusedError(Exception):
+    """The question cannot be asked."""
+
+
+class UndecidedError(Exception):
+    """Two different texts are as near as single precision can tell: which comes first is nobody's business."""
+
+
+class Oracle:
+    """Answers questions about the memories it is given, one by one."""
+
+    def __init__(self, memories: Sequence[Known], embed: Callable[[str], Vector] | None) -> None:
+        self._all = memories
+        self._embed = embed
+        self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
+
+    def answer(self, asked: Asked) -> Told:
+        """The answer that nobody can better.
+
+        Raises:
+            RefusedError: a path goes into a list, or the target is in a frame that cannot be compared.
+            UndecidedError: the answer hangs on the rounding of a cosine.
+        """
+        for path in asked.context_filter:
+            self._check_path(path)
+        eligible = [memory for memory in self._all if self._is_eligible(memory, asked)]
+        if asked.field:
+            return self._by_distance(asked, eligible)
+        if not asked.query:
+            newest = sorted(eligible, key=_newest_first)[: asked.n]
+            return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [])
+        scores = self._fused(asked.query, eligible, 3 * asked.n + 2 * _RRF_K)
+        best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[: asked.n]
+        return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [])
+
+    def _is_eligible(self, memory: Known, asked: Asked) -> bool:
+        new = memory.new
+        return (
+            memory.active
+            and new.collection == asked.collection
+            and new.confidence >= asked.min_confidence
+            and asked.session_id in ("", new.session_id)
+            and asked.kind in ("", new.kind.value)
+            and (asked.after is None or new.observed_at >= asked.after)
+            and (asked.before is None or new.observed_at < asked.before)
+            and all(self._fits(memory, path, wanted) for path, wanted in asked.context_filter.items())
+        )
+
+    def _fits(self, memory: Known, path: str, wanted: object) -> bool:
+        value = memory.own_fields.get(path, ABSENT)
+        if path not in OWN_NAMES:
+            value = at_path(memory.context, path.removeprefix("context."))
+        operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
+        return all(holds(operator, operand, value) for operator, operand in operators.items())
+
+    def _check_path(self, path: str) -> None:
+        if path in OWN_NAMES:
+            return
+        names = path.removeprefix("context.").split(".")
+        contexts = [memory.context for memory in self._all]
+        if all(at_path(context, ".".join(names)) is ABSENT for context in contexts):
+            prefixes = [".".join(names[:length]) for length in range(1, len(names))]
+            if any(isinstance(at_path(context, prefix), list) for context in contexts for prefix in prefixes):
+                raise RefusedError(path)
+
+    def _by_distance(self, asked: Asked, eligible: list[Known]) -> Told:
+        frames = {
+            memory.new.frame_id
+            for memory in self._all
+            if memory.new.map_id == _MAIN_MAP and memory.position(asked.field) is not None
+        }
+        if asked.frame_id not in frames | {MAIN_FRAME}:
+            raise RefusedError(asked.frame_id)
+        distances = {}
+        for memory in eligible:
+            position = memory.position(asked.field)
+            if position and (memory.new.frame_id, memory.new.map_id) == (asked.frame_id, _MAIN_MAP):
+                distance = _distance(position, asked.target)
+                if distance <= asked.max_distance:
+                    distances[memory.id] = distance
+        placed = [memory for memory in eligible if memory.id in distances]
+        matching = self._matching(asked.query, placed) if asked.query else placed
+        nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))[: asked.n]
+        ids = [memory.id for memory in nearest]
+        scores = self._fused(asked.query, nearest, len(nearest)) if asked.query else dict.fromkeys(ids, 1.0)
+        mode = self._mode(asked.query, nearest) if asked.query else "structured"
+        return Told(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids])
+
+    def _mode(self, query: str, eligible: Sequence[Known]) -> str:
+        if self._embed is None:
+            return "bm25_only"
+        return "vec_only" if eligible and not self._bm25(query, eligible) else "hybrid"
+
+    def _matching(self, query: str, placed: list[Known]) -> list[Known]:
+        words = _words(query, STOP_WORDS)
+        counts = {word: len(_holding(placed, [word])) for word in words}
+        known = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
+        holding = _holding(placed, known)
+        if holding and (len(known) > 1 or len(known) == len(words)):
+            return holding
+        while known and not holding:
+            known.pop()
+            holding = _holding(placed, known)
+        if self._embed is None:
+            return holding
+        distances = self._meaning(query, holding or placed)
+        limit = min(distances.values(), default=0.0) + _MARGIN
+        return [memory for memory in placed if distances.get(memory.id, math.inf) <= limit]
+
+    def _fused(self, query: str, eligible: Sequence[Known], depth: int) -> Scores:
+        by_text = self._bm25(query, eligible)
+        by_meaning = self._meaning(query, eligible) if self._embed else {}
+        scores: Scores = {}
+        for found in (by_text, by_meaning):
+            order = sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))
+            for rank, memory_id in enumerate(order[:depth]):
+                scores[memory_id] = scores.get(memory_id, 0.0) + 1 / (_RRF_K + rank + 1)
+        real = {memory.id for memory in eligible if at_path(memory.context, "env.sim_or_real") == "real"}
+        return {memory_id: score * (_REAL_WEIGHT if memory_id in real else 1) for memory_id, score in scores.items()}
+
+    def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
+        # The formula of FTS5, term by term in its order; the statistics are those of the whole table.
+        k1, b, total = 1.2, 0.75, len(self._all)
+        words = _words(query, STOP_WORDS - {_SPATIAL_WORD})
+        phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
+        weights = []
+        for phrase in phrases:
+            hits = sum(1 for memory in self._all if memory.frequency(phrase))
+            idf = math.log((total - hits + 0.5) / (hits + 0.5))
+            weights.append(idf if idf > 0 else 1e-6)
+        scores = {}
+        for memory in eligible:
+            frequencies = [memory.frequency(phrase) for phrase in phrases]
+            norm = k1 * (1 - b + b * memory.length / self._mean_length)
+            if any(frequencies):
+                parts = (w * ((f * (k1 + 1)) / (f + norm)) for w, f in zip(weights, frequencies, strict=True))
+                scores[memory.id] = -_added(parts)
+        return scores
+
+    def _meaning(self, query: str, eligible: Sequence[Known]) -> Scores:
+        assert self._embed is not None
+        embedded = [memory for memory in eligible if memory.vector is not None]
+        if not embedded:
+            return {}
+        asked = self._embed(query).astype(np.float64)
+        vectors = np.stack([memory.vector for memory in embedded]).astype(np.float64)  # type: ignore[misc]
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
+        distances = 1 - np.einsum("ij,j->i", vectors, asked) / lengths
+        gaps = np.diff(np.sort(distances))
+        if np.any((gaps > 1e-12) & (gaps < _NEAR_TIE)):
+            raise UndecidedError
+        return dict(zip((memory.id for memory in embedded), distances.round(9).tolist(), strict=True))
+
+
+def _newest_first(memory: Known) -> tuple[int, int]:
+    return -memory.new.observed_at, -memory.id
+
+
+def _added(parts: Iterable[float]) -> float:
+    total = 0.0
+    for part in parts:
+        total += part
+    return total
+
+
+def _normal(ids: Sequence[int], scores: Scores) -> list[float]:
+    best = max((scores.get(memory_id, 0.0) for memory_id in ids), default=0.0)
+    return [scores.get(memory_id, 0.0) / best if best > 0 else 1.0 for memory_id in ids]
+
+
+def _compounds(query: str) -> list[str]:
+    return list(dict.fromkeys(word for word in query.lower().split() if "_" in word))
+
+
+def _words(query: str, stop_words: frozenset[str]) -> list[str]:
+    words = [word for word in dict.fromkeys(query.lower().replace("_", " ").split()) if len(word) > 1]
+    return [word for word in words if word not in stop_words] or words
+
+
+def _holding(memories: Iterable[Known], words: Sequence[str]) -> list[Known]:
+    return [memory for memory in memories if words and all(memory.frequency([word]) for word in words)]
+
+
+def _distance(position: Sequence[float], target: Sequence[float]) -> float:
+    return math.sqrt(sum((a - b) * (a - b) for a, b in zip(position, target, strict=False)))

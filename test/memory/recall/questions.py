@@ -1,0 +1,78 @@
+"""Questions to ask of a world, made by hypothesis: their values come from the world, so that they hit something."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from .known import Asked
+from .worlds import COLLECTIONS, FIELDS, PATHS, SESSIONS, VALUES, VOCABULARY, World
+
+_CONDITIONS = ("collection", "session_id", "kind", "window", "context_filter", "min_confidence")
+_WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
+
+
+@st.composite
+def questions(draw: st.DrawFn, world: World) -> Asked:
+    """A question with a query, conditions and a spatial sort, or with some of them."""
+    conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
+    changes: dict[str, object] = {"n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
+    if "collection" in conditions:
+        changes["collection"] = draw(st.sampled_from(COLLECTIONS))
+    if "session_id" in conditions:
+        changes["session_id"] = draw(st.sampled_from((*SESSIONS[1:], "unknown")))
+    if "kind" in conditions:
+        changes["kind"] = draw(st.sampled_from(("fact", "perception")))
+    if "window" in conditions:
+        stamps = [memory.new.observed_at for memory in world.known]
+        ends = sorted(draw(st.tuples(st.sampled_from(stamps), st.sampled_from(stamps))))
+        changes |= draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
+    if "context_filter" in conditions:
+        changes["context_filter"] = draw(_filters(world))
+    if "min_confidence" in conditions:
+        changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)))
+    if draw(st.booleans()):
+        changes |= draw(_spatial_sorts(world))
+    if draw(st.booleans()):
+        some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
+        changes["query"] = draw(st.sampled_from(world.texts) | some_words)
+    return Asked(**changes)  # type: ignore[arg-type]
+
+
+def _window(after: int, before: int) -> Mapping[str, object]:
+    return {"after": after, "before": before if before > after else after + 1}
+
+
+@st.composite
+def _spatial_sorts(draw: st.DrawFn, world: World) -> Mapping[str, object]:
+    field = draw(st.sampled_from((*FIELDS, *FIELDS, "spatial.nowhere")))
+    frame = draw(st.sampled_from(("map", "map", "map", "odom", "unknown")))
+    numbers = st.floats(-10, 10) | st.integers(-8, 8).map(float)
+    target = tuple(draw(st.lists(numbers, min_size=2, max_size=3)))
+    distances = st.sampled_from((math.inf, 0.0, 1e6)) | st.floats(0, 30) | st.integers(0, 20).map(float)
+    return {"field": field, "target": target, "frame_id": frame, "max_distance": draw(distances)}
+
+
+@st.composite
+def _filters(draw: st.DrawFn, world: World) -> Mapping[str, object]:
+    some = draw(st.sampled_from(world.known))
+    own = {name: value for name, value in some.own_fields.items() if value}
+    values = dict.fromkeys((*PATHS, "context.label", "objects.name", "params.unheard", "task", "env"), None) | own
+    path = draw(st.sampled_from(("task.success", "params.force", *values)))
+    scalars = [value for value in VALUES if not isinstance(value, list | dict)]
+    operands = st.sampled_from([values.get(path), *scalars]) | st.integers(0, 30).map(lambda half: half / 2)
+    ordered = st.sampled_from([value for value in scalars if type(value) in (int, float, str)]) | st.floats(-1, 16)
+    comparison = draw(
+        st.one_of(
+            operands,
+            st.builds(lambda operator, operand: {operator: operand}, st.sampled_from(("$eq", "$ne")), operands),
+            st.builds(lambda operator, operand: {operator: operand}, st.sampled_from(("$lt", "$lte", "$gt")), ordered),
+            st.builds(lambda low, high: {"$gte": low, "$lt": high}, ordered, ordered),
+            st.lists(operands, max_size=4).map(lambda items: {"$in": items}),
+            st.booleans().map(lambda wanted: {"$exists": wanted}),
+        )
+    )
+    others = draw(st.just({}) | st.booleans().map(lambda success: {"task.success": success}))
+    return {**others, path: comparison}

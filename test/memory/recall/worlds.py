@@ -1,0 +1,152 @@
+"""Random worlds of memories, the questions that can be asked of them, and both sides that answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from dataclasses import dataclass
+from functools import cached_property
+
+from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
+from robotmem_ros.memory.records import NewMemory
+
+from ..providers import WordVectors
+from .known import DEFAULT_COLLECTION, Asked, Known
+from .oracle import Oracle
+
+VOCABULARY = [
+    "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
+    "box", "fork", "soft", "hard", "left", "right", "room", "hall", "grip", "forc", "carri", "slip", "stair",
+]  # fmt: skip
+EPOCH = 1_700_000_000_000_000_000
+SECOND = 1_000_000_000
+COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
+SESSIONS = ("", "morning", "evening", "rare 100%")
+FRAMES = ("map", "odom")
+FIELDS = ("position", "spatial.object_position", "spatial.grasp.point")
+VALUES: tuple[object, ...] = (
+    True, False, None, 0, 1, 1.0, -3, 12.5, 12.500000001, 0.1 + 0.2, 2**53 + 1, 1e300, "", "1", "true", "null", "real",
+    "käse", "杯子", "a'b\"c", [], [1, 2], {},
+)  # fmt: skip
+PATHS = (
+    "params.force", "params.grip.width", "task.success", "task.name", "env.sim_or_real", "objects", "robot", "params",
+    "spatial.object_position", "label", "odd key!",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    """Some memories, in a real memory and in the oracle."""
+
+    memory: RobotMemory
+    known: list[Known]
+    texts: list[str]
+    embeds: bool
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        """The oracle of this world."""
+        return Oracle(self.known, WordVectors().embed_one if self.embeds else None)
+
+    def recall(self, asked: Asked) -> Answer:
+        """What the real memory says."""
+        spatial = {
+            "field": asked.field,
+            "target": list(asked.target),
+            "frame_id": asked.frame_id,
+            "max_distance": None if math.isinf(asked.max_distance) else asked.max_distance,
+        }
+        return self.memory.recall(
+            asked.query,
+            asked.n,
+            asked.min_confidence,
+            asked.session_id,
+            asked.context_filter,
+            spatial if asked.field else None,
+            asked.after,
+            asked.before,
+            asked.collection,
+            kind=asked.kind,
+        )
+
+
+def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> World:
+    """Fills a memory with `size` random memories, some of them withdrawn and some corrected."""
+    draw = random.Random(seed)
+    texts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(1, 6))) for _ in range(min(20 + size // 10, 150))]
+    news = [_new_memory(draw, texts) for _ in range(size)]
+    ids = [future.result().memory_id for future in [memory.store(new) for new in news]]
+    withdrawn = set(draw.sample(ids, k=min(size // 10, 100)))
+    for memory_id in withdrawn:
+        memory.forget(memory_id, "a test")
+    corrected = {memory_id: draw.choice(texts) for memory_id in draw.sample(ids, k=min(size // 10, 100))}
+    for memory_id in corrected.keys() - withdrawn:
+        memory.update(memory_id, corrected[memory_id])
+    memory.flush()
+    vectors = {text: WordVectors().embed_one(text) for text in texts}
+    known = []
+    for memory_id, new in zip(ids, news, strict=True):
+        active = memory_id not in withdrawn
+        now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
+        vector = vectors[now.content] if embeds else None
+        known.append(Known(memory_id, now, json.loads(now.context), active, vector))
+    return World(memory, known, texts, embeds)
+
+
+def _with_content(new: NewMemory, content: str) -> NewMemory:
+    return NewMemory(**{**vars(new), "content": content})
+
+
+def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
+    is_fact = draw.random() < 0.4
+    pose = Pose(*_point(draw, 3)) if draw.random() < 0.6 else None
+    return NewMemory(
+        kind=Kind.FACT if is_fact else Kind.PERCEPTION,
+        content=draw.choice(texts),
+        collection=draw.choices(COLLECTIONS, weights=(8, 2, 1))[0],
+        observed_at=EPOCH + draw.randint(0, 100) * SECOND + draw.choice((0, 1)),
+        frame_id=draw.choices(FRAMES, weights=(5, 1))[0],
+        map_id="" if draw.random() < 0.9 else "upstairs",
+        session_id=draw.choices(SESSIONS, weights=(50, 30, 20, 1))[0],
+        human_summary=draw.choice(texts) if is_fact and draw.random() < 0.5 else "",
+        context=json.dumps(_context(draw), ensure_ascii=False, separators=(",", ":")),
+        pose=pose,
+        perception_type=None if is_fact else draw.choice(("visual", "tactile")),
+        label="" if is_fact else draw.choice(("", "mug", "desk lamp")),
+        confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
+        category=draw.choice(("", "grasp", "place")),
+        scope_files=draw.choice(("", "grip_forc lamp")),
+        scope_entities=draw.choice(("", "rug")),
+    )
+
+
+def _point(draw: random.Random, size: int) -> list[float]:
+    # Coarse, so that equal distances happen; now and then very far.
+    scale = draw.choice((1, 1, 1, 1, 100))
+    return [draw.choice((float(draw.randint(-8, 8)), draw.uniform(-8, 8))) * scale for _ in range(size)]
+
+
+def _context(draw: random.Random) -> dict[str, object]:
+    context: dict[str, object] = {}
+    for path in draw.sample(PATHS, k=draw.randint(0, 4)):
+        _put(context, path, draw.choice(VALUES))
+    if draw.random() < 0.5:
+        _put(context, "task.success", draw.random() < 0.5)
+        _put(context, "params.force", draw.randint(0, 30) / 2)
+    if draw.random() < 0.3:
+        _put(context, "env.sim_or_real", draw.choice(("real", "sim")))
+    for field in FIELDS[1:]:
+        if draw.random() < 0.4:
+            _put(context, field, _point(draw, draw.choice((2, 3, 3))))
+    return context
+
+
+def _put(context: dict[str, object], path: str, value: object) -> None:
+    *parents, name = path.split(".")
+    for parent in parents:
+        inner = context.get(parent)
+        if not isinstance(inner, dict):
+            inner = context[parent] = {}
+        context = inner
+    context[name] = value

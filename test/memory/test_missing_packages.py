@@ -1,0 +1,72 @@
+"""Without sqlite-vec, jieba or fastembed the core still works, and says what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+
+from .children import output_of, without
+
+ALL = ("sqlite_vec", "jieba", "fastembed", "onnxruntime")
+USE = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1]) as memory:
+    memory.save_perception("a red mug", pose=(1.0, 2.0, 0.0))
+    memory.save_perception("厨房里的红色杯子", pose=(3.0, 0.0, 0.0))
+    memory.learn("grip force 12.5 N", {"task": {"success": True}})
+    memory.flush()
+    for query in ("mug", "杯子", "最近的红色杯子", "force"):
+        answer = memory.recall(query, n=1)
+        print(answer.mode.value, answer[0].content)
+    near = memory.recall("杯子", spatial_sort={"field": "position", "target": [3.0, 4.0]})
+    print([(found.content, found.distance) for found in near])
+    print(len(memory.recall(context_filter={"task.success": True})))
+    print(memory.status().reason)
+"""
+
+
+def test_without_any_of_them_text_position_and_conditions_work(tmp_path: Path) -> None:
+    *answers, reason = output_of(without(*ALL) + USE, tmp_path / "memory.db").splitlines()
+    assert answers == [
+        "bm25_only a red mug",
+        "bm25_only 厨房里的红色杯子",
+        "bm25_only 厨房里的红色杯子",
+        "bm25_only grip force 12.5 N",
+        "[('厨房里的红色杯子', 4.0)]",
+        "1",
+    ]
+    for missing in ("fastembed", "sqlite-vec", "jieba"):
+        assert f"{missing} is not installed (pip install {missing})" in reason
+
+
+@pytest.mark.parametrize("missing", ["sqlite_vec", "jieba"])
+def test_without_one_of_them_the_model_still_answers(tmp_path: Path, missing: str) -> None:
+    *answers, reason = output_of(without(missing) + USE, tmp_path / "memory.db").splitlines()
+    assert answers[:4] == [
+        "hybrid a red mug",
+        "hybrid 厨房里的红色杯子",
+        "hybrid 厨房里的红色杯子",
+        "hybrid grip force 12.5 N",
+    ]
+    assert reason.startswith(f"{missing.replace('_', '-')} is not installed")
+
+
+def test_a_text_index_made_without_jieba_is_made_anew_with_it_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    ask = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="") as memory:
+    if sys.argv[2:]:
+        memory.learn(sys.argv[2])
+    print(sorted(found.id for found in memory.recall("红色的杯子", n=10)))
+"""
+    assert output_of(without("jieba") + ask, path, "架子上有红色杯子") == "[1]\n"
+    assert output_of(ask, path, "一个红色杯子") == "[1, 2]\n"
+    assert output_of(without("jieba") + ask, path, "红色杯子很小") == "[1, 2, 3]\n"
+    with RobotMemory(path, embedding_model="") as memory:
+        assert {found.id for found in memory.recall("杯子")} == {1, 2, 3}

@@ -1,0 +1,161 @@
+"""The verbs, as a program uses them, with the real model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError, Kind, Memory, Mode, Parameters, Pose, RobotMemory
+from robotmem_ros.memory.embedding import Embedder
+
+from .conftest import OpenMemory
+from .providers import Borrowed
+
+
+def test_a_fact_comes_back_with_all_that_was_learnt(real_memory: RobotMemory) -> None:
+    stored = real_memory.learn(
+        "  A glass needs 12.5 N of grip force ", {"params": {"force": 12.5}, "task": {"success": True}}, "morning",
+        human_summary="glass: 12.5 N", category="grasp", tags=["glass", "force", "glass"], confidence=0.8,
+        observed_at=1_700_000_000_123_456_789,
+    )  # fmt: skip
+    real_memory.flush()
+    answer = real_memory.recall("how hard should I hold a glass?")
+    found = answer[0]
+    assert answer.mode is Mode.HYBRID
+    assert (found.id, found.kind, found.content) == (stored.memory_id, Kind.FACT, "A glass needs 12.5 N of grip force")
+    assert (found.human_summary, found.category, found.tags) == ("glass: 12.5 N", "grasp", ("force", "glass"))
+    assert (found.session_id, found.collection, found.confidence) == ("morning", "default", 0.8)
+    assert found.context == {"params": {"force": 12.5}, "task": {"success": True}}
+    assert found.observed_at == 1_700_000_000_123_456_789
+    assert (found.pose, found.perception_type, found.label, found.frame_id) == (None, "", "", "map")
+    assert (found.score, math.isnan(found.distance)) == (1.0, True)
+
+
+def test_a_perception_comes_back_with_its_pose_and_sense(real_memory: RobotMemory) -> None:
+    real_memory.save_perception(
+        "something soft", "tactile", b"\x00\x01", {"format": "raw"}, {"robot": {"name": "r2"}}, session_id="s",
+        collection="lab", pose=(1, 2, 3, 0, 0, 0, 2), frame_id="odom", label="cushion", confidence=0.4, observed_at=7,
+    )  # fmt: skip
+    found = real_memory.recall("soft cushion", collection="lab")[0]
+    assert (found.kind, found.perception_type, found.label) == (Kind.PERCEPTION, "tactile", "cushion")
+    assert (found.pose, found.frame_id) == (Pose(1, 2, 3, 0, 0, 0, 1), "odom")
+    assert (found.collection, found.session_id, found.observed_at) == ("lab", "s", 7)
+    assert len(real_memory.recall("soft cushion")) == 0
+
+
+def test_data_and_vectors_stay_out_of_what_is_printed(memory: RobotMemory) -> None:
+    from robotmem_ros.memory.new_memory import new_perception
+
+    new = new_perception(memory.parameters, now=lambda: 1, description="mug", data=b"secret bytes")
+    assert "secret" not in repr(new)
+    assert {entry.name for entry in fields(Memory)} & {"embedding", "vector", "data", "perception_data"} == set()
+
+
+def test_a_meaning_is_found_without_a_common_word(real_memory: RobotMemory) -> None:
+    for text in ("the couch stands in the parlour", "the battery is nearly empty", "the door is locked"):
+        real_memory.learn(text)
+    real_memory.flush()
+    assert real_memory.recall("where can I sit down on a sofa", n=1)[0].content == "the couch stands in the parlour"
+    assert real_memory.recall("low power", n=1)[0].content == "the battery is nearly empty"
+
+
+def test_what_was_forgotten_is_found_no_more(real_memory: RobotMemory) -> None:
+    wrong = real_memory.learn("the key hangs beside the door").memory_id
+    right = real_memory.learn("the key lies in the drawer").memory_id
+    real_memory.flush()
+    real_memory.forget(wrong, "the key was moved")
+    for answer in (real_memory.recall("key"), real_memory.recall(kind="fact"), real_memory.recall("beside the door")):
+        assert [found.id for found in answer] == [right]
+    assert real_memory.status().facts == 1
+
+
+def test_a_correction_replaces_only_what_is_given(real_memory: RobotMemory) -> None:
+    memory_id = real_memory.learn("the mug is red", {"a": 1}, tags=["x"], category="c", human_summary="s").memory_id
+    real_memory.update(memory_id, "the mug is blue", context={"b": 2}, confidence=0.5)
+    real_memory.flush()
+    found = real_memory.recall("blue mug")[0]
+    assert (found.content, found.context, found.confidence) == ("the mug is blue", {"b": 2}, 0.5)
+    assert (found.tags, found.category, found.human_summary) == (("x",), "c", "s")
+    real_memory.update(memory_id, tags=[], category="", human_summary="")
+    found = real_memory.recall("blue mug")[0]
+    assert (found.content, found.tags, found.category, found.human_summary) == ("the mug is blue", (), "", "")
+    with pytest.raises(InvalidFieldError, match=f"^memory_id: {memory_id} gets no correction; give at least one field"):
+        real_memory.update(memory_id)
+
+
+def test_collections_and_sessions_do_not_mix(memory: RobotMemory, open_memory: OpenMemory) -> None:
+    memory.learn("mug", session_id="s1")
+    memory.learn("mug", session_id="s2", collection="lab")
+    lab = open_memory(collection="lab")
+    assert [found.session_id for found in memory.recall("mug")] == ["s1"]
+    assert [found.session_id for found in lab.recall("mug")] == ["s2"]
+    assert [found.session_id for found in memory.recall("mug", collection="lab")] == ["s2"]
+    assert len(memory.recall("mug", session_id="s2")) == 0
+
+
+def test_what_is_not_sure_enough_is_left_out(memory: RobotMemory) -> None:
+    for confidence in (0.0, 0.29, 0.3, 1.0):
+        memory.learn("mug", confidence=confidence)
+    assert sorted(found.confidence for found in memory.recall("mug")) == [0.3, 1.0]
+    assert len(memory.recall("mug", min_confidence=0.0)) == 4
+    assert [found.confidence for found in memory.recall("mug", min_confidence=1.0)] == [1.0]
+
+
+def test_the_robots_clock_gives_the_time_of_observation(open_memory: OpenMemory) -> None:
+    clock = iter([5, 6, 0])
+    memory = open_memory(clock=lambda: next(clock))
+    memory.learn("one")
+    memory.save_perception("two")
+    assert [found.observed_at for found in memory.recall(after=0)] == [6, 5]
+    with pytest.raises(InvalidFieldError, match="observed_at: None is not given, and the clock shows no time yet"):
+        memory.learn("three")
+
+
+def test_positions_in_the_context_are_in_the_frame_it_names(memory: RobotMemory) -> None:
+    spatial = {"frame_id": "kitchen", "goal": [3, 4, 0]}
+    memory.learn("cup", {"spatial": spatial})
+    memory.save_perception("cup", context={"spatial": spatial}, frame_id="hall")
+    goal = {"field": "spatial.goal", "target": [0, 0, 0]}
+    for frame in ("kitchen", "hall"):
+        answer = memory.recall("cup", spatial_sort={**goal, "frame_id": frame})
+        assert [(found.frame_id, found.distance) for found in answer] == [(frame, 5.0)]
+
+
+def test_the_status_tells_what_there_is(real_memory: RobotMemory, model: Embedder, tmp_path: Path) -> None:
+    real_memory.learn("a fact")
+    real_memory.save_perception("a sight")
+    real_memory.save_perception("another sight")
+    real_memory.flush()
+    status = real_memory.status()
+    assert (status.facts, status.perceptions, status.memories, status.pending_vectors) == (1, 2, 3, 0)
+    assert (status.mode, status.reason, status.embedding_model) == (Mode.HYBRID, "", model.name)
+    assert status.db_path == str(tmp_path / "memory.db")
+    assert status.db_bytes >= (tmp_path / "memory.db").stat().st_size > 0
+    assert status.schema_version >= 1
+
+
+def test_a_memory_with_no_argument_but_its_path_uses_the_default_model(tmp_path: Path) -> None:
+    with RobotMemory(str(tmp_path / "memory.db")) as memory:
+        memory.warm_up()
+        memory.learn("red mug")
+        memory.flush()
+        assert memory.recall("mug").mode is Mode.HYBRID
+        assert memory.status().embedding_model == Parameters().embedding_model
+
+
+def test_the_default_place_is_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Embedder
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with RobotMemory(embedder=Borrowed(model)) as memory:
+        assert memory.learn("red mug").memory_id == 1
+    assert (tmp_path / ".robotmem" / "memory.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFieldError, match=r"^colour: 'red' is no parameter; there are .*busy_timeout"):
+        RobotMemory(tmp_path / "memory.db", colour="red")
+    assert list(tmp_path.iterdir()) == []

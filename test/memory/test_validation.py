@@ -1,0 +1,111 @@
+"""The checks at every door, on any value."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import InvalidFieldError, Pose
+from robotmem_ros.memory import validation as check
+from robotmem_ros.memory.errors import shown
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(value=ANYTHING)
+def test_whatever_comes_in_is_used_or_refused_by_its_name(value: Any) -> None:
+    for door in (
+        lambda: check.text("field", value, limit=50),
+        lambda: check.name("field", value),
+        lambda: check.names("field", value),
+        lambda: check.number("field", value),
+        lambda: check.whole("field", value),
+        lambda: check.time_ns("field", value),
+        lambda: check.pose("field", value),
+        lambda: check.json_object("field", value, limit=500),
+    ):
+        refusals = _refusals(door)
+        assert all(refusal.startswith("field") and len(refusal) < 400 for refusal in refusals)
+
+
+def _refusals(door: Any) -> list[str]:
+    try:
+        door()
+    except InvalidFieldError as error:
+        return [str(error)]
+    return []
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | FINITE | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(value=st.dictionaries(TEXTS, JSON, max_size=4))
+def test_a_good_object_passes_as_it_is_given_as_text_or_as_mapping(value: dict[str, object]) -> None:
+    assert check.json_object("field", value, limit=10**6) == value
+    assert check.json_object("field", json.dumps(value), limit=10**6) == value
+    assert json.loads(check.compact_json(value)) == value
+
+
+def test_the_depth_of_json_ends_at_64() -> None:
+    # {"a": 1} has one level.
+    for levels, good in ((64, True), (65, False)):
+        nested = "[" * (levels - 1) + "1" + "]" * (levels - 1)
+        refusals = _refusals(lambda nested=nested: check.json_object("field", f'{{"a": {nested}}}', limit=1000))
+        assert (refusals == []) == good
+
+
+@given(numbers=st.lists(FINITE, min_size=7, max_size=7))
+def test_a_quaternion_is_made_a_unit_quaternion(numbers: list[float]) -> None:
+    length = math.hypot(*numbers[3:])
+    if not math.isfinite(length):
+        with pytest.raises(InvalidFieldError, match="too long to be normalised"):
+            check.pose("pose", numbers)
+        return
+    pose = check.pose("pose", numbers)
+    assert pose is not None
+    assert list(pose[:3]) == numbers[:3]
+    # Numbers at the lower end of what a float holds have few digits left.
+    assert math.hypot(*pose[3:]) == pytest.approx(1.0, abs=1e-9 if length > 1e-290 or length == 0 else 1.0)
+
+
+def test_a_pose_without_an_orientation_does_not_turn() -> None:
+    assert check.pose("pose", (1, 2, 3)) == Pose(1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
+    assert check.pose("pose", (1, 2, 3, 0, 0, 0, 0)) == Pose(1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
+    assert check.pose("pose", None) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("mug", "'mug'"),
+        ("x" * 10**7, "'" + "x" * 79 + "..."),
+        (b"y" * 10**7, "b'" + "y" * 78 + "..."),
+        ("\ud800", "'\\ud800'"),
+        ([1] * 1000, "[1, " + "1, " * 25 + "1..."),
+        ({1: 10**5000}, "<dict>"),
+        ("\x1b[31m", "'\\x1b[31m'"),
+    ],
+)
+def test_a_value_is_shown_short_and_safe(value: object, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_names_are_sorted_and_stand_once() -> None:
+    assert check.names("tags", ["b", " a ", "b", "", "\u200b"]) == ("a", "b")
+    with pytest.raises(InvalidFieldError, match="tags: 'ab' must be a list of names"):
+        check.names("tags", "ab")

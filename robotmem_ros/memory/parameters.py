@@ -95,6 +95,10 @@ class Parameters:
         20_000, "Perceptions that may wait to be written; more are refused.", unit="messages", minimum=1,
         maximum=10_000_000,
     )  # fmt: skip
+    queue_policy: str = _parameter(
+        "drop_newest", "What a topic does when `queue_limit` is reached: leave out, or `block` until there is room.",
+        choices=("drop_newest", "block"),
+    )  # fmt: skip
     status_period: float = _parameter(
         1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
     )

@@ -33,6 +33,18 @@ class Reason(str, Enum):
     LABEL_NOT_WANTED = "label_not_wanted"
     UNCHANGED = "unchanged"
     NOT_LOCALISED = "not_localised"
+    # What the transforms did not give.
+    UNKNOWN_FRAME = "unknown_frame"
+    NOT_CONNECTED = "not_connected"
+    NO_TRANSFORM = "no_transform"
+    FRAME_LOOP = "frame_loop"
+    TF_QUEUE_FULL = "tf_queue_full"
+    # What happened on the way into the memory.
+    FUTURE_STAMP = "future_stamp"
+    QUEUE_FULL = "queue_full"
+    INVALID = "invalid"
+    NOT_WRITTEN = "not_written"
+    ALREADY_STORED = "already_stored"
 
 
 class Refused(Exception):  # noqa: N818 -- no error: the ordinary way by which one element of a message is left out

@@ -1,0 +1,328 @@
+"""From messages to memory: the same path for live topics and recordings, and every message accounted for."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from robotmem_ros.frames import Transform, TransformBuffer
+from robotmem_ros.memory import InvalidFieldError, Memory, RobotMemory
+from robotmem_ros.perception import Intake, Limits, LocalisationGate, Reason, TopicCounts, parse_topic
+
+from .messages import HEADER, PRESETS, STAMP_NS, RosbagsMaker, detection, pose
+
+SECOND = 1_000_000_000
+POSE = "geometry_msgs/msg/PoseStamped"
+DETECTIONS = "vision_msgs/msg/Detection3DArray"
+STRING = "std_msgs/msg/String"
+QUARTER = Transform(10.0, 0.0, 0.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
+
+
+@pytest.fixture(scope="module")
+def maker() -> RosbagsMaker:
+    return RosbagsMaker()
+
+
+@pytest.fixture
+def memory() -> Iterator[RobotMemory]:
+    with RobotMemory(":memory:", embedding_model="") as opened:
+        yield opened
+
+
+@pytest.fixture
+def buffer() -> TransformBuffer:
+    return TransformBuffer()
+
+
+@pytest.fixture
+def make(memory: RobotMemory, maker: RosbagsMaker, buffer: TransformBuffer) -> Callable[..., Intake]:
+    def made(type_name: str, **options: Any) -> Intake:
+        keys = options.pop("keys", {})
+        settings = {"patience": 60.0, "capacity": 10, "on_missing_transform": "drop", **options}
+        config = parse_topic("seen", {"topic": "/seen", "type": type_name, **keys}, PRESETS)
+        return Intake(memory, [config], maker.types, buffer=buffer, now=lambda: STAMP_NS, **settings)
+
+    return made
+
+
+def settled(memory: RobotMemory, intake: Intake) -> TopicCounts:
+    memory.flush()
+    counts = intake.counts()["seen"]
+    assert counts.observations == counts.stored + counts.waiting + counts.left_out.total()
+    return counts
+
+
+def stored(memory: RobotMemory) -> list[Memory]:
+    memory.flush()
+    found = memory.recall(n=100, min_confidence=0.0, kind="perception", after=1)
+    return sorted(found, key=lambda one: one.id)
+
+
+def header(frame: str, stamp_ns: int = STAMP_NS) -> dict[str, Any]:
+    sec, nanosec = divmod(stamp_ns, SECOND)
+    return {"stamp": {"sec": sec, "nanosec": nanosec}, "frame_id": frame}
+
+
+def stamped(maker: RosbagsMaker, frame: str, stamp_ns: int = STAMP_NS) -> Any:
+    return maker.make(POSE, {"header": header(frame, stamp_ns), "pose": pose(1, 2, 3)})
+
+
+def transforms(maker: RosbagsMaker, parent: str, child: str, stamp_ns: int, transform: Transform) -> Any:
+    names = ("x", "y", "z", "x", "y", "z", "w")
+    parts = list(zip(names, transform, strict=True))
+    one = {
+        "header": header(parent, stamp_ns),
+        "child_frame_id": child,
+        "transform": {"translation": dict(parts[:3]), "rotation": dict(parts[3:])},
+    }
+    return maker.make("tf2_msgs/msg/TFMessage", {"transforms": [one]})
+
+
+def test_a_pose_is_stored_in_the_memory_frame_at_its_own_stamp(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE)
+    assert intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True) == ()
+    intake.receive("seen", stamped(maker, "camera"), 7 * STAMP_NS)
+    (one,) = stored(memory)
+    assert one.pose is not None
+    assert one.pose == pytest.approx((8.0, 1.0, 3.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
+    assert (one.frame_id, one.observed_at) == ("map", STAMP_NS)
+    assert "source_frame_id" not in one.context_json
+    assert settled(memory, intake) == TopicCounts(received=1, observations=1, stored=1)
+
+
+def test_it_waits_for_a_transform_that_lags_and_takes_the_one_of_its_stamp(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE)
+    intake.receive_tf(transforms(maker, "map", "odom", STAMP_NS - SECOND, Transform(0.0)), static=False)
+    intake.receive("seen", stamped(maker, "odom"), STAMP_NS)
+    intake.collect()
+    assert (stored(memory), settled(memory, intake).waiting, intake.waiting_for_transforms) == ([], 1, 1)
+    intake.receive_tf(transforms(maker, "map", "odom", STAMP_NS + SECOND, Transform(4.0)), static=False)
+    (one,) = stored(memory)
+    assert one.pose is not None
+    assert one.pose[:3] == pytest.approx((3.0, 2.0, 3.0))
+    assert intake.waiting_for_transforms == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        ([], Reason.UNKNOWN_FRAME),
+        ([("map", "odom"), ("world", "camera")], Reason.NOT_CONNECTED),
+        ([("map", "odom"), ("odom", "camera")], Reason.NO_TRANSFORM),
+        ([("a", "camera"), ("camera", "a"), ("x", "map")], Reason.FRAME_LOOP),
+    ],
+)
+def test_without_a_transform_it_is_left_out_and_counted(
+    make: Callable[..., Intake],
+    memory: RobotMemory,
+    maker: RosbagsMaker,
+    known: list[tuple[str, str]],
+    reason: Reason,
+) -> None:
+    intake = make(POSE)
+    moving = reason is Reason.NO_TRANSFORM
+    for parent, child in known:
+        intake.receive_tf(transforms(maker, parent, child, STAMP_NS - SECOND, Transform()), static=not moving)
+    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+    intake.finish()
+    counts = settled(memory, intake)
+    assert counts.left_out == {reason: 1}
+    assert counts.last_refusal.startswith("/seen: ")
+    assert stored(memory) == []
+
+
+def test_or_it_stays_in_its_frame_and_says_so(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE, on_missing_transform="keep")
+    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+    intake.finish()
+    (one,) = stored(memory)
+    assert (one.frame_id, one.context) == ("camera", {"spatial": {"source_frame_id": "camera"}})
+    assert one.pose is not None
+    assert one.pose[:3] == (1, 2, 3)
+
+
+def test_patience_ends(make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker) -> None:
+    intake = make(POSE, patience=0.0)
+    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+    intake.collect()
+    assert settled(memory, intake).left_out == {Reason.UNKNOWN_FRAME: 1}
+
+
+def test_the_oldest_leaves_a_full_queue(make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker) -> None:
+    intake = make(POSE, capacity=2)
+    for _ in range(5):
+        intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+    assert settled(memory, intake).left_out == {Reason.TF_QUEUE_FULL: 3}
+    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
+    assert settled(memory, intake).stored == 2
+
+
+def test_detections_of_several_frames_are_stored_together_in_their_order(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(DETECTIONS)
+    intake.receive_tf(transforms(maker, "map", "left", 0, QUARTER), static=True)
+    found = [
+        detection("mug", 0.9, header=header("right")),
+        detection("cup", 0.8, header=header("left")),
+        detection("pen", 0.7, header=header("map")),
+    ]
+    intake.receive("seen", maker.make(DETECTIONS, {"header": HEADER, "detections": found}), STAMP_NS)
+    assert settled(memory, intake).waiting == 3
+    intake.receive_tf(transforms(maker, "map", "right", 0, Transform(z=5.0)), static=True)
+    assert [(one.label, round(one.pose.x), one.frame_id) for one in stored(memory) if one.pose] == [
+        ("mug", 1, "map"),
+        ("cup", 8, "map"),
+        ("pen", 1, "map"),
+    ]
+
+
+def test_what_lies_without_a_frame_or_nowhere_needs_no_transform(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    make(STRING).receive("seen", maker.make(STRING, {"data": "a mug"}), STAMP_NS)
+    make(POSE).receive("seen", stamped(maker, ""), STAMP_NS)
+    make("sensor_msgs/msg/Range").receive(
+        "seen", maker.make("sensor_msgs/msg/Range", {"header": header("sonar"), "range": 1.0}), STAMP_NS
+    )
+    assert [one.frame_id for one in stored(memory)] == ["map", "map", "sonar"]
+
+
+def test_positions_of_the_context_move_with_the_pose(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make("robotmem_ros/msg/Perception")
+    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
+    context = '{"spatial": {"frame_id": "camera", "object_position": [1, 2, 3], "door": {"at": [1, 2]}, "n": 4}}'
+    values = {"header": header("camera"), "description": "a mug", "context": context, "pose": [pose(0, 0, 0)]}
+    intake.receive("seen", maker.make("robotmem_ros/msg/Perception", values), STAMP_NS)
+    (one,) = stored(memory)
+    spatial = one.context["spatial"]
+    assert spatial["object_position"] == pytest.approx([8, 1, 3])
+    assert spatial["door"]["at"] == pytest.approx([8, 1])
+    assert (spatial["n"], spatial["frame_id"]) == (4, "map")
+
+
+@pytest.mark.parametrize(("receipt", "reason"), [(STAMP_NS - 11 * SECOND, Reason.FUTURE_STAMP), (0, None)])
+def test_a_stamp_far_ahead_of_the_clock_is_refused(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker, receipt: int, reason: Reason | None
+) -> None:
+    intake = make(POSE)
+    intake.receive("seen", stamped(maker, "map"), receipt)
+    assert settled(memory, intake).left_out == ({reason: 1} if reason else {})
+
+
+def test_a_zero_stamp_is_the_receipt(make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker) -> None:
+    make(POSE).receive("seen", stamped(maker, "map", 0), 5 * SECOND)
+    assert [one.observed_at for one in stored(memory)] == [5 * SECOND]
+
+
+def test_what_comes_too_soon_is_not_even_read(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE, keys={"min_interval": 1.0})
+    for tenth in range(25):
+        stamp_ns = STAMP_NS + tenth * SECOND // 10
+        values = {"header": header("map", stamp_ns), "pose": pose(1, 2, 3)}
+        if not intake.too_soon("seen", maker.raw(POSE, values), stamp_ns):
+            intake.receive("seen", maker.make(POSE, values), stamp_ns)
+    counts = settled(memory, intake)
+    assert (counts.received, counts.stored, counts.left_out) == (25, 3, {Reason.MIN_INTERVAL: 22})
+
+
+def test_a_stamp_far_ahead_does_not_stop_the_sampling_of_others(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE, keys={"min_interval": 1.0})
+    for ahead in (0, 100, 0):
+        values = {"header": header("map", STAMP_NS + ahead * SECOND), "pose": pose(1, 2, 3)}
+        if not intake.too_soon("seen", maker.raw(POSE, values), STAMP_NS):
+            intake.receive("seen", maker.make(POSE, values), STAMP_NS)
+    assert settled(memory, intake).left_out == {Reason.FUTURE_STAMP: 1, Reason.MIN_INTERVAL: 1}
+
+
+def test_the_gate_leaves_out_while_the_robot_is_lost(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE, gate=LocalisationGate(Limits()))
+    intake.receive("seen", stamped(maker, "map"), STAMP_NS)
+    intake.receive_localisation([0.0] * 36)
+    intake.receive("seen", stamped(maker, "map"), STAMP_NS)
+    counts = settled(memory, intake)
+    assert (counts.stored, counts.left_out) == (1, {Reason.NOT_LOCALISED: 1})
+
+
+def test_after_a_jump_back_time_starts_anew(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE, keys={"min_interval": 10.0})
+    for run in range(2):
+        for ahead in (-1, 1):
+            message = transforms(maker, "map", "odom", STAMP_NS + ahead * SECOND, Transform(float(run)))
+            intake.receive_tf(message, static=False)
+        intake.receive("seen", stamped(maker, "odom"), STAMP_NS)
+        intake.clear()
+    assert [one.pose.x for one in stored(memory) if one.pose] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("policy", ["drop_newest", "block"])
+def test_a_full_queue_pushes_back_as_configured(maker: RosbagsMaker, buffer: TransformBuffer, policy: str) -> None:
+    with RobotMemory(":memory:", embedding_model="", queue_limit=5, queue_policy=policy) as memory:
+        config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
+        intake = Intake(
+            memory, [config], maker.types, buffer=buffer, now=lambda: STAMP_NS, patience=1.0, capacity=10,
+            on_missing_transform="drop",
+        )  # fmt: skip
+        held, let_go = threading.Event(), threading.Event()
+
+        def hold(connection: object) -> None:
+            held.set()
+            assert let_go.wait(60)
+
+        memory._database.write(hold)
+        assert held.wait(60)
+        message = maker.make(STRING, {"data": "a mug"})
+
+        def send() -> None:
+            for _ in range(20):
+                intake.receive("seen", message, STAMP_NS)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        if policy == "drop_newest":
+            sender.join(60)
+        let_go.set()
+        sender.join(60)
+        counts = settled(memory, intake)
+        expected = (5, {Reason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
+        assert (counts.stored, counts.left_out) == expected
+
+
+def test_what_the_memory_refuses_is_counted(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make("robotmem_ros/msg/Perception")
+    values = {"header": HEADER, "description": "a mug", "data": bytes(memory.parameters.data_limit + 1)}
+    intake.receive("seen", maker.make("robotmem_ros/msg/Perception", values), STAMP_NS)
+    memory.close()
+    intake.receive("seen", maker.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
+    assert intake.counts()["seen"].left_out == {Reason.INVALID: 1, Reason.NOT_WRITTEN: 1}
+
+
+def test_topics_have_names_of_their_own(memory: RobotMemory, maker: RosbagsMaker, buffer: TransformBuffer) -> None:
+    config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
+    options: dict[str, Any] = {"buffer": buffer, "now": lambda: 1, "patience": 1.0, "capacity": 1}
+    with pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"):
+        Intake(memory, [config, config], maker.types, on_missing_transform="drop", **options)
+    with pytest.raises(InvalidFieldError, match="on_missing_transform: 'no' must be one of drop, keep"):
+        Intake(memory, [config], maker.types, on_missing_transform="no", **options)

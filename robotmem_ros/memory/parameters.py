@@ -99,6 +99,23 @@ class Parameters:
         "drop_newest", "What a topic does when `queue_limit` is reached: leave out, or `block` until there is room.",
         choices=("drop_newest", "block"),
     )  # fmt: skip
+    presets_file: str = _parameter(
+        "", "YAML file of presets of one's own for message types, merged over the package's.", read_only=True
+    )
+    tf_history: float = _parameter(
+        10.0, "How long transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
+    )
+    tf_patience: float = _parameter(
+        1.0, "How long a perception waits for its transform.", unit="s", minimum=0.0, maximum=600.0, read_only=True
+    )
+    tf_queue_limit: int = _parameter(
+        10_000, "Messages that may wait for their transform; the oldest make room for more.", unit="messages",
+        minimum=1, maximum=1_000_000, read_only=True,
+    )  # fmt: skip
+    on_missing_transform: str = _parameter(
+        "drop", "Perceptions without a transform into `memory_frame`: leave out, or `keep` in their own frame.",
+        choices=("drop", "keep"), read_only=True,
+    )  # fmt: skip
     status_period: float = _parameter(
         1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
     )

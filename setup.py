@@ -17,7 +17,11 @@ setup(
     package_data={"": ["py.typed", "*.yaml", "*.txt", "*.sql"]},
     python_requires=">=3.10",
     install_requires=["numpy", "pyyaml"],
-    extras_require={"all": ["sqlite-vec", "fastembed", "jieba"]},
+    extras_require={
+        "all": ["sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
+        "replay": ["rosbags", "pillow"],
+    },
+    entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},
     # The rest of build/ is colcon's.
     options={"build": {"build_base": "build/pip"}},
 )

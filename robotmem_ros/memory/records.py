@@ -107,6 +107,32 @@ class Stored:
     """What became of something that was given to be remembered."""
 
     memory_id: int
+    is_new: bool = True
+    """False when an import had stored it before."""
+
+
+class ImportKey(NamedTuple):
+    """What of a recording a memory was made of; it is stored once."""
+
+    import_id: int
+    recorded_at: int
+    """Nanoseconds, by the clock of the recorder."""
+    nth: int
+    """Which one it is of the messages of its topic and time."""
+    element: int
+    """Which element of its message."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One topic of a recording, as it is imported."""
+
+    digest: str
+    """Of the content of the recording."""
+    topic: str
+    configuration: str
+    """Digest of all that decides what is read of it."""
+    path: str
 
 
 @dataclass(frozen=True)
@@ -132,6 +158,7 @@ class NewMemory:
     tags: tuple[str, ...] = ()
     scope_files: str = ""
     scope_entities: str = ""
+    import_key: ImportKey | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,17 +21,18 @@ from ..frames import (
     TransformQueue,
     UnknownFrameError,
 )
-from ..memory import RobotMemory
+from ..memory import validation
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.new_memory import new_perception
-from ..memory.records import NewMemory, Stored
+from ..memory.records import ImportKey, NewMemory, Stored
 from .extraction import Extractor
 from .localisation_gate import LocalisationGate
-from .observation import Observation
+from .observation import Matrix, Observation
 from .placement import Placed, frame_of, marked, transformed
 from .raw_stamp import raw_stamp_reader
 from .reasons import Reason
 from .sampling import Sampler
+from .sink import Sink
 from .topic_config import TopicConfig
 from .topic_counts import TopicCounts
 from .type_description import TypeDescription
@@ -40,6 +41,9 @@ _NS = 1_000_000_000
 FUTURE_NS = 10 * _NS
 """A live message that is stamped further ahead of the clock than this has a wrong stamp."""
 _PAUSE = 0.002
+
+Origin = tuple[int, int, int]
+"""Where in a recording a message stands: the first three numbers of an ImportKey."""
 
 
 class Intake:
@@ -57,7 +61,7 @@ class Intake:
 
     def __init__(
         self,
-        memory: RobotMemory,
+        memory: Sink,
         topics: Sequence[TopicConfig],
         types: TypeDescription,
         *,
@@ -103,10 +107,10 @@ class Intake:
             topic.counts.leave_out({Reason.MIN_INTERVAL: 1})
         return True
 
-    def receive(self, name: str, message: Any, receipt_ns: int, *, origin: object = None) -> None:
+    def receive(self, name: str, message: Any, receipt_ns: int, *, origin: Origin | None = None) -> None:
         """Takes a message: reads it, samples it, lets it wait for its transform and queues it to be stored.
 
-        `origin` says where it stands in a recording, for an import that is never to store it twice.
+        A message None is one that could not be deserialised. What has an `origin` is stored only once.
         """
         topic = self._topics[name]
         with self._working:
@@ -232,21 +236,35 @@ class Intake:
             batch.done = True
             self._store(batch.topic, batch.origin, batch.placed)
 
-    def _store(self, topic: _Topic, origin: object, placed: Sequence[Placed]) -> None:
+    def _store(self, topic: _Topic, origin: Origin | None, placed: Sequence[Placed]) -> None:
         """Queues what is to be stored of one message, all of it together and in its order."""
-        del origin
+        new: list[NewMemory] = []
+        covariances: list[Matrix | None] = []
         for one in placed:
-            if not self._has_room():
-                self._settled(topic, Reason.QUEUE_FULL, "more waits to be written than queue_limit")
-                continue
             try:
-                future = self._memory.store(self._new_memory(one))
-            except InvalidFieldError as error:
-                self._settled(topic, Reason.INVALID, str(error))
-            except RobotMemoryError as error:
-                self._settled(topic, Reason.NOT_WRITTEN, str(error))
+                new.append(self._new_memory(one, origin))
+            except InvalidFieldError as error:  # noqa: PERF203
+                self._settled(topic, Reason.INVALID, 1, str(error))
             else:
-                future.add_done_callback(partial(self._written, topic))
+                covariances.append(one.observation.covariance)
+        if not new:
+            return
+        if not self._has_room():
+            self._settled(topic, Reason.QUEUE_FULL, len(new), "more waits to be written than queue_limit")
+            return
+        try:
+            future = self._queued(new, covariances)
+        except RobotMemoryError as error:
+            self._settled(topic, Reason.NOT_WRITTEN, len(new), str(error))
+        else:
+            future.add_done_callback(partial(self._written, topic, len(new)))
+
+    def _queued(self, new: Sequence[NewMemory], covariances: Sequence[Matrix | None]) -> Future[tuple[Stored, ...]]:
+        try:
+            return self._memory.store_sightings(new, covariances)
+        except InvalidFieldError:
+            # A covariance that is none says nothing, and is no reason to lose the rest.
+            return self._memory.store_sightings(new, [_usable(covariance) for covariance in covariances])
 
     def _has_room(self) -> bool:
         parameters = self._memory.parameters
@@ -256,9 +274,9 @@ class Intake:
             time.sleep(_PAUSE)
         return True
 
-    def _new_memory(self, placed: Placed) -> NewMemory:
+    def _new_memory(self, placed: Placed, origin: Origin | None) -> NewMemory:
         seen = placed.observation
-        return new_perception(
+        new = new_perception(
             self._memory.parameters,
             now=self._now,
             description=seen.description,
@@ -274,17 +292,21 @@ class Intake:
             confidence=seen.confidence,
             observed_at=seen.stamp_ns,
         )
+        return new if origin is None else replace(new, import_key=ImportKey(*origin, placed.element))
 
-    def _written(self, topic: _Topic, future: Future[Stored]) -> None:
+    def _written(self, topic: _Topic, number: int, future: Future[tuple[Stored, ...]]) -> None:
         error = future.exception()
-        if error is None:
-            self._settled(topic, None)
-        else:
-            self._settled(topic, Reason.NOT_WRITTEN, str(error))
+        if error is not None:
+            self._settled(topic, Reason.NOT_WRITTEN, number, str(error))
+            return
+        fresh = sum(one.is_new for one in future.result())
+        self._settled(topic, None, fresh)
+        if fresh < number:
+            self._settled(topic, Reason.ALREADY_STORED, number - fresh)
 
-    def _settled(self, topic: _Topic, reason: Reason | None, why: str = "") -> None:
+    def _settled(self, topic: _Topic, reason: Reason | None, number: int, why: str = "") -> None:
         with self._counting:
-            topic.counts.settle(reason, why=f"{topic.config.topic}: {why}" if why else "")
+            topic.counts.settle(reason, number, f"{topic.config.topic}: {why}" if why else "")
 
 
 @dataclass(frozen=True)
@@ -301,7 +323,7 @@ class _Topic:
 class _Batch:
     """What is to be stored of one message; complete when none of its parts waits for a transform."""
 
-    def __init__(self, topic: _Topic, origin: object, placed: list[Placed]) -> None:
+    def __init__(self, topic: _Topic, origin: Origin | None, placed: list[Placed]) -> None:
         self.topic = topic
         self.origin = origin
         self.done = False
@@ -352,6 +374,14 @@ class _Part:
 
     def place(self, change: Callable[[Observation], Observation], frame_id: str) -> None:
         self.batch.replace(self.indices, change, frame_id)
+
+
+def _usable(covariance: Matrix | None) -> Matrix | None:
+    try:
+        validation.covariance("covariance", covariance)
+    except InvalidFieldError:
+        return None
+    return covariance
 
 
 def _missing(error: FrameError) -> Reason:

@@ -1,0 +1,92 @@
+"""`robotmem recall`: asks a memory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime, timezone
+from typing import Any
+
+from ..memory import RobotMemory
+from ..memory.parameters import Parameters
+from ..memory.records import Answer, Memory
+from .database import existing
+
+_YEAR_2001 = 1e9
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of `robotmem`."""
+    parser = commands.add_parser("recall", help="ask a memory", description="Finds memories, best first.")
+    parser.add_argument("question", nargs="?", default="", help="words; may be left out with --where")
+    parser.add_argument("--db", required=True, help="database file")
+    parser.add_argument("--n", type=int, default=5, help="how many memories at most")
+    parser.add_argument("--where", metavar="JSON", help="conditions, such as '{\"task.success\": true}'")
+    parser.add_argument("--collection", default="default", help="namespace to look in")
+    parser.add_argument("--no-model", action="store_true", help="by words alone")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the answer.
+
+    Raises:
+        RobotMemoryError: the question or the database cannot be used.
+    """
+    model = "" if arguments.no_model else Parameters().embedding_model
+    with RobotMemory(existing(arguments.db), arguments.collection, embedding_model=model) as memory:
+        answer = memory.recall(arguments.question, n=arguments.n, context_filter=arguments.where)
+    sys.stdout.write(_as_json(answer) if arguments.json else _as_text(answer))
+    return 0
+
+
+def _as_json(answer: Answer) -> str:
+    found = [_fields(one) for one in answer]
+    whole = {"mode": answer.mode.value, "reason": answer.reason, "memories": found}
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _fields(memory: Memory) -> dict[str, object]:
+    return {
+        "id": memory.id,
+        "kind": memory.kind.value,
+        "content": memory.content,
+        "score": memory.score,
+        "observed_at": memory.observed_at,
+        "label": memory.label,
+        "confidence": memory.confidence,
+        "frame_id": memory.frame_id,
+        "map_id": memory.map_id,
+        "pose": memory.pose and list(memory.pose),
+        "times_seen": memory.times_seen,
+        "session_id": memory.session_id,
+        "context": memory.context,
+    }
+
+
+def _as_text(answer: Answer) -> str:
+    lines = [_line(one) for one in answer] or ["nothing found"]
+    if answer.reason:
+        lines.append(f"({answer.mode.value}: {answer.reason})")
+    return "\n".join(lines) + "\n"
+
+
+def _line(memory: Memory) -> str:
+    place = ""
+    if memory.pose is not None:
+        x, y, z = memory.pose[:3]
+        place = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
+    return f"{memory.score:.2f}  {memory.content}{place}  [{_time(memory.observed_at)}, id {memory.id}]"
+
+
+def _time(time_ns: int) -> str:
+    """UTC; the clock of a simulation stays in seconds."""
+    seconds = time_ns / 1e9
+    if seconds < _YEAR_2001:
+        return f"{seconds:.3f} s"
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"

@@ -1,0 +1,30 @@
+"""Where perceptions go: a memory, or what stands for one in a rehearsal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Protocol
+
+from ..memory.parameters import Parameters
+from ..memory.records import NewMemory, Stored
+
+
+class Sink(Protocol):
+    """The seam: what of RobotMemory the intake uses."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """Limits, frames and policies."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait, about."""
+        ...
+
+    def store_sightings(
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = ()
+    ) -> Future[tuple[Stored, ...]]:
+        """Queues what is to be stored of one message."""
+        ...

@@ -1,0 +1,191 @@
+"""A recording: sqlite3, MCAP or ROS 1, whole or split, compressed or not; read with rosbags, no ROS needed."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ..memory.errors import RobotMemoryError
+from ..perception import TypestoreTypes
+from .errors import BagError, MissingPackageError
+from .salvage import CutMcap, copy_readable
+
+_HEAD, _TAIL = 1 << 20, 1 << 16
+_STORAGE = (".mcap", ".db3")
+
+
+class Recorded(NamedTuple):
+    """One message, still serialised."""
+
+    topic: str
+    type_name: str
+    receipt_ns: int
+    """When it was recorded, by the clock of the recorder."""
+    raw: bytes
+
+
+class RecordedTopic(NamedTuple):
+    """What a recording has of a topic."""
+
+    type_name: str
+    messages: int
+
+
+class Bag:
+    """An open recording; a context manager.
+
+    Raises:
+        BagError: it does not exist, is empty, holds no messages or no definitions, or nothing of it can be read.
+        MissingPackageError: rosbags is not installed.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path).expanduser()
+        self.damage = ""
+        """What is wrong with it, though some of it can be read; may be set while messages are read."""
+        self._stack = ExitStack()
+        self._reader = self._opened()
+        self.types = TypestoreTypes(self._reader.typestore)
+        self.is_ros1 = not self._reader.is2
+        self.topics = self._topics()
+        self.start_ns: int = self._reader.start_time
+        self.end_ns: int = self._reader.end_time
+        """Just after the last message."""
+        self.digest = self._digest()
+
+    def __enter__(self) -> Bag:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def messages(self, topics: Collection[str], start_ns: int, stop_ns: int) -> Iterator[Recorded]:
+        """The messages of topics that were recorded in `[start_ns, stop_ns)`, in the order they were recorded.
+
+        Ends early where the recording is damaged, and sets `damage`.
+        """
+        wanted = [connection for connection in self._reader.connections if connection.topic in topics]
+        if not wanted:
+            return
+        try:
+            for connection, receipt_ns, raw in self._reader.messages(wanted, start_ns, stop_ns):
+                yield Recorded(connection.topic, connection.msgtype, receipt_ns, raw)
+        except Exception as cause:
+            self.damage = self.damage or f"is damaged: {cause}"
+
+    def deserialised(self, message: Recorded) -> Any:
+        """The message; None where its bytes are none."""
+        try:
+            return self._reader.deserialize(message.raw, message.type_name)
+        except Exception:
+            return None
+
+    def _opened(self) -> Any:
+        try:
+            from rosbags.highlevel import AnyReader
+            from rosbags.typesys import Stores, get_typestore
+        except ImportError:
+            raise MissingPackageError("rosbags") from None
+        if not self.path.exists():
+            raise BagError(self.path, "does not exist")
+        store = get_typestore(Stores.LATEST)
+
+        def opened(paths: Sequence[Any]) -> Any:
+            reader = AnyReader(paths, default_typestore=store)
+            reader.open()
+            if not reader.message_count:
+                reader.close()
+                raise BagError(self.path, "holds no messages")
+            return self._stack.enter_context(_Closing(reader))
+
+        try:
+            return opened([self.path])
+        except (RobotMemoryError, MemoryError):
+            raise
+        except Exception as cause:
+            self.damage = f"is damaged: {cause}"
+            return self._salvaged(opened, cause)
+
+    def _salvaged(self, opened: Any, cause: Exception) -> Any:
+        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
+        paths = [self._readable(file) for file in files if file.suffix in _STORAGE and file.stat().st_size]
+        if not paths:
+            known = "a folder with metadata.yaml, a .mcap, a .db3 or a ROS 1 .bag file"
+            raise BagError(self.path, f"cannot be read: {cause}; give {known}")
+        if isinstance(cause, FileNotFoundError):
+            self.damage = "has no metadata.yaml; it was not closed"
+        try:
+            return opened(paths)
+        except RobotMemoryError:
+            raise
+        except Exception as second:
+            raise BagError(self.path, f"cannot be read: {cause}") from second
+
+    def _readable(self, file: Path) -> Any:
+        """The file, or what is whole of it."""
+        if file.suffix == ".mcap":
+            return CutMcap(file) if _is_cut(file) else file
+        try:
+            with sqlite3.connect(f"file:{file}?immutable=1", uri=True) as connection:
+                connection.execute("SELECT count(*), max(timestamp) FROM messages").fetchone()
+            connection.close()
+        except sqlite3.Error:
+            folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="robotmem-"))
+            copy = Path(folder) / file.name
+            try:
+                copy_readable(file, copy)
+            except sqlite3.Error as cause:
+                raise BagError(self.path, f"cannot be read: {cause}") from None
+            return copy
+        return file
+
+    def _topics(self) -> dict[str, RecordedTopic]:
+        found: dict[str, RecordedTopic] = {}
+        for connection in self._reader.connections:
+            before = found.get(connection.topic)
+            count = connection.msgcount + (before.messages if before else 0)
+            found[connection.topic] = RecordedTopic(connection.msgtype, count)
+        return found
+
+    def _digest(self) -> str:
+        """Of the content: neither the name nor the place of the recording matters."""
+        digest = hashlib.sha256()
+        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
+        for file in files:
+            if file.name == "metadata.yaml" or not file.is_file():
+                continue
+            size = file.stat().st_size
+            with file.open("rb") as content:
+                digest.update(content.read(_HEAD))
+                content.seek(max(0, size - _TAIL))
+                digest.update(content.read(_TAIL))
+            digest.update(f"{size};".encode())
+        digest.update(str(self._reader.message_count).encode())
+        return digest.hexdigest()
+
+
+class _Closing:
+    def __init__(self, reader: Any) -> None:
+        self._reader = reader
+
+    def __enter__(self) -> Any:
+        return self._reader
+
+    def __exit__(self, *error: object) -> None:
+        self._reader.close()
+
+
+def _is_cut(file: Path) -> bool:
+    from .salvage import MCAP_MAGIC
+
+    with file.open("rb") as content:
+        content.seek(max(0, file.stat().st_size - len(MCAP_MAGIC)))
+        return content.read() != MCAP_MAGIC

@@ -1,0 +1,131 @@
+"""Recordings that were cut off: what is whole in them can still be read."""
+
+from __future__ import annotations
+
+import io
+import os
+import sqlite3
+import struct
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+MCAP_MAGIC = b"\x89MCAP0\r\n"
+_LENGTH = struct.Struct("<Q")
+_RECORD_HEAD = 1 + _LENGTH.size
+_DATA_END = 0x0F
+_NO_SUMMARY = b"\x02" + _LENGTH.pack(20) + bytes(20)
+"""The footer of a file without a summary: the reader then scans the data."""
+
+
+class CutMcap:
+    """An MCAP file as if it had been closed after its last whole record; has what rosbags wants of a path."""
+
+    suffix = ".mcap"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.name = path.name
+        self._end = _end_of_whole_records(path)
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def exists(self) -> bool:
+        """As of a path."""
+        return True
+
+    def is_dir(self) -> bool:
+        """As of a path."""
+        return False
+
+    def open(self, mode: str = "rb") -> io.BufferedReader:
+        """The repaired content."""
+        del mode
+        data_end = bytes([_DATA_END]) + _LENGTH.pack(4) + bytes(4)
+        return io.BufferedReader(_Spliced(self._path, self._end, data_end + _NO_SUMMARY + MCAP_MAGIC))
+
+
+class _Spliced(io.RawIOBase):
+    """The start of a file, and then other bytes."""
+
+    def __init__(self, path: Path, end: int, tail: bytes) -> None:
+        self._file = path.open("rb")
+        self._end = end
+        self._tail = tail
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end + len(self._tail)}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        wanted = len(buffer)
+        if self._at < self._end:
+            self._file.seek(self._at)
+            found = self._file.read(min(wanted, self._end - self._at))
+        else:
+            start = self._at - self._end
+            found = self._tail[start : start + wanted]
+        buffer[: len(found)] = found
+        self._at += len(found)
+        return len(found)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _end_of_whole_records(path: Path) -> int:
+    """Where the last whole record of the data ends."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        at = len(MCAP_MAGIC)
+        file.seek(at)
+        while head := file.read(_RECORD_HEAD):
+            if len(head) < _RECORD_HEAD or head[0] in {0x00, 0x02, _DATA_END}:
+                break
+            end = at + _RECORD_HEAD + _LENGTH.unpack(head[1:])[0]
+            if end > size:
+                break
+            at = end
+            file.seek(at)
+    return at
+
+
+def copy_readable(damaged: Path, target: Path) -> None:
+    """Copies what can be read of a damaged sqlite3 recording into a new one.
+
+    Raises:
+        sqlite3.Error: not even its list of tables can be read.
+    """
+    with closing(sqlite3.connect(f"file:{damaged}?immutable=1", uri=True)) as source:
+        # Lets SQLite read a file that is shorter than its header says.
+        source.execute("PRAGMA writable_schema = ON")
+        tables = source.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' "
+            "ORDER BY name = 'messages'"
+        ).fetchall()
+        with closing(sqlite3.connect(target)) as copy, copy:
+            for name, sql in tables:
+                copy.execute(sql)
+                for row in _readable(source, name):
+                    copy.execute(f'INSERT OR IGNORE INTO "{name}" VALUES ({", ".join("?" * len(row))})', row)
+
+
+def _readable(source: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:
+    try:
+        yield from source.execute(f'SELECT * FROM "{table}"')
+    except sqlite3.DatabaseError:
+        return

@@ -33,6 +33,7 @@ lint: setup ## ruff and mypy
 	@$(ENV) mypy
 
 test: build lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
+	@scripts/build_test_interfaces.sh
 	@echo "test: pytest, with real processes and real DDS; some minutes"
 	@$(ENV) python3 -m pytest -q $(PYTEST)
 

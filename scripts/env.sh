@@ -23,10 +23,17 @@ if [ ! -f "$robotmem_root/scripts/ros.sh" ]; then
 else
     . "$robotmem_root/scripts/ros.sh"
 
-    # What the build's own setup files would do, without the second that they take.
+    # What the build's own setup files would do, without the second that they take. First what only tests need:
+    # interfaces that are not installed here, if scripts/build_test_interfaces.sh has built them.
+    robotmem_value=$("$robotmem_venv/bin/python3" -ISc 'import sys; print("%d.%d" % sys.version_info[:2])')
+    robotmem_prefix=$robotmem_root/build$robotmem_suffix/test_interfaces/install
+    if [ -d "$robotmem_prefix" ]; then
+        robotmem_prepend AMENT_PREFIX_PATH "$robotmem_prefix"
+        robotmem_prepend LD_LIBRARY_PATH "$robotmem_prefix/lib"
+        robotmem_prepend PYTHONPATH "$robotmem_prefix/lib/python$robotmem_value/site-packages"
+    fi
     robotmem_prefix=$robotmem_root/install$robotmem_suffix/robotmem_ros
     if [ -d "$robotmem_prefix" ]; then
-        robotmem_value=$("$robotmem_venv/bin/python3" -ISc 'import sys; print("%d.%d" % sys.version_info[:2])')
         robotmem_prepend AMENT_PREFIX_PATH "$robotmem_prefix"
         robotmem_prepend CMAKE_PREFIX_PATH "$robotmem_prefix"
         robotmem_prepend LD_LIBRARY_PATH "$robotmem_prefix/lib"

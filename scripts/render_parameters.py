@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the table of parameters: config/memory.yaml, and the table in the README.
+"""Writes what is derived from the table of parameters: config/memory.yaml, and the tables in the README.
 
 python3 scripts/render_parameters.py
 """
@@ -18,8 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from robotmem_ros.memory.parameters import Parameters  # noqa: E402
-
-_BEGIN, _END = "<!-- parameters: begin -->", "<!-- parameters: end -->"
+from robotmem_ros.perception.topic_config import key_of, table  # noqa: E402
 
 
 def as_yaml() -> str:
@@ -33,7 +32,7 @@ def as_yaml() -> str:
     for entry in fields(Parameters):
         lines.append(f"    # {entry.metadata['description']}")
         note = "; ".join(_limits(entry))
-        lines.append(f"    {entry.name}: {json.dumps(entry.default)}" + (f"  # {note}" if note else ""))
+        lines.append(f"    {entry.name}: {_written(entry.default)}" + (f"  # {note}" if note else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -42,17 +41,39 @@ def as_markdown() -> str:
     rows = ["| parameter | type | default | unit, range | meaning |", "|---|---|---|---|---|"]
     for entry in fields(Parameters):
         limits = "; ".join(_limits(entry)) or " "
-        kind = type(entry.default).__name__
+        kind = "list of str" if isinstance(entry.default, tuple) else type(entry.default).__name__
         rows.append(
-            f"| `{entry.name}` | {kind} | `{json.dumps(entry.default)}` | {limits} | {entry.metadata['description']} |"
+            f"| `{entry.name}` | {kind} | `{_written(entry.default)}` | {limits} | {entry.metadata['description']} |"
         )
     return "\n".join(rows)
 
 
-def with_table(readme: str) -> str:
-    """The text of the README with the table in its place."""
-    pattern = re.compile(f"{re.escape(_BEGIN)}.*{re.escape(_END)}", re.DOTALL)
-    return pattern.sub(lambda _: f"{_BEGIN}\n{as_markdown()}\n{_END}", readme)
+def topic_keys_as_markdown() -> str:
+    """The keys of a configured topic as a table for the README."""
+    rows = ["| parameter `<name>.` | default | unit, range | meaning |", "|---|---|---|---|"]
+    for entry in table():
+        limits = entry.metadata
+        default = {} if isinstance(entry.default_factory, type) else entry.default
+        shown = "*source*" if limits["source"] else f"`{json.dumps(default)}`"
+        parts = [limits["unit"]] if limits["unit"] else []
+        parts += [f"{limits['low']:g} to {limits['high']:g}"] if limits["low"] is not None else []
+        parts += [" or ".join(limits["choices"])] if limits["choices"] else []
+        rows.append(f"| `{key_of(entry.name)}` | {shown} | {'; '.join(parts) or ' '} | {limits['description']} |")
+    return "\n".join(rows)
+
+
+def with_tables(readme: str) -> str:
+    """The text of the README with the tables in their places."""
+    for name, written in (("parameters", as_markdown()), ("topic keys", topic_keys_as_markdown())):
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        pattern = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
+        readme = pattern.sub(lambda _, text=f"{begin}\n{written}\n{end}": text, readme)  # type: ignore[misc]
+    return readme
+
+
+def _written(default: object) -> str:
+    # ROS has no empty list.
+    return json.dumps(list(default) or [""] if isinstance(default, tuple) else default)
 
 
 def _limits(entry: Field[Any]) -> Iterator[str]:
@@ -70,7 +91,7 @@ def _limits(entry: Field[Any]) -> Iterator[str]:
 def main() -> int:
     """Writes the files, or with --check says whether they are as they would be written."""
     readme = ROOT / "README.md"
-    wanted = {ROOT / "config" / "memory.yaml": as_yaml(), readme: with_table(readme.read_text())}
+    wanted = {ROOT / "config" / "memory.yaml": as_yaml(), readme: with_tables(readme.read_text())}
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:

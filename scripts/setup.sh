@@ -72,6 +72,8 @@ else
 fi
 set -- requirements.txt requirements/dev.txt "$@"
 
+# It would be emptied and made anew for this folder, and with it the one that the link leads to.
+[ ! -L "$venv" ] || refuse "$(basename "$venv") is a link to $(readlink "$venv"); remove the link and run make again"
 stamp=$venv/.robotmem-setup
 want="$venv $version $(cat requirements.txt requirements/*.txt | cksum)"
 if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then

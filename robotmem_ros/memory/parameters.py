@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from .errors import InvalidFieldError
 
-Value = bool | int | float | str
+Value = bool | int | float | str | tuple[str, ...]
 _T = TypeVar("_T", bound=Value)
 
 
@@ -96,8 +96,9 @@ class Parameters:
         maximum=10_000_000,
     )  # fmt: skip
     queue_policy: str = _parameter(
-        "drop_newest", "What a topic does when `queue_limit` is reached: leave out, or `block` until there is room.",
-        choices=("drop_newest", "block"),
+        "drop_newest",
+        "What a topic does when `queue_limit` is reached: leave out, or `block` the node until there is room.",
+        choices=("drop_newest", "drop_oldest", "block"),
     )  # fmt: skip
     presets_file: str = _parameter(
         "", "YAML file of presets of one's own for message types, merged over the package's.", read_only=True
@@ -119,6 +120,24 @@ class Parameters:
     status_period: float = _parameter(
         1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
     )
+    perception_topics: tuple[str, ...] = _parameter(
+        (), "Names of topics to remember; each has parameters of its own, `<name>.topic` and so on.", read_only=True
+    )
+    localisation_topic: str = _parameter(
+        "",
+        "A PoseWithCovarianceStamped; topics with `gate` are stored only while its covariance is within the limits.",
+        read_only=True,
+    )
+    localisation_position_limit: float = _parameter(
+        0.5, "Largest standard deviation of the position.", unit="m", minimum=1e-6, maximum=1e6, read_only=True
+    )
+    localisation_yaw_limit: float = _parameter(
+        0.3, "Largest standard deviation of the yaw.", unit="rad", minimum=1e-6, maximum=10.0, read_only=True
+    )
+    markers_period: float = _parameter(
+        1.0, "Time between two looks at the objects for `~/markers`; 0 for no markers.", unit="s", minimum=0.0,
+        maximum=3600.0, read_only=True,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -146,6 +165,8 @@ def checked(entry: Field[Value], value: object) -> Value:
     kind = type(entry.default)
     if kind is float and type(value) is int:
         value = float(value)
+    if isinstance(entry.default, tuple):
+        return _checked_names(entry.name, value)
     if type(value) is not kind:
         raise InvalidFieldError(entry.name, value, f"must be of type {kind.__name__}")
     limits = entry.metadata
@@ -160,3 +181,16 @@ def checked(entry: Field[Value], value: object) -> Value:
     if isinstance(value, str) and ("\0" in value or not value.isprintable()):
         raise InvalidFieldError(entry.name, value, "must be printable text")
     return value  # type: ignore[return-value]
+
+
+def _checked_names(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise InvalidFieldError(name, value, "must be a list of names")
+    # ROS has no empty list of texts: [""] stands for it.
+    names = tuple(item for item in value if item)
+    for item in names:
+        if not item.isprintable() or any(part.isspace() for part in item) or not all(item.split(".")):
+            raise InvalidFieldError(name, item, "is no name; such as detections")
+    if len(set(names)) < len(names):
+        raise InvalidFieldError(name, value, "names one twice")
+    return names

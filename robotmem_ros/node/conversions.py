@@ -16,13 +16,14 @@ from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Memory as MemoryMessage
 from robotmem_ros.msg import MemoryStatus, Perception
+from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
 from robotmem_ros.srv import Learn, Recall, Update
 
 from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
-from ..memory.records import Answer, Memory, NewMemory, Pose, Status
+from ..memory.records import Answer, Memory, NewMemory, Pose, Sighting, Status
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
@@ -146,6 +147,10 @@ def memory_message(memory: Memory) -> MemoryMessage:
         perception_type=memory.perception_type,
         label=memory.label,
         confidence=float(memory.confidence),
+        first_seen=time_message(memory.first_seen or 0),
+        last_seen=time_message(memory.last_seen or 0),
+        times_seen=int(memory.times_seen),
+        confirmed=bool(memory.confirmed),
         category=memory.category,
         tags=list(memory.tags),
         context=memory.context_json,
@@ -153,6 +158,18 @@ def memory_message(memory: Memory) -> MemoryMessage:
         collection=memory.collection,
         score=float(memory.score),
         distance=float(memory.distance),
+    )
+
+
+def sighting_message(sighting: Sighting) -> SightingMessage:
+    """A sighting of an object as a message."""
+    x, y, z = sighting.position
+    return SightingMessage(
+        stamp=time_message(sighting.observed_at),
+        position=Point(x=float(x), y=float(y), z=float(z)),
+        confidence=float(sighting.confidence),
+        label=sighting.label,
+        thinned=int(sighting.thinned),
     )
 
 

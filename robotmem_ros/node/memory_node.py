@@ -1,7 +1,8 @@
 """The memory node: wiring only. A lifecycle node that by default brings itself up.
 
 Threads: everything of rclpy runs in the executor's thread, questions in worker threads, writes in the writer's thread,
-vectors in the thread of the backfill. No callback waits for a disk or a model.
+messages of configured topics are read in the thread of the intake, vectors come from the thread of the backfill. No
+callback waits for a disk or a model.
 """
 
 from __future__ import annotations
@@ -10,20 +11,28 @@ import threading
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.timer import Timer
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import RobotMemoryError
+from . import objects
+from .diagnostics import Diagnostics
+from .frames import TargetFrames
+from .live_intake import LiveIntake
+from .markers import Markers
 from .node_parameters import declare
 from .perception_topic import Counts, PerceptionTopic
 from .services import NotActiveError, Services
 from .status import StatusTopic
+from .topics import TopicState
+
+_DIAGNOSTICS_PERIOD = 1.0
 
 
 class MemoryNode(LifecycleNode):
     """Serves one memory.
 
-    Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/update. Subscribes ~/perception, publishes ~/status.
+    Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/update, ~/object_history. Subscribes ~/perception and
+    the configured topics, publishes ~/status, ~/markers and /diagnostics.
     The services exist in every state; while the node is not active they answer why.
     """
 
@@ -31,23 +40,32 @@ class MemoryNode(LifecycleNode):
         super().__init__("memory")
         self._memory: RobotMemory | None = None
         self._topic: PerceptionTopic | None = None
+        self._live: LiveIntake | None = None
         self._state = "unconfigured"
         self._why = ""
         self._last_counts = Counts()
         self.parameters = declare(self, self._apply)
-        self._services_ = Services(self, self._active_memory, self._now, self.parameters.worker_threads)
+        self._services_ = Services(self, self._active_memory, self._frames, self._now, self.parameters.worker_threads)
         self._status = StatusTopic(self, self._now)
-        # Steady time: under simulated time without a clock, no other timer fires.
-        self._status_timer: Timer = self.create_timer(
-            self.parameters.status_period, self._publish_status, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._diagnostics = Diagnostics(self, self._now)
+        self._markers = Markers(self)
+        for period, work in (
+            (self.parameters.status_period, self._publish_status),
+            (_DIAGNOSTICS_PERIOD, self._publish_diagnostics),
+            (self.parameters.markers_period, self._publish_markers),
+        ):
+            if period:
+                # Steady time: under simulated time without a clock, no other timer fires.
+                self.create_timer(period, work, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Opens the database and begins to load the model."""
         try:
             options = {name: getattr(self.parameters, name) for name in self.parameters.__dataclass_fields__}
             self._memory = RobotMemory(clock=self._now, patience=0.0, **options)
+            self._live = LiveIntake(self, self._memory, self._now)
         except RobotMemoryError as error:
+            self._close_memory()
             self._why = str(error)
             self.get_logger().error(f"cannot be configured: {error}")
             self._publish_status()
@@ -59,8 +77,10 @@ class MemoryNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Takes perceptions and answers requests; the model is warmed up meanwhile."""
         assert self._memory is not None
+        assert self._live is not None
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
         self._topic = PerceptionTopic(self, self._memory, self._now)
+        self._live.start()
         self._enter("active")
         return super().on_activate(state)
 
@@ -114,11 +134,44 @@ class MemoryNode(LifecycleNode):
         self.get_logger().info(f"{state}, memory in {self._memory.path}" if self._memory else state)
         self._publish_status()
 
+    def _frames(self) -> TargetFrames:
+        if self._live is None:
+            raise NotActiveError(self._state, self._why)
+        return self._live.frames()
+
     def _publish_status(self) -> None:
         try:
-            self._status.publish(self._state, self._why, self._memory, self._counts)
+            status = self._memory.status() if self._memory else None
         except RobotMemoryError as error:
             self.get_logger().error(f"no status: {error}", throttle_duration_sec=10.0)
+            return
+        self._status.publish(self._state, self._trouble(), status, self._counts, self._topics())
+
+    def _publish_diagnostics(self) -> None:
+        why, status = self._trouble(), None
+        try:
+            status = self._memory.status() if self._memory else None
+        except RobotMemoryError as error:
+            why = str(error)
+        queues = self._live.queues() if self._live else {}
+        self._diagnostics.publish(
+            self._state, why, status, topics=self._topics(), queues=queues, refused=self._counts().refused
+        )
+
+    def _publish_markers(self) -> None:
+        memory = self._memory
+        if memory is not None and self._state == "active":
+            try:
+                self._markers.publish(lambda: objects.remembered(memory), self._now())
+            except RobotMemoryError as error:
+                self.get_logger().error(f"no markers: {error}", throttle_duration_sec=10.0)
+
+    def _topics(self) -> list[TopicState]:
+        return self._live.states() if self._live else []
+
+    def _trouble(self) -> str:
+        live = (self._live.missing(), self._live.last_error) if self._live else ()
+        return "; ".join(filter(None, (self._why, *live)))
 
     def _counts(self) -> Counts:
         if self._topic is not None:
@@ -136,8 +189,11 @@ class MemoryNode(LifecycleNode):
             self._counts()
             self._topic.close()
             self._topic = None
+        if self._live is not None:
+            self._live.stop()
 
     def _close_memory(self) -> None:
+        self._live = None
         if self._memory is not None:
             self._memory.close()
             self._memory = None

@@ -22,7 +22,7 @@ def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
     """
     current = Parameters().changed(
         **{
-            entry.name: node.declare_parameter(entry.name, entry.default, _descriptor(entry)).value
+            entry.name: node.declare_parameter(entry.name, _start(entry), _descriptor(entry)).value
             for entry in fields(Parameters)
         }
     )
@@ -41,6 +41,27 @@ def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
 
     node.add_on_set_parameters_callback(check)
     return current
+
+
+def declare_group(node: Node, name: str) -> dict[str, object]:
+    """Declares what was given at start for `<name>.<key>`, whatever the keys are; their values by key.
+
+    Their names are not known before: they are checked by whoever reads them.
+    """
+    prefix = f"{name}."
+    # rclpy has no public way to them but to declare all that was given, misspelled parameters included.
+    given = sorted(key for key in node._parameter_overrides if key.startswith(prefix))
+    values: dict[str, object] = {}
+    for key in given:
+        if not node.has_parameter(key):
+            node.declare_parameter(key, None, ParameterDescriptor(dynamic_typing=True, read_only=True))
+        values[key.removeprefix(prefix)] = node.get_parameter(key).value
+    return values
+
+
+def _start(entry: Field[Any]) -> Any:
+    # An empty list would be one of bytes.
+    return list(entry.default) or [""] if isinstance(entry.default, tuple) else entry.default
 
 
 def _descriptor(entry: Field[Any]) -> ParameterDescriptor:

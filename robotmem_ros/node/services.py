@@ -17,7 +17,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
+from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerception, Update
 
 from ..memory import RobotMemory
 from ..memory.errors import FrameMismatchError, RobotMemoryError
@@ -25,6 +25,7 @@ from ..memory.records import Answer, NewMemory
 from . import conversions
 from .frames import TargetFrames
 
+_HISTORY, _LONGEST_HISTORY = 100, 10_000
 T = TypeVar("T")
 Memory = Callable[[], RobotMemory]
 """Gives the memory of the active node, or raises NotActiveError."""
@@ -38,13 +39,15 @@ class NotActiveError(RobotMemoryError):
 
 
 class Services:
-    """Learn, SavePerception, Recall, Forget and Update under the node's own name."""
+    """Learn, SavePerception, Recall, Forget, Update and ObjectHistory under the node's own name."""
 
-    def __init__(self, node: Node, memory: Memory, clock: conversions.Clock, workers: int) -> None:
+    def __init__(
+        self, node: Node, memory: Memory, frames: Callable[[], TargetFrames], clock: conversions.Clock, workers: int
+    ) -> None:
         self._node = node
         self._memory = memory
         self._clock = clock
-        self._frames = TargetFrames(node)
+        self._frames = frames
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         group = ReentrantCallbackGroup()
         for kind, name, handler in (
@@ -53,6 +56,7 @@ class Services:
             (Recall, "recall", self._recall),
             (Forget, "forget", self._forget),
             (Update, "update", self._update),
+            (ObjectHistory, "object_history", self._object_history),
         ):
             node.create_service(kind, f"~/{name}", _answering(node, handler), callback_group=group)
 
@@ -84,13 +88,19 @@ class Services:
         correction = conversions.correction_from(request)
         await self._in_worker(lambda: memory.update(int(request.memory_id), **correction))
 
+    async def _object_history(self, request: ObjectHistory.Request, response: ObjectHistory.Response) -> None:
+        memory = self._memory()
+        n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
+        sightings = await self._in_worker(lambda: memory.object_history(int(request.memory_id), n))
+        response.sightings = [conversions.sighting_message(sighting) for sighting in sightings]
+
     def _answer(self, memory: RobotMemory, request: Recall.Request, question: dict[str, Any]) -> Answer:
         try:
             return memory.recall(**question)
         except FrameMismatchError:
             target = request.spatial_sort[0].target.header
             spatial_sort = dict(question["spatial_sort"], frame_id=memory.parameters.memory_frame)
-            spatial_sort["target"] = self._frames.transformed(
+            spatial_sort["target"] = self._frames().transformed(
                 spatial_sort["target"], target.frame_id, spatial_sort["frame_id"], target.stamp
             )
             return memory.recall(**{**question, "spatial_sort": spatial_sort})

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
 
 from robotmem_ros.msg import MemoryStatus
 
-from ..memory import RobotMemory
+from ..memory.records import Status
 from . import qos
 from .conversions import Clock, fill_status, time_message
 from .perception_topic import Counts
+from .topics import TopicState
 
 
 class StatusTopic:
@@ -22,11 +23,18 @@ class StatusTopic:
         self._clock = clock
         self._last: MemoryStatus | None = None
 
-    def publish(self, state: str, why: str, memory: RobotMemory | None, counts: Callable[[], Counts]) -> None:
-        """Publishes the status if it differs from the last one but for the stamp; `why` is an error to be shown."""
-        message = MemoryStatus(state=state, reason=why)
-        if memory is not None:
-            fill_status(message, memory.status())
+    def publish(
+        self, state: str, why: str, status: Status | None, counts: Callable[[], Counts], topics: Sequence[TopicState]
+    ) -> None:
+        """Publishes the status if it differs from the last one but for the stamp; `why` is what is wrong."""
+        message = MemoryStatus(state=state)
+        if status is not None:
+            fill_status(message, status)
+        message.reason = "; ".join(filter(None, (why, message.reason)))
+        message.topic_names = [topic.config.name for topic in topics]
+        message.topic_received = [topic.arrived for topic in topics]
+        message.topic_stored = [topic.stored for topic in topics]
+        message.topic_left_out = [sum(topic.left_out.values()) for topic in topics]
         seen = counts()
         message.received, message.stored = seen.received, seen.stored
         message.refused = sum(seen.refused.values())

@@ -1,0 +1,113 @@
+"""The topic /diagnostics: once a second, how the memory and each of its topics are doing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
+
+from ..memory.records import Status
+from .conversions import Clock, time_message
+from .topics import TopicState
+
+_OK, _WARN, _ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+_ASKED_FOR = frozenset({
+    "min_interval", "min_displacement", "min_confidence", "label_not_wanted", "unchanged", "not_selected",
+    "empty_array", "already_stored",
+})  # fmt: skip
+"""What is left out because the configuration says so, and is no reason to warn."""
+
+
+class Diagnostics:
+    """Publishes what `aggregator` and `rqt_robot_monitor` show: one status for the memory, one for each topic."""
+
+    def __init__(self, node: Node, clock: Clock) -> None:
+        self._node = node
+        self._clock = clock
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._before: dict[str, TopicState] = {}
+        self._then = time.monotonic()
+
+    def publish(
+        self,
+        state: str,
+        why: str,
+        status: Status | None,
+        *,
+        topics: Sequence[TopicState],
+        queues: dict[str, int],
+        refused: dict[str, int],
+    ) -> None:
+        """Publishes the state of the node, its database, its topics and its queues; `why` is what went wrong."""
+        now = time.monotonic()
+        elapsed, self._then = max(now - self._then, 1e-3), now
+        message = DiagnosticArray(status=[self._memory(state, why, status, queues, refused)])
+        message.header.stamp = time_message(max(self._clock(), 0))
+        for topic in topics:
+            message.status.append(self._topic(topic, self._before.get(topic.config.name), elapsed))
+        self._before = {topic.config.name: topic for topic in topics}
+        self._publisher.publish(message)
+
+    def _memory(
+        self, state: str, why: str, status: Status | None, queues: dict[str, int], refused: dict[str, int]
+    ) -> DiagnosticStatus:
+        values: list[tuple[str, object]] = [("state", state), ("last_error", why)]
+        level, words = (_OK, state) if state == "active" else (_WARN, state)
+        if why and status is None:
+            level, words = _ERROR, why
+        if status is not None:
+            if why or status.reason:
+                level, words = _WARN, why or status.reason
+            values += [
+                ("mode", status.mode.value),
+                ("database", status.db_path),
+                ("database_bytes", status.db_bytes),
+                ("memories", status.memories),
+                ("pending_vectors", status.pending_vectors),
+            ]
+        values += queues.items()
+        values += ((f"refused.{reason}", number) for reason, number in sorted(refused.items()))
+        return self._status("memory", level, words, values)
+
+    def _topic(self, now: TopicState, before: TopicState | None, elapsed: float) -> DiagnosticStatus:
+        level, words = _OK, "ok"
+        lost = {
+            reason: number - (before.left_out.get(reason, 0) if before else 0)
+            for reason, number in now.left_out.items()
+            if reason not in _ASKED_FOR
+        }
+        if any(lost.values()):
+            level = _WARN
+            words = "left out: " + ", ".join(f"{number} {reason}" for reason, number in lost.items() if number)
+        if now.problem:
+            level, words = _WARN, now.problem
+        values: list[tuple[str, object]] = [
+            ("topic", now.config.topic),
+            ("type", now.config.type),
+            ("qos", now.quality),
+            ("publishers", now.publishers),
+            ("received", now.arrived),
+            ("received_per_second", f"{(now.arrived - (before.arrived if before else 0)) / elapsed:.1f}"),
+            ("stored", now.stored),
+            ("stored_per_second", f"{(now.stored - (before.stored if before else 0)) / elapsed:.1f}"),
+            ("waiting", now.waiting),
+            ("last_error", now.last_refusal),
+        ]
+        values += ((f"left_out.{reason}", number) for reason, number in sorted(now.left_out.items()))
+        return self._status(now.config.name, level, words, values)
+
+    def _status(self, name: str, level: bytes, words: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:
+        return DiagnosticStatus(
+            level=level,
+            name=f"{self._node.get_fully_qualified_name().lstrip('/')}: {name}",
+            message=_text(words),
+            hardware_id="",
+            values=[KeyValue(key=key, value=_text(value)) for key, value in values],
+        )
+
+
+def _text(value: object) -> str:
+    return str(value).encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,135 @@
+"""The thread that reads messages: callbacks only hand over, and what does not fit is counted."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_MOST_BYTES = 268_435_456
+_BATCH = 32
+_LOOK = 0.05
+"""Seconds between two looks at what waits for a transform."""
+_PAUSE = 0.005
+
+Job = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class _Queued:
+    job: Job
+    dropped: Job
+    size: int
+
+
+class IntakeWorker:
+    """Runs jobs one after the other in a thread of its own, until `close`.
+
+    `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`, which
+    holds up the caller. No more than 256 MB wait either. `backlog` says whether to pause because the memory does not
+    keep up with writing; `look` is called after jobs, and again while it says that something waits for its transform.
+    A job that fails is given to `failed`.
+    """
+
+    def __init__(
+        self,
+        *,
+        limit: Callable[[], int],
+        policy: Callable[[], str],
+        backlog: Callable[[], bool],
+        look: Callable[[], bool],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        self._limit = limit
+        self._policy = policy
+        self._backlog = backlog
+        self._look = look
+        self._failed = failed
+        self._urgent: deque[Job] = deque()
+        self._jobs: deque[_Queued] = deque()
+        self._bytes = 0
+        self._changed = threading.Condition()
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="memory-intake", daemon=True)
+        self._thread.start()
+
+    @property
+    def depth(self) -> int:
+        """How many messages wait to be read."""
+        return len(self._jobs)
+
+    def put_first(self, job: Job) -> None:
+        """Queues what is small and must not be lost, such as transforms, before all messages."""
+        with self._changed:
+            self._urgent.append(job)
+            self._changed.notify_all()
+
+    def put(self, job: Job, dropped: Job, size: int) -> None:
+        """Queues the reading of a message of `size` bytes; the `dropped` of what must go for want of room is called."""
+        with self._changed:
+            if self._policy() == "block":
+                self._changed.wait_for(lambda: self._fits(size) or self._closing)
+            elif not self._fits(size) and (self._policy() == "drop_newest" or not self._jobs):
+                dropped()
+                return
+            while not self._fits(size) and self._jobs:
+                oldest = self._jobs.popleft()
+                self._bytes -= oldest.size
+                oldest.dropped()
+            self._jobs.append(_Queued(job, dropped, size))
+            self._bytes += size
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Does what is queued and ends the thread; a second call does nothing."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _fits(self, size: int) -> bool:
+        return len(self._jobs) < self._limit() and (not self._jobs or self._bytes + size <= _MOST_BYTES)
+
+    def _run(self) -> None:
+        waiting = False
+        while True:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: self._urgent or self._jobs or self._closing, timeout=_LOOK if waiting else None
+                )
+                if self._closing and not self._urgent and not self._jobs:
+                    return
+            for _ in range(_BATCH):
+                if not self._step():
+                    break
+            waiting = self._settled()
+
+    def _step(self) -> bool:
+        """Does one job; false when there is none, or none that may be done now."""
+        with self._changed:
+            if self._urgent:
+                job = self._urgent.popleft()
+            elif not self._jobs:
+                return False
+            elif self._backlog() and not self._closing:
+                # The queue of the writer is full: what comes stays in this one, whose policy holds then.
+                self._changed.wait(_PAUSE)
+                return False
+            else:
+                queued = self._jobs.popleft()
+                self._bytes -= queued.size
+                job = queued.job
+                self._changed.notify_all()
+        try:
+            job()
+        except Exception as error:
+            self._failed(error)
+        return True
+
+    def _settled(self) -> bool:
+        try:
+            return self._look()
+        except Exception as error:
+            self._failed(error)
+            return True

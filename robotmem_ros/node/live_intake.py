@@ -1,0 +1,177 @@
+"""All that comes in by itself while the node is active: configured topics, transforms, localisation; one intake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from rclpy.clock import Clock as RosClock
+from rclpy.clock import ClockType
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+
+from ..frames import TransformBuffer
+from ..memory import RobotMemory
+from ..perception import Limits, LocalisationGate, MessageClasses
+from ..perception.intake import Intake
+from .conversions import Clock
+from .frames import TargetFrames
+from .intake_worker import IntakeWorker
+from .matched_subscription import MatchedSubscription
+from .tf_topics import TfTopics
+from .topics import PerceptionTopics, TopicState, check_topic_name, configured_topics
+
+_POLL = 0.25
+_LOG_PERIOD = 5.0
+_NS = 1_000_000_000
+
+
+class LiveIntake:
+    """Made when the node is configured; listens from `start` to `stop`.
+
+    Raises:
+        InvalidFieldError: a topic, or what it reads, is not configured as it has to be.
+    """
+
+    def __init__(self, node: Node, memory: RobotMemory, clock: Clock) -> None:
+        parameters = memory.parameters
+        self._node = node
+        self._memory = memory
+        self._clock = clock
+        self._buffer = TransformBuffer(round(parameters.tf_history * _NS))
+        self._configs = configured_topics(node, parameters)
+        gate = None
+        if parameters.localisation_topic:
+            check_topic_name(node, "localisation_topic", parameters.localisation_topic)
+            gate = LocalisationGate(Limits(parameters.localisation_position_limit, parameters.localisation_yaw_limit))
+        self._intake = Intake(
+            memory,
+            self._configs,
+            MessageClasses(),
+            buffer=self._buffer,
+            now=clock,
+            patience=parameters.tf_patience,
+            capacity=parameters.tf_queue_limit,
+            on_missing_transform=parameters.on_missing_transform,
+            gate=gate,
+        )
+        self.last_error = ""
+        """What went wrong last and should not, in words."""
+        self._running: _Running | None = None
+        self._last_states: list[TopicState] = []
+
+    def start(self) -> None:
+        """Begins to listen."""
+        worker = IntakeWorker(
+            limit=lambda: self._memory.parameters.queue_limit,
+            policy=lambda: self._memory.parameters.queue_policy,
+            backlog=lambda: self._memory.waiting >= self._memory.parameters.queue_limit,
+            look=self._look,
+            failed=self._failed,
+        )
+        tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
+        if self._configs:
+            tf.start()
+        topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
+        self._running = _Running(self._node, worker, tf, topics, self._localisation(worker))
+
+    def stop(self) -> None:
+        """Ends listening; what came is stored, as far as its transforms are there."""
+        if self._running is None:
+            return
+        self._last_states = self.states()
+        self._running.close()
+        self._intake.finish()
+        self._running = None
+
+    def frames(self) -> TargetFrames:
+        """What transforms the targets of questions."""
+        return TargetFrames(self._buffer, self._listen)
+
+    def states(self) -> list[TopicState]:
+        """How the configured topics are doing."""
+        return self._running.topics.states() if self._running else self._last_states
+
+    def queues(self) -> dict[str, int]:
+        """How many wait for what."""
+        return {
+            "messages_to_read": self._running.worker.depth if self._running else 0,
+            "waiting_for_transforms": self._intake.waiting_for_transforms,
+            "waiting_to_be_written": self._memory.waiting,
+        }
+
+    def missing(self) -> str:
+        """What the configured topics have to do without."""
+        return self._running.tf.missing if self._running and self._configs else ""
+
+    def _localisation(self, worker: IntakeWorker) -> MatchedSubscription | None:
+        topic = self._memory.parameters.localisation_topic
+        if not topic:
+            return None
+
+        def read(raw: bytes) -> None:
+            message = deserialize_message(raw, PoseWithCovarianceStamped)
+            self._intake.receive_localisation(message.pose.covariance)
+
+        return MatchedSubscription(
+            self._node,
+            PoseWithCovarianceStamped,
+            "geometry_msgs/msg/PoseWithCovarianceStamped",
+            topic,
+            lambda raw: worker.put_first(lambda: read(raw)),
+            reliability="match",
+            durability="match",
+            depth=10,
+        )
+
+    def _listen(self) -> str:
+        running = self._running
+        if running is None:
+            return "the node is not active"
+        if not running.tf.missing and self._node.executor is not None:
+            # Called by a thread of a service; subscriptions are made by the executor's.
+            self._node.executor.create_task(running.tf.start)
+        return running.tf.missing
+
+    def _look(self) -> bool:
+        self._intake.collect()
+        return self._intake.waiting_for_transforms > 0
+
+    def _failed(self, error: Exception) -> None:
+        self.last_error = f"{type(error).__name__}: {error}"
+        self._node.get_logger().error(f"a message could not be taken: {error!r}", throttle_duration_sec=_LOG_PERIOD)
+
+
+class _Running:
+    """What exists while the node is active."""
+
+    def __init__(
+        self,
+        node: Node,
+        worker: IntakeWorker,
+        tf: TfTopics,
+        topics: PerceptionTopics,
+        localisation: MatchedSubscription | None,
+    ) -> None:
+        self.worker = worker
+        self.tf = tf
+        self.topics = topics
+        self._localisation = localisation
+        self._node = node
+        # Steady time: under simulated time without a clock, no other timer fires.
+        self._timer = node.create_timer(_POLL, self._poll, clock=RosClock(clock_type=ClockType.STEADY_TIME))
+
+    def close(self) -> None:
+        self._node.destroy_timer(self._timer)
+        ends: list[Callable[[], None]] = [self.topics.close, self.tf.close]
+        if self._localisation is not None:
+            ends.append(self._localisation.close)
+        for end in ends:
+            end()
+        self.worker.close()
+
+    def _poll(self) -> None:
+        self.tf.poll()
+        self.topics.poll()
+        if self._localisation is not None:
+            self._localisation.poll()

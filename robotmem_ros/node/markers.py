@@ -1,0 +1,114 @@
+"""The topic ~/markers: the remembered objects for RViz."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from geometry_msgs.msg import Point, Pose, Quaternion, Vector3
+from rclpy.node import Node
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from . import qos
+from .objects import Remembered
+
+_NS = 1_000_000_000
+_COLOURS = (
+    (10, (0.1, 0.9, 0.2)),
+    (60, (0.6, 0.9, 0.1)),
+    (600, (1.0, 0.8, 0.1)),
+    (3600, (1.0, 0.5, 0.1)),
+    (86_400, (0.9, 0.2, 0.2)),
+)
+"""Up to which age in seconds an object has which colour: green is just seen, red is of today."""
+_OLDER = (0.5, 0.5, 0.6)
+_WHITE = (1.0, 1.0, 1.0, 1.0)
+_BALL, _TEXT = 0.15, 0.12
+_IDS = 2**31
+
+_Look = tuple[str, str, float, float, float, float, tuple[float, float, float]]
+
+
+class Markers:
+    """A ball and a text for each object: confidence is how opaque they are, age is the colour.
+
+    Only what changed is published, and nothing where nobody listens; all of it when a listener comes.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._publisher = node.create_publisher(MarkerArray, "~/markers", qos.latched())
+        self._listeners = 0
+        self._shown: dict[int, _Look] = {}
+
+    def publish(self, objects: Callable[[], Iterable[Remembered]], now: int) -> None:
+        """Publishes what changed of the objects since the last time; `now` is the robot's clock in nanoseconds."""
+        listeners, before = self._publisher.get_subscription_count(), self._listeners
+        self._listeners = listeners
+        if not listeners:
+            return
+        looks = {found.memory_id: _look(found, now) for found in objects()}
+        markers = []
+        if listeners > before:
+            self._shown = {}
+            markers.append(Marker(action=Marker.DELETEALL))
+        for memory_id in self._shown.keys() - looks.keys():
+            markers += _gone(memory_id, self._shown[memory_id])
+        for memory_id, look in looks.items():
+            if self._shown.get(memory_id) != look:
+                markers += _markers(memory_id, look)
+        self._shown = looks
+        if markers:
+            self._publisher.publish(MarkerArray(markers=markers))
+
+
+def _look(found: Remembered, now: int) -> _Look:
+    # Rounded: what changes by less is not worth a message.
+    age = (now - found.last_seen) / _NS
+    colour = next((colour for limit, colour in _COLOURS if age < limit), _OLDER)
+    position = (round(found.x, 2), round(found.y, 2), round(found.z, 2))
+    return found.frame_id, found.label, *position, round(found.confidence, 1), colour
+
+
+def _markers(memory_id: int, look: _Look) -> list[Marker]:
+    frame, label, x, y, z, alpha, colour = look
+    ball = _marker(memory_id, frame, "objects", Marker.SPHERE, at=(x, y, z), colour=(*colour, max(alpha, 0.1)))
+    ball.scale = Vector3(x=_BALL, y=_BALL, z=_BALL)
+    text = _marker(memory_id, frame, "labels", Marker.TEXT_VIEW_FACING, at=(x, y, z + 2 * _TEXT), colour=_WHITE)
+    text.color.a = max(alpha, 0.1)
+    text.scale = Vector3(z=_TEXT)
+    text.text = label
+    return [ball, text]
+
+
+def _gone(memory_id: int, look: _Look) -> list[Marker]:
+    found = []
+    for space in ("objects", "labels"):
+        marker = Marker(ns=space, id=memory_id % _IDS, action=Marker.DELETE)
+        marker.header.frame_id = look[0]
+        found.append(marker)
+    return found
+
+
+def _marker(
+    memory_id: int,
+    frame: str,
+    space: str,
+    kind: int,
+    *,
+    at: tuple[float, float, float],
+    colour: tuple[float, float, float, float],
+) -> Marker:
+    # No stamp: shown by the latest transform.
+    marker = Marker(
+        ns=space,
+        id=memory_id % _IDS,
+        type=kind,
+        action=Marker.ADD,
+        pose=Pose(
+            position=Point(x=float(at[0]), y=float(at[1]), z=float(at[2])),
+            orientation=Quaternion(x=0.0, y=0.0, z=0.0, w=1.0),
+        ),
+        color=ColorRGBA(r=float(colour[0]), g=float(colour[1]), b=float(colour[2]), a=float(colour[3])),
+    )
+    marker.header.frame_id = frame
+    return marker

@@ -1,0 +1,86 @@
+"""A subscription that takes messages as bytes, with the quality of service that the publishers offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+
+Receive = Callable[[bytes], None]
+
+
+class MatchedSubscription:
+    """Subscribes when it is known how; `poll` from time to time, since publishers come and go.
+
+    Where reliability or durability is `match`, that waits for the first publisher: reliable and transient local only
+    if all publishers are, so that all of them are heard and what a publisher latched arrives once.
+    """
+
+    def __init__(
+        self, node: Node, kind: Any, type_name: str, topic: str, receive: Receive, *,
+        reliability: str, durability: str, depth: int,
+    ) -> None:  # fmt: skip
+        self._node = node
+        self._kind = kind
+        self._type_name = type_name
+        self._topic = topic
+        self._receive = receive
+        self._wanted = reliability, durability
+        self._depth = depth
+        self._current: tuple[str, str] | None = None
+        self._subscription: Any = None
+        self.publishers = 0
+        """How many publish the type that is wanted."""
+        self.other_types: tuple[str, ...] = ()
+        """Types that are published on the topic and are not the one that is wanted."""
+        self.unheard = ""
+        """What is asked for and not all publishers offer: those are not heard."""
+        self.poll()
+
+    def poll(self) -> None:
+        """Looks at the publishers, and subscribes anew if they offer something else."""
+        offers = self._node.get_publishers_info_by_topic(self._topic)
+        self.other_types = tuple(sorted({offer.topic_type for offer in offers} - {self._type_name}))
+        profiles = [offer.qos_profile for offer in offers if offer.topic_type == self._type_name]
+        self.publishers = len(profiles)
+        if not profiles and (self._current is not None or "match" in self._wanted):
+            return
+        reliable = all(profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
+        latched = all(profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
+        offered = "reliable" if reliable else "best_effort", "transient_local" if latched else "volatile"
+        chosen = tuple(offer if want == "match" else want for want, offer in zip(self._wanted, offered, strict=True))
+        self.unheard = ", ".join(
+            want
+            for want, offer in zip(chosen, offered, strict=True)
+            if want != offer and want in {"reliable", "transient_local"}
+        )
+        if chosen != self._current:
+            self._subscribe(chosen[0], chosen[1])
+
+    @property
+    def quality(self) -> str:
+        """Reliability and durability in use; empty before there is a subscription."""
+        return ", ".join(self._current) if self._current else ""
+
+    def close(self) -> None:
+        """Ends the subscription."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None
+
+    def _subscribe(self, reliability: str, durability: str) -> None:
+        self.close()
+        self._current = reliability, durability
+        self._subscription = self._node.create_subscription(
+            self._kind,
+            self._topic,
+            self._receive,
+            QoSProfile(
+                depth=self._depth,
+                reliability=QoSReliabilityPolicy[reliability.upper()],
+                durability=QoSDurabilityPolicy[durability.upper()],
+            ),
+            raw=True,
+        )

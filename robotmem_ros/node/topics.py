@@ -1,0 +1,191 @@
+"""The topics named in the parameters: from their configuration to subscriptions, and from bytes to the intake."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rclpy.exceptions import InvalidTopicNameException
+from rclpy.expand_topic_name import expand_topic_name
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+from rclpy.validate_full_topic_name import validate_full_topic_name
+
+from ..memory.errors import InvalidFieldError
+from ..memory.parameters import Parameters
+from ..perception import TopicConfig, load_presets, message_class, parse_topic
+from ..perception.intake import Intake
+from .conversions import Clock
+from .intake_worker import IntakeWorker
+from .matched_subscription import MatchedSubscription
+from .node_parameters import declare_group
+
+_LOG_PERIOD = 5.0
+UNDECODABLE = "undecodable"
+INTAKE_FULL = "intake_full"
+
+
+def configured_topics(node: Node, parameters: Parameters) -> list[TopicConfig]:
+    """The configurations of `perception_topics`, each from the parameters below its name.
+
+    Raises:
+        InvalidFieldError: a key is unknown, or a value cannot be used.
+    """
+    presets = load_presets(parameters.presets_file or None)
+    found: list[TopicConfig] = []
+    for name in parameters.perception_topics:
+        values = declare_group(node, name)
+        if not values:
+            wanted = f"has no parameters; give {name}.topic and {name}.type"
+            raise InvalidFieldError("perception_topics", name, wanted)
+        config = parse_topic(name, values, presets)
+        check_topic_name(node, f"{name}.topic", config.topic)
+        found.append(config)
+    return found
+
+
+def check_topic_name(node: Node, key: str, topic: str) -> None:
+    """Refuses what ROS does not take for the name of a topic.
+
+    Raises:
+        InvalidFieldError: it is no such name.
+    """
+    try:
+        validate_full_topic_name(expand_topic_name(topic, node.get_name(), node.get_namespace()))
+    except (ValueError, InvalidTopicNameException) as cause:
+        why = " ".join(str(cause).split())
+        raise InvalidFieldError(key, topic, f"is no name of a topic: {why}") from None
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """How one configured topic is doing."""
+
+    config: TopicConfig
+    arrived: int
+    """Messages that came, those that could not be read included."""
+    observations: int
+    stored: int
+    waiting: int
+    left_out: dict[str, int]
+    """Why, and how many."""
+    publishers: int
+    quality: str
+    problem: str
+    """What is wrong with it now, in words; empty when nothing is."""
+    last_refusal: str
+
+
+class PerceptionTopics:
+    """Subscribes to the configured topics while it lives."""
+
+    def __init__(
+        self, node: Node, intake: Intake, worker: IntakeWorker, configs: Sequence[TopicConfig], clock: Clock
+    ) -> None:
+        self._node = node
+        self._intake = intake
+        self._topics = [_Topic(node, intake, worker, config, clock) for config in configs]
+
+    def poll(self) -> None:
+        """Matches the subscriptions to the publishers that there are."""
+        for topic in self._topics:
+            topic.subscription.poll()
+            if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.told:
+                topic.told = topic.problem()
+                self._node.get_logger().warning(f"{topic.config.name}: {topic.told}")
+
+    def states(self) -> list[TopicState]:
+        """How the topics are doing, in the order of their configuration."""
+        counts = self._intake.counts()
+        found = []
+        for topic in self._topics:
+            own, mine = topic.counts(), counts[topic.config.name]
+            left_out = {reason.value: number for reason, number in mine.left_out.items() if number}
+            found.append(
+                TopicState(
+                    config=topic.config,
+                    arrived=own.pop("arrived", 0),
+                    observations=mine.observations,
+                    stored=mine.stored,
+                    waiting=mine.waiting,
+                    left_out={**left_out, **own},
+                    publishers=topic.subscription.publishers,
+                    quality=topic.subscription.quality,
+                    problem=topic.problem(),
+                    last_refusal=mine.last_refusal or topic.last_refusal,
+                )
+            )
+        return found
+
+    def close(self) -> None:
+        """Ends the subscriptions."""
+        for topic in self._topics:
+            topic.subscription.close()
+
+
+class _Topic:
+    """One topic. The callback only queues the bytes; a message that comes too soon is never deserialised."""
+
+    def __init__(self, node: Node, intake: Intake, worker: IntakeWorker, config: TopicConfig, clock: Clock) -> None:
+        self.config = config
+        self.told = ""
+        self.last_refusal = ""
+        self._node = node
+        self._intake = intake
+        self._worker = worker
+        self._clock = clock
+        self._kind = message_class(config.type)
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        # After all else: messages may come at once.
+        self.subscription = MatchedSubscription(
+            node, self._kind, config.type, config.topic, self._arrived,
+            reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth,
+        )  # fmt: skip
+
+    def counts(self) -> dict[str, int]:
+        """What arrived, and what the intake never saw by its reason."""
+        with self._lock:
+            return dict(self._counts)
+
+    def problem(self) -> str:
+        """What is wrong with the topic now, in words."""
+        subscription, config = self.subscription, self.config
+        if subscription.other_types:
+            other = ", ".join(subscription.other_types)
+            return f"{config.topic} is published as {other}, and configured as {config.type}"
+        if subscription.unheard:
+            return f"not all publishers of {config.topic} offer what qos asks for: {subscription.unheard}"
+        return "" if subscription.publishers else f"nobody publishes {config.topic}"
+
+    def _arrived(self, raw: bytes) -> None:
+        receipt_ns = self._clock()
+        self._count("arrived")
+        self._worker.put(lambda: self._read(raw, receipt_ns), self._dropped, len(raw))
+
+    def _dropped(self) -> None:
+        self._count(INTAKE_FULL)
+        self._refuse("more messages wait to be read than queue_limit; raise it, or sample")
+
+    def _read(self, raw: bytes, receipt_ns: int) -> None:
+        name = self.config.name
+        if self._intake.too_soon(name, raw, receipt_ns):
+            return
+        try:
+            message = deserialize_message(raw, self._kind)
+        except Exception as error:
+            # An RMWError, and whatever else foreign bytes may cause.
+            self._count(UNDECODABLE)
+            self._refuse(f"{len(raw)} bytes are no {self.config.type}: {error}")
+            return
+        self._intake.receive(name, message, receipt_ns)
+
+    def _count(self, what: str) -> None:
+        with self._lock:
+            self._counts[what] += 1
+
+    def _refuse(self, why: str) -> None:
+        self.last_refusal = f"{self.config.topic}: {why}"
+        self._node.get_logger().warning(f"left out: {self.last_refusal}", throttle_duration_sec=_LOG_PERIOD)

@@ -1,0 +1,201 @@
+"""Transforms on a real graph: positions at the stamp of the message, also where tf comes late or time goes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, TransformStamped
+from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+
+from robotmem_ros.msg import SpatialSort
+from robotmem_ros.srv import Recall, SavePerception
+
+from .configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, up, values
+from .graph import Client
+
+tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
+vision_msgs = pytest.importorskip("vision_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
+
+POSES = {"topic": "/pose", "type": "geometry_msgs/msg/PoseStamped"}
+
+
+def transform(child: str, sec: int, x: float, parent: str = "map") -> Any:
+    stamped = TransformStamped(child_frame_id=child)
+    stamped.header.frame_id = parent
+    stamped.header.stamp.sec = sec
+    stamped.transform.translation.x = x
+    stamped.transform.rotation.w = 1.0
+    return tf2_msgs.TFMessage(transforms=[stamped])
+
+
+def pose(sec: int, x: float = 1.0, frame: str = "base_link") -> PoseStamped:
+    message = PoseStamped()
+    message.header.frame_id = frame
+    message.header.stamp.sec = sec
+    message.pose.position.x = x
+    message.pose.orientation.w = 1.0
+    return message
+
+
+def places(client: Client) -> list[float]:
+    return sorted(memory.pose[0].position.x for memory in recalled(client, context_filter='{"id": {"$exists": true}}'))
+
+
+def test_detections_are_stored_where_they_were_at_their_stamp(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, *topic("detections", topic="/detections", type="vision_msgs/msg/Detection3DArray"))
+    client: Client = connect()
+    up(client)
+    latched = QoSProfile(
+        depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
+    )
+    client.publisher(tf2_msgs.TFMessage, "/tf_static", latched).publish(transform("camera", 0, 0.5, "base_link"))
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    tf.publish(transform("base_link", 100, 0.0))
+    tf.publish(transform("base_link", 102, 20.0))
+    detections = vision_msgs.Detection3DArray()
+    detections.header.frame_id = "camera"
+    detections.header.stamp.sec = 101
+    for label, x in (("mug", 1.0), ("chair", 3.0)):
+        hypothesis = vision_msgs.ObjectHypothesisWithPose()
+        hypothesis.hypothesis.class_id, hypothesis.hypothesis.score = label, 0.8
+        detection = vision_msgs.Detection3D(results=[hypothesis])
+        detection.bbox.center.position.x = x
+        detection.bbox.center.orientation.w = 1.0
+        detections.detections.append(detection)
+    client.publisher(vision_msgs.Detection3DArray, "/detections").publish(detections)
+    stored(client, 2)
+    (mug,) = recalled(client, context_filter='{"label": "mug"}')
+    # Half way between 0 and 20, half a metre in front, one metre away.
+    assert mug.pose[0].position.x == pytest.approx(11.5)
+    assert (mug.frame_id, mug.stamp.sec) == ("map", 101)
+    assert places(client) == pytest.approx([11.5, 13.5])
+
+
+def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "tf_patience:=20.0", *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    tf.publish(transform("base_link", 100, 0.0))
+    publisher = client.publisher(PoseStamped, "/pose")
+    publisher.publish(pose(101))
+    client.until(lambda: values(client, "poses")["waiting"] == "1", "a pose that waits")
+    assert places(client) == []
+    tf.publish(transform("base_link", 102, 20.0))
+    stored(client, 1)
+    assert places(client) == pytest.approx([11.0])
+
+
+def test_without_a_transform_it_is_dropped_and_counted_or_kept_in_its_own_frame(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "tf_patience:=0.2", *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
+    client.until_status(lambda status: list(status.topic_left_out) == [1], "a pose that was left out")
+    assert values(client, "poses")["left_out.unknown_frame"] == "1"
+    assert "no transform has named it" in values(client, "poses")["last_error"]
+
+
+def test_what_has_no_transform_can_be_kept_in_its_own_frame(own: Any) -> None:
+    start, connect = own
+    keep = ("-p", "tf_patience:=0.2", "-p", "on_missing_transform:=keep")
+    start(*IN_MEMORY, *keep, *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
+    stored(client, 1)
+    (kept,) = recalled(client, context_filter='{"id": {"$exists": true}}')
+    assert (kept.frame_id, kept.pose[0].position.x) == ("nowhere", 1.0)
+
+
+def test_the_target_of_a_question_may_be_in_another_frame(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY)
+    client: Client = connect()
+    up(client)
+    perception = {"description": "a mug", "label": "mug"}
+    request = SavePerception.Request()
+    for field, value in perception.items():
+        setattr(request.perception, field, value)
+    request.perception.pose = [pose(0, x=5.0).pose]
+    assert client.call(SavePerception, "save_perception", perception=request.perception).success
+    target = PointStamped()
+    target.header.frame_id = "base_link"
+    target.point.x = 1.0
+    sort = SpatialSort(target=target)
+    refused = client.call(Recall, "recall", spatial_sort=[sort])
+    assert "'base_link'" in refused.error
+    assert "give the target in 'map'" in refused.error
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    tf.publish(transform("base_link", 100, 3.0))
+    answers = []
+
+    def answered() -> bool:
+        answers.append(client.call(Recall, "recall", spatial_sort=[sort]))
+        return bool(answers[-1].success)
+
+    client.until(answered, "the transform")
+    assert answers[-1].memories[0].distance == pytest.approx(1.0)
+
+
+def test_a_recording_that_is_looped_starts_transforms_and_samples_anew(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, *topic("poses", min_interval="1.0", **POSES))
+    client: Client = connect()
+    up(client)
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    publisher = client.publisher(PoseStamped, "/pose")
+    for turn in range(2):
+        for sec in range(100, 110):
+            tf.publish(transform("base_link", sec, float(sec)))
+            publisher.publish(pose(sec))
+        stored(client, 10 * (turn + 1))
+    assert "time went back (the transforms of 'base_link' went back by 9.0 s)" in node.output
+    assert places(client) == pytest.approx(sorted(2 * [sec + 1.0 for sec in range(100, 110)]))
+
+
+def test_a_clock_that_jumps_back_is_told(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, "-p", "use_sim_time:=true", *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    clock = client.publisher(Clock, "/clock", 10)
+    publisher = client.publisher(PoseStamped, "/pose")
+    for turn, sec in enumerate((960, 900)):
+        tick = Clock()
+        tick.clock.sec = sec
+        client.until(lambda now=tick: clock_shows(client, clock, now), f"the clock at {sec}")  # type: ignore[misc]
+        publisher.publish(pose(sec, frame="map"))
+        stored(client, turn + 1)
+    assert "time went back (the clock jumped back by 60.0 s)" in node.output
+
+
+def clock_shows(client: Client, clock: Any, tick: Clock) -> bool:
+    clock.publish(tick)
+    return bool(newest_diagnostics(client).header.stamp == tick.clock)
+
+
+def test_the_gate_is_open_while_the_robot_is_well_localised(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "localisation_topic:=/amcl_pose", *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    poses = client.publisher(PoseStamped, "/pose")
+    amcl = client.publisher(PoseWithCovarianceStamped, "/amcl_pose")
+    poses.publish(pose(100, frame="map"))
+    client.until_status(lambda status: list(status.topic_left_out) == [1], "one left out before the first pose")
+    good = PoseWithCovarianceStamped()
+    good.pose.covariance[0] = good.pose.covariance[7] = 0.01
+    amcl.publish(good)
+
+    def one_is_stored() -> bool:
+        poses.publish(pose(101, frame="map"))
+        return client.status is not None and sum(client.status.topic_stored) > 0
+
+    client.until(one_is_stored, "a pose while well localised")
+    assert int(values(client, "poses")["left_out.not_localised"]) >= 1

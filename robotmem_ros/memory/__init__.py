@@ -10,7 +10,7 @@ from .errors import (
     StorageError,
 )
 from .parameters import Parameters
-from .records import Answer, Kind, Memory, Mode, PerceptionType, Pose, Status, Stored
+from .records import Answer, Kind, Memory, Mode, PerceptionType, Pose, Sighting, Status, Stored, View
 from .robot_memory import RobotMemory
 
 __all__ = [
@@ -28,7 +28,9 @@ __all__ = [
     "Pose",
     "RobotMemory",
     "RobotMemoryError",
+    "Sighting",
     "Status",
     "StorageError",
     "Stored",
+    "View",
 ]

@@ -10,6 +10,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import TypeVar
 
 from .errors import InvalidFieldError
+from .objects.label_rules import LabelRules, label_rules
 
 Value = bool | int | float | str | tuple[str, ...]
 _T = TypeVar("_T", bound=Value)
@@ -73,6 +74,52 @@ class Parameters:
     real_weight: float = _parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.0, maximum=100.0
     )
+    object_radius: float = _parameter(
+        0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
+        maximum=100.0,
+    )  # fmt: skip
+    object_radii: str = _parameter("", "The same in metres for single labels, such as `chair: 0.5, mug: 0.2`.")
+    object_confusions: str = _parameter(
+        "", "Labels that detectors mistake for each other, such as `mug = cup, chair = stool`; the most votes count."
+    )
+    object_noise: float = _parameter(
+        0.1, "Standard deviation of a sighting that comes without a covariance.", unit="m", minimum=0.001, maximum=100.0
+    )
+    object_memory: int = _parameter(
+        200, "Sightings that an object's position rests on; fewer follow a moved object sooner.", unit="sightings",
+        minimum=1, maximum=1_000_000,
+    )  # fmt: skip
+    object_confirmations: int = _parameter(
+        3, "After so many sightings an object is confirmed.", unit="sightings", minimum=1, maximum=1_000_000
+    )
+    sighting_interval: float = _parameter(
+        1.0, "Shortest time between two sightings of an object that are kept in its history; all are counted.",
+        unit="s", minimum=0.0, maximum=86_400.0,
+    )  # fmt: skip
+    sighting_limit: int = _parameter(
+        1000, "Most sightings kept of an object; of more, every second is left out.", unit="sightings", minimum=4,
+        maximum=10_000_000,
+    )  # fmt: skip
+    sensor_range: float = _parameter(
+        0.0, "How far a detector surely sees an object; 0 means that absence is never concluded.", unit="m",
+        minimum=0.0, maximum=1000.0,
+    )  # fmt: skip
+    sensor_angle: float = _parameter(
+        1.0, "Opening angle of the cone in which a detector surely sees an object.", unit="rad", minimum=0.0,
+        maximum=6.3,
+    )  # fmt: skip
+    absence_misses: int = _parameter(
+        3, "So many views of its place without the object halve its confidence, each time anew.", unit="views",
+        minimum=1, maximum=1_000_000,
+    )  # fmt: skip
+    absence_interval: float = _parameter(
+        1.0, "Shortest time between two views of an object's place that count.", unit="s", minimum=0.0,
+        maximum=86_400.0,
+    )  # fmt: skip
+    areas_file: str = _parameter(
+        "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
+        read_only=True,
+    )  # fmt: skip
     synchronous: str = _parameter(
         "full",
         "`full` survives a power cut, `normal` only the end of the process.",
@@ -142,6 +189,15 @@ class Parameters:
     def __post_init__(self) -> None:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        self.label_rules()
+
+    def label_rules(self) -> LabelRules:
+        """What the parameters of objects say about labels.
+
+        Raises:
+            InvalidFieldError: `object_radii` or `object_confusions` cannot be read.
+        """
+        return label_rules(self.object_radius, self.object_radii, self.object_confusions)
 
     def changed(self, **changes: object) -> Parameters:
         """These parameters with some replaced.

@@ -71,6 +71,14 @@ class Memory:
     """Everything else that came with it, as the text of a JSON object."""
     session_id: str
     collection: str
+    first_seen: int | None = None
+    """Of an object: nanoseconds since the epoch of its first sighting; None for what is no object."""
+    last_seen: int | None = None
+    """Of an object: of its last sighting, the same as `observed_at`; None for what is no object."""
+    times_seen: int = 0
+    """How many sightings an object was made of; 0 for what is no object."""
+    confirmed: bool = False
+    """Whether an object was seen as often as the parameter `object_confirmations` wants."""
     score: float = 1.0
     """In [0, 1], relative to the best answer."""
     distance: float = float("nan")
@@ -133,6 +141,40 @@ class Recording:
     configuration: str
     """Digest of all that decides what is read of it."""
     path: str
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """One observation of an object."""
+
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    position: tuple[float, float, float]
+    """Metres, in the frame of the object."""
+    confidence: float
+    label: str
+    thinned: int
+    """How many sightings before it were counted and not kept."""
+
+
+@dataclass(frozen=True)
+class View:
+    """What a detector looked at, once: a cone in a frame, and the objects that it saw there."""
+
+    origin: tuple[float, float, float]
+    """Where the sensor was, in metres."""
+    direction: tuple[float, float, float]
+    """Where it looked; of any length but zero."""
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    seen: frozenset[int] = frozenset()
+    """Ids of the objects that this message gave a sighting of."""
+    labels: frozenset[str] = frozenset()
+    """The labels that the detector can give; empty for any."""
+    frame_id: str = ""
+    """Frame of origin and direction; empty for the memory frame."""
+    collection: str = ""
+    """Empty for the default collection."""
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from . import validation
-from .database import Database, rows
+from .areas import Areas
+from .database import Database, imports, object_rows, rows
 from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder
 from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
-from .errors import InvalidFieldError
+from .errors import InvalidFieldError, MemoryNotFoundError
 from .language import tokens
 from .new_memory import new_fact, new_perception
+from .objects import absence, objects
+from .objects.estimate import Point
 from .parameters import Parameters
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
-from .records import Answer, Mode, NewMemory, Status, Stored
+from .records import Answer, Mode, NewMemory, Recording, Sighting, Status, Stored, View
 
 _LOAD_PATIENCE = 60.0
 
@@ -59,6 +64,7 @@ class RobotMemory:
         named = {} if db_path is None else {"db_path": os.fspath(db_path)}
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock = clock
+        self._areas = Areas(self.parameters.areas_file)
         self._database = Database(self.parameters)
         model = self.parameters.embedding_model
         self._embedder = BackgroundEmbedder(
@@ -155,9 +161,84 @@ class RobotMemory:
 
     def store(self, new: NewMemory) -> Future[Stored]:
         """Queues a validated memory; the future is done when it is on disk."""
-        future = self._database.write(lambda connection: Stored(rows.insert(connection, new)))
+        tagged = self._tagged(new)
+        future = self._database.write(lambda connection: imports.insert_once(connection, tagged))
         future.add_done_callback(lambda done: self._backfill.wake())
         return future
+
+    def store_sightings(
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = ()
+    ) -> Future[tuple[Stored, ...]]:
+        """Queues the sightings of one message; the future has the ids of the objects they became, in their order.
+
+        What has no label or no pose is stored as an ordinary memory. `covariances` are of the positions: for each
+        sighting 3 rows of 3 numbers in m², or None; an empty sequence means none at all.
+
+        Raises:
+            InvalidFieldError: a covariance cannot be used, or their number is another one.
+        """
+        if covariances and len(covariances) != len(new):
+            raise InvalidFieldError("covariances", len(covariances), f"must be as many as the sightings, {len(new)}")
+        clean = [validation.covariance(f"covariances[{index}]", value) for index, value in enumerate(covariances)]
+        ready = [one if objects.is_sighting(one) else self._tagged(one) for one in new]
+        parameters = self.parameters
+        known = clean or [None] * len(ready)
+
+        def work(connection: sqlite3.Connection) -> tuple[Stored, ...]:
+            def store(indices: Sequence[int]) -> tuple[Stored, ...]:
+                chosen = [ready[index] for index in indices], [known[index] for index in indices]
+                return objects.store_sightings(connection, *chosen, parameters, self._placed)
+
+            return imports.store_once(connection, ready, store)
+
+        future = self._database.write(work)
+        future.add_done_callback(lambda done: self._backfill.wake())
+        return future
+
+    def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
+        """The last `n` sightings of an object that were kept, newest first.
+
+        Raises:
+            InvalidFieldError: `n` is less than 1.
+            MemoryNotFoundError: no active object has this id.
+            StorageError: the database could not be read.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        if validation.whole("n", n) < 1:
+            raise InvalidFieldError("n", n, "must be at least 1")
+        with self._database.snapshot() as connection:
+            if not object_rows.is_object(connection, wanted):
+                raise MemoryNotFoundError(wanted, "there is no such object")
+            return object_rows.history(connection, wanted, n)
+
+    def not_seen(self, view: View) -> Future[tuple[int, ...]]:
+        """Queues a view: what lies clearly in it and was not seen counts as missed; the future has the ids of those.
+
+        Without the parameter `sensor_range` nothing is.
+
+        Raises:
+            InvalidFieldError: the view has no direction, or a number that is none.
+        """
+        clean, parameters = validation.view("view", view), self.parameters
+        return self._database.write(
+            lambda connection: absence.not_seen(connection, clean, parameters.map_id, parameters)
+        )
+
+    def begin_import(self, recording: Recording) -> int:
+        """The id for the import keys of one topic of a recording; one that was begun before goes on.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        return self._database.write(lambda connection: imports.begin(connection, recording)).result()
+
+    def finish_import(self, import_id: int) -> None:
+        """Notes that an import is complete.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        self._database.write(lambda connection: imports.finish(connection, import_id)).result()
 
     def recall(  # noqa: PLR0917 (the order of these arguments is what callers know)
         self,
@@ -267,6 +348,19 @@ class RobotMemory:
             perceptions=tally["perception"],
             pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
         )
+
+    def _tagged(self, new: NewMemory) -> NewMemory:
+        if not self._areas or not self._is_here(new.frame_id, new.map_id):
+            return new
+        return replace(new, context=self._areas.tagged(new.context, new.pose))
+
+    def _placed(self, context: str, frame_id: str, map_id: str, position: Point) -> str:
+        if not self._is_here(frame_id, map_id):
+            return context
+        return self._areas.tagged(context, position, moving=True)
+
+    def _is_here(self, frame_id: str, map_id: str) -> bool:
+        return (frame_id, map_id) == (self.parameters.memory_frame, self.parameters.map_id)
 
     @property
     def path(self) -> Path:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from . import schema
+from . import import_schema, object_schema, schema
 
-MIGRATIONS: Sequence[str] = (schema.VERSION_1,)
+MIGRATIONS: Sequence[str] = (schema.VERSION_1, object_schema.OBJECT_TABLES, import_schema.IMPORT_TABLES)
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 
 

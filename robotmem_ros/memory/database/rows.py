@@ -20,7 +20,8 @@ _INSERT = """
 """
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
-    m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection
+    m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection,
+    o.first_seen, o.last_seen, o.times_seen, o.confirmed
 """
 _UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence"})
 
@@ -96,7 +97,8 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int,
     ):
         tags.setdefault(memory_id, []).append(tag)
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM memories AS m WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
+        f"SELECT {_COLUMNS} FROM memories AS m LEFT JOIN objects AS o ON o.memory_id = m.id "
+        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
         (ids,),
     )
     return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
@@ -130,6 +132,7 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
     (
         memory_id, kind, content, human_summary, observed_at, created_at, frame_id, map_id, x, y, z, qx, qy, qz, qw,
         perception_type, label, confidence, category, context, session_id, collection,
+        first_seen, last_seen, times_seen, confirmed,
     ) = row  # fmt: skip
     created = datetime.fromisoformat(str(created_at))
     return Memory(
@@ -150,4 +153,8 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
         context_json=str(context),
         session_id=str(session_id),
         collection=str(collection),
+        first_seen=first_seen,  # type: ignore[arg-type]
+        last_seen=last_seen,  # type: ignore[arg-type]
+        times_seen=int(times_seen or 0),  # type: ignore[call-overload]
+        confirmed=bool(confirmed),
     )

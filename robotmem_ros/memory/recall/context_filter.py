@@ -29,6 +29,9 @@ OWN_FIELDS = {
     "map_id": ("m.map_id", str),
     "stamp": ("m.observed_at / 1e9", float),
     "access_count": ("m.access_count", float),
+    "times_seen": ("(SELECT times_seen FROM objects WHERE memory_id = m.id)", int),
+    # Booleans are the blobs of the schema here too.
+    "confirmed": ("(SELECT CASE confirmed WHEN 1 THEN x'01' ELSE x'00' END FROM objects WHERE memory_id = m.id)", bool),
 }
 """Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent."""
 
@@ -159,7 +162,8 @@ def _json_condition(comparison: Comparison, path: str, source: Source) -> Condit
 
 
 def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition:
-    present = f"{column} <> ''" if kind is str else "1"
+    # Only an object has a value where the kind is a whole number or a boolean.
+    present = f"{column} <> ''" if kind is str else "1" if kind is float else f"{column} IS NOT NULL"
     if comparison.operator == "$exists":
         wanted = f"coalesce({present}, 0)"
         return Condition(wanted if comparison.operand else f"NOT {wanted}")

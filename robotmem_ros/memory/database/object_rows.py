@@ -1,0 +1,253 @@
+"""Writes objects and their sightings to their tables and reads them back: the only file that knows their columns."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ..objects.estimate import Covariance, Estimate, Point
+from ..records import Sighting
+from .rows import iso
+
+_CROWD = 256
+"""Of the objects near one place at most so many are looked at."""
+_COLUMNS = """
+    m.id, m.label, m.context, m.x, m.y, m.z, o.votes, o.vxx, o.vxy, o.vxz, o.vyy, o.vyz, o.vzz, o.first_seen,
+    o.last_seen, o.times_seen, o.best_confidence, o.confirmed, o.missed, o.last_missed, o.last_kept, o.unkept
+"""
+_NEAR = f"""
+    SELECT {_COLUMNS} FROM positions_rtree AS r CROSS JOIN positions AS p ON p.id = r.id
+    CROSS JOIN memories AS m ON m.id = p.memory_id CROSS JOIN objects AS o ON o.memory_id = m.id
+    WHERE r.space0 >= ?1 AND r.space1 <= ?1 AND r.x1 >= ?2 AND r.x0 <= ?3 AND r.y1 >= ?4 AND r.y0 <= ?5
+    AND m.status = 'active' AND m.collection = ?6
+"""
+_INSERT = """
+    INSERT INTO objects (
+        memory_id, votes, vxx, vxy, vxz, vyy, vyz, vzz, first_seen, last_seen, times_seen, best_confidence, confirmed,
+        missed, last_missed, last_kept, unkept
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_UPDATE = """
+    UPDATE objects SET
+        votes = ?2, vxx = ?3, vxy = ?4, vxz = ?5, vyy = ?6, vyz = ?7, vzz = ?8, first_seen = ?9, last_seen = ?10,
+        times_seen = ?11, best_confidence = ?12, confirmed = ?13, missed = ?14, last_missed = ?15, last_kept = ?16,
+        unkept = ?17
+    WHERE memory_id = ?1
+"""
+
+
+@dataclass
+class ObjectRow:
+    """What the database knows of one object, beside the memory that it is."""
+
+    memory_id: int
+    label: str
+    context: str
+    estimate: Estimate
+    votes: dict[str, int]
+    """How many sightings gave each label."""
+    first_seen: int
+    last_seen: int
+    times_seen: int
+    best_confidence: float
+    confirmed: bool
+    missed: int = 0
+    """How many views of its place had it not, since the last sighting."""
+    last_missed: int = 0
+    last_kept: int = 0
+    """Time of the sighting that was kept last."""
+    unkept: int = 0
+    """Sightings counted and not kept since then."""
+
+    @property
+    def position(self) -> Point:
+        """Metres, in the frame of its memory."""
+        return self.estimate.position
+
+
+def space_of(connection: sqlite3.Connection, frame_id: str, map_id: str) -> int | None:
+    """The space of positions in a frame of a map; None when no memory has one in it."""
+    row = connection.execute(
+        "SELECT id FROM spaces WHERE field = 'position' AND frame_id = ? AND map_id = ?", (frame_id, map_id)
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def near(
+    connection: sqlite3.Connection,
+    space: int,
+    collection: str,
+    place: Point,
+    *,
+    reach: float,
+    labels: Iterable[str] = (),
+) -> list[ObjectRow]:
+    """The active objects in a box around a place, in m; without labels all that are there, with them at most 256."""
+    x, y, _ = place
+    # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
+    wide = reach * (1 + 1e-9) + 1e-9
+    arguments = (space, x - wide, x + wide, y - wide, y + wide, collection)
+    wanted = json.dumps(sorted(labels))
+    if wanted == "[]":
+        return [_row(row) for row in connection.execute(_NEAR, arguments)]
+    sql = f"{_NEAR} AND m.label IN (SELECT value FROM json_each(?7)) LIMIT {_CROWD}"
+    return [_row(row) for row in connection.execute(sql, (*arguments, wanted))]
+
+
+def insert(connection: sqlite3.Connection, row: ObjectRow) -> None:
+    """Makes an object of a memory that is already stored."""
+    connection.execute(_INSERT, _values(row))
+
+
+def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
+    """Writes what changed of an object beside its memory."""
+    connection.execute(_UPDATE, _values(row))
+
+
+def move(connection: sqlite3.Connection, row: ObjectRow, confidence: float) -> None:
+    """Writes position, confidence and time of an object into its memory, from where the indexes follow."""
+    connection.execute(
+        "UPDATE memories SET x = ?, y = ?, z = ?, confidence = ?, observed_at = ?, updated_at = ? WHERE id = ?",
+        (*row.position, confidence, row.last_seen, iso(time.time_ns()), row.memory_id),
+    )
+
+
+def set_confidence(connection: sqlite3.Connection, memory_id: int, confidence: float) -> None:
+    """Writes the confidence of an object into its memory."""
+    connection.execute(
+        "UPDATE memories SET confidence = ?, updated_at = ? WHERE id = ?",
+        (confidence, iso(time.time_ns()), memory_id),
+    )
+
+
+def set_label(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
+    """Writes the label that has the most votes."""
+    connection.execute("UPDATE memories SET label = ? WHERE id = ?", (label, memory_id))
+
+
+def set_context(connection: sqlite3.Connection, memory_id: int, context: str) -> None:
+    """Writes the context of the last sighting."""
+    connection.execute("UPDATE memories SET context = ? WHERE id = ?", (context, memory_id))
+
+
+def set_last_sight(
+    connection: sqlite3.Connection, memory_id: int, orientation: tuple[float, ...], session_id: str
+) -> None:
+    """Writes the orientation (a quaternion) of the last sighting, and its session unless that is empty."""
+    connection.execute(
+        "UPDATE memories SET qx = ?, qy = ?, qz = ?, qw = ?, session_id = coalesce(nullif(?, ''), session_id) "
+        "WHERE id = ?",
+        (*orientation, session_id, memory_id),
+    )
+
+
+def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
+    """Withdraws an object that turned out to be another one; its sightings become those of the other."""
+    connection.execute(
+        "UPDATE memories SET status = 'superseded', status_reason = 'the same object', superseded_by = ?2, "
+        "updated_at = ?3 WHERE id = ?1",
+        (memory_id, by, iso(time.time_ns())),
+    )
+    connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
+    connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
+    others = connection.execute(
+        "SELECT CASE memory_id WHEN ?1 THEN other_id ELSE memory_id END, together, alone FROM neighbours "
+        "WHERE ?1 IN (memory_id, other_id)",
+        (memory_id,),
+    ).fetchall()
+    connection.execute("DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id)", (memory_id,))
+    for other, together, alone in others:
+        if other != by:
+            count_neighbours(connection, by, other, Neighbours(together, alone))
+
+
+class Neighbours(NamedTuple):
+    """In how many messages two objects were both seen, and in how many only one of them."""
+
+    together: int = 0
+    alone: int = 0
+
+
+def count_neighbours(connection: sqlite3.Connection, one: int, other: int, more: Neighbours) -> None:
+    """Adds to what is known of two neighbours."""
+    connection.execute(
+        "INSERT INTO neighbours VALUES (?1, ?2, ?3, ?4) "
+        "ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4",
+        (min(one, other), max(one, other), *more),
+    )
+
+
+def neighbours(connection: sqlite3.Connection, one: int, other: int) -> Neighbours:
+    """What is known of two neighbours."""
+    found = connection.execute(
+        "SELECT together, alone FROM neighbours WHERE memory_id = ? AND other_id = ?",
+        (min(one, other), max(one, other)),
+    ).fetchone()
+    return Neighbours(*(found or ()))
+
+
+def add_sighting(connection: sqlite3.Connection, memory_id: int, sighting: Sighting) -> None:
+    """Keeps a sighting of an object."""
+    connection.execute(
+        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, thinned) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            memory_id, sighting.observed_at, *sighting.position, sighting.confidence, sighting.label, sighting.thinned,
+        ),
+    )  # fmt: skip
+
+
+def thin_out(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
+    """Leaves every second sighting out if there are more than `limit`; the first and the last stay."""
+    (count,) = connection.execute("SELECT count(*) FROM sightings WHERE memory_id = ?", (memory_id,)).fetchone()
+    if count <= limit:
+        return
+    kept = connection.execute(
+        "SELECT id, thinned FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
+    ).fetchall()
+    # The second, the fourth and so on, but never the last: each is counted by the one that follows it.
+    leaving = [pair for index, pair in enumerate(pairwise(kept)) if index % 2 == 1]
+    for (gone, thinned), (stays, _) in leaving:
+        connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (thinned + 1, stays))
+        connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
+
+
+def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:
+    """The last `n` sightings of an object that were kept, newest first."""
+    rows = connection.execute(
+        "SELECT observed_at, x, y, z, confidence, label, thinned FROM sightings WHERE memory_id = ? "
+        "ORDER BY observed_at DESC, id DESC LIMIT ?",
+        (memory_id, n),
+    )
+    return tuple(Sighting(when, (x, y, z), *others) for when, x, y, z, *others in rows)
+
+
+def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
+    """Whether an active memory is an object."""
+    sql = (
+        "SELECT 1 FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ? "
+        "AND m.status = 'active'"
+    )
+    return connection.execute(sql, (memory_id,)).fetchone() is not None
+
+
+def _values(row: ObjectRow) -> tuple[object, ...]:
+    return (
+        row.memory_id, json.dumps(row.votes, ensure_ascii=False, sort_keys=True), *row.estimate.covariance,
+        row.first_seen, row.last_seen, row.times_seen, row.best_confidence, row.confirmed, row.missed, row.last_missed,
+        row.last_kept, row.unkept,
+    )  # fmt: skip
+
+
+def _row(row: tuple[Any, ...]) -> ObjectRow:
+    memory_id, label, context, x, y, z, votes, *others = row
+    first, last, times, best, confirmed, *rest = others[6:]
+    estimate = Estimate((x, y, z), Covariance(*others[:6]))
+    return ObjectRow(
+        memory_id, label, context, estimate, json.loads(votes), first, last, times, best, bool(confirmed), *rest
+    )

@@ -1,0 +1,239 @@
+"""Sightings of one message become objects that keep their identity, over messages, processes and mistakes."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
+from robotmem_ros.memory.records import NewMemory
+
+from ..conftest import OpenMemory
+from ..database.consistency import check
+from .sightings import SECOND, objects, place, see, sighting, the
+
+PLACES = st.tuples(st.integers(-8, 8), st.integers(-3, 3)).map(lambda at: (at[0] / 4, at[1] / 4))
+DETECTIONS = st.tuples(PLACES, st.sampled_from(("chair", "mug")), st.integers(3, 10))
+MESSAGES = st.lists(
+    st.tuples(st.integers(100, 130), st.lists(DETECTIONS, max_size=6, unique_by=lambda one: one[:2])), max_size=8
+)
+Messages = list[tuple[int, list[tuple[tuple[float, float], str, int]]]]
+
+
+def store(memory: RobotMemory, messages: Messages, shuffle: int | None = None) -> list[list[int]]:
+    """Stores messages; the ids, in the order of the unshuffled detections."""
+    result = []
+    for stamp, detections in messages:
+        order = list(range(len(detections)))
+        if shuffle is not None:
+            random.Random(shuffle).shuffle(order)
+        new = [
+            sighting(*detections[i][0], t=stamp, label=detections[i][1], confidence=detections[i][2] / 10)
+            for i in order
+        ]
+        ids = dict(zip(order, see(memory, *new), strict=True))
+        result.append([ids[i] for i in range(len(detections))])
+    return result
+
+
+@settings(max_examples=60)
+@given(messages=MESSAGES, shuffle=st.integers(0, 1000))
+def test_the_order_of_detections_within_a_message_does_not_matter(messages: Messages, shuffle: int) -> None:
+    with RobotMemory(":memory:", embedding_model="") as one, RobotMemory(":memory:", embedding_model="") as other:
+        assert store(one, messages) == store(other, messages, shuffle)
+        mine = [(each.id, each.pose, each.times_seen, each.confidence) for each in objects(one)]
+        assert mine == [(each.id, each.pose, each.times_seen, each.confidence) for each in objects(other)]
+
+
+@settings(max_examples=80)
+@given(messages=MESSAGES)
+def test_nothing_is_lost_and_every_index_is_in_step_after_any_messages(messages: Messages) -> None:
+    with RobotMemory(":memory:", embedding_model="", sighting_interval=2.0, sighting_limit=4) as memory:
+        ids = store(memory, messages)
+        assert all(len(set(message)) == len(message) for message in ids)
+        found = objects(memory)
+        assert sum(each.times_seen for each in found) == sum(len(detections) for _, detections in messages)
+        stamps = [stamp for stamp, detections in messages for _ in detections]
+        for each in found:
+            assert each.first_seen is not None
+            assert each.last_seen == each.observed_at
+            assert min(stamps) * SECOND <= each.first_seen <= each.observed_at <= max(stamps) * SECOND
+            assert each.confirmed == (each.times_seen >= 3)
+        memory._database.write(check).result()
+        memory._database.write(_check_counts).result()
+
+
+def _check_counts(connection: sqlite3.Connection) -> None:
+    rows = connection.execute(
+        "SELECT o.times_seen, o.unkept, count(s.id), coalesce(sum(s.thinned), 0) FROM objects AS o "
+        "LEFT JOIN sightings AS s ON s.memory_id = o.memory_id GROUP BY o.memory_id"
+    ).fetchall()
+    assert all(times == unkept + count + thinned and count <= 8 for times, unkept, count, thinned in rows)
+    superseded = "SELECT count(*) FROM memories WHERE status = 'superseded' AND id IN (SELECT memory_id FROM objects)"
+    assert connection.execute(superseded).fetchone() == (0,)
+
+
+def test_two_chairs_in_one_frame_stay_two_however_near(memory: RobotMemory) -> None:
+    for t in range(30):
+        shift = 0.1 * (-1) ** t
+        assert see(memory, sighting(1.0 + shift, t=t), sighting(1.2 + shift, t=t)) == [1, 2]
+    assert [each.times_seen for each in objects(memory)] == [30, 30]
+    assert see(memory, sighting(1.21, t=40)) == [2]
+    assert len(objects(memory)) == 2
+
+
+def test_what_was_twice_by_a_stray_sighting_becomes_one(memory: RobotMemory) -> None:
+    assert see(memory, sighting(0.0), sighting(5.0)) == [1, 2]
+    assert see(memory, sighting(0.45, t=101)) == [3]
+    for t in range(102, 110):
+        assert see(memory, sighting(0.2, t=t))[0] in (1, 3)
+    (first, other) = objects(memory)
+    assert (first.times_seen, other.id) == (10, 2)
+    assert len(memory.object_history(first.id)) == 10
+    with pytest.raises(MemoryNotFoundError, match="it is superseded"):
+        memory.forget(4 - first.id, "gone")
+
+
+def test_last_seen_moves_only_on_a_real_sighting_and_stamps_may_come_in_any_order(memory: RobotMemory) -> None:
+    see(memory, sighting(1.0, t=100))
+    see(memory, sighting(1.1, t=200, context='{"task": {"name": "new"}}'))
+    see(memory, sighting(1.2, t=50, context='{"task": {"name": "old"}}'))
+    memory.update(1, "the blue chair")
+    memory.recall("chair")
+    memory.flush()
+    chair = the(memory, 1)
+    assert (chair.first_seen, chair.last_seen, chair.observed_at) == (50 * SECOND, 200 * SECOND, 200 * SECOND)
+    assert (chair.content, chair.context) == ("the blue chair", {"task": {"name": "new"}})
+    assert place(chair)[0] == pytest.approx(1.1)
+    assert [each.observed_at // SECOND for each in memory.object_history(1)] == [200, 100, 50]
+    assert [each.id for each in memory.recall(after=150 * SECOND)] == [1]
+    assert [each.id for each in memory.recall(before=150 * SECOND)] == []
+
+
+def test_a_restart_keeps_everything(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    for t in range(4):
+        see(memory, sighting(1.0, t=t), sighting(1.5, t=t))
+    before = objects(memory), memory.object_history(1)
+    memory.close()
+    again = open_memory()
+    assert (objects(again), again.object_history(1)) == before
+    assert see(again, sighting(1.52, t=9)) == [2]
+
+
+def test_a_forgotten_object_takes_no_more_sightings(memory: RobotMemory) -> None:
+    see(memory, sighting(1.0))
+    memory.forget(1, "it was sold")
+    assert see(memory, sighting(1.0, t=101)) == [2]
+    assert [each.id for each in objects(memory)] == [2]
+    with pytest.raises(MemoryNotFoundError, match="memory_id: 1 cannot be used, there is no such object"):
+        memory.object_history(1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        sighting(1.0, label="mug"),
+        sighting(1.0, collection="lab"),
+        sighting(1.0, frame_id="odom"),
+        sighting(1.0, map_id="upstairs"),
+    ],
+)
+def test_another_label_collection_frame_or_map_is_another_object(memory: RobotMemory, other: NewMemory) -> None:
+    assert see(memory, sighting(1.0)) + see(memory, other) == [1, 2]
+
+
+def test_what_has_no_label_or_no_place_is_an_ordinary_memory(memory: RobotMemory) -> None:
+    plain = sighting(1.0, label="")
+    assert see(memory, plain, sighting(1.0), plain) == [1, 3, 2]
+    found = the(memory, 1)
+    assert (found.times_seen, found.first_seen, found.last_seen, found.confirmed) == (0, None, None, False)
+    with pytest.raises(MemoryNotFoundError, match="there is no such object"):
+        memory.object_history(1)
+
+
+def test_radius_and_confusion_are_by_label(open_memory: OpenMemory) -> None:
+    memory = open_memory(object_radii="table: 1.5, mug: 0.1", object_confusions="mug = cup")
+    assert see(memory, sighting(0.0, label="table"), sighting(0.0, 3.0, label="mug")) == [2, 1]
+    new = sighting(1.4, t=101, label="table"), sighting(0.0, 3.05, t=101, label="cup"), sighting(0.0, 3.2, label="mug")
+    assert see(memory, *new) == [2, 1, 3]
+    assert the(memory, 1).label == "mug"
+    see(memory, sighting(0.0, 3.02, t=102, label="cup"))
+    assert (the(memory, 1).label, the(memory, 1).times_seen) == ("cup", 3)
+
+
+def test_a_condition_can_be_on_how_often_an_object_was_seen(memory: RobotMemory) -> None:
+    memory.learn("chairs are red")
+    for t in range(3):
+        see(memory, sighting(1.0, t=t), *([sighting(4.0, t=t)] if t else []))
+    assert [each.id for each in objects(memory, confirmed=True)] == [2]
+    assert [each.id for each in objects(memory, confirmed=False)] == [3]
+    assert [each.id for each in objects(memory, times_seen=2)] == [3]
+    assert [each.id for each in memory.recall(context_filter={"confirmed": {"$exists": False}})] == [1]
+
+
+def test_of_a_long_history_the_ends_stay_and_the_counts_are_right(open_memory: OpenMemory) -> None:
+    memory = open_memory(sighting_interval=0.5, sighting_limit=10)
+    for t in range(200):
+        see(memory, sighting(1.0, t=t / 4))
+    history = memory.object_history(1)
+    assert len(history) <= 10
+    assert history[-1].observed_at == 0
+    assert history[0].observed_at == 198 * SECOND // 4
+    assert sum(each.thinned + 1 for each in history) == 199
+    assert the(memory, 1).times_seen == 200
+    assert memory.object_history(1, 2) == history[:2]
+
+
+@pytest.mark.parametrize(
+    ("covariances", "message"),
+    [
+        ([None, None], "covariances: 2 must be as many as the sightings, 1"),
+        ([((1, 0, 0), (0, 1, 0))], r"covariances\[0\]: .* must be 3 rows of 3 numbers"),
+        ([((1, 0, 0), (0, -1, 0), (0, 0, 1))], r"covariances\[0\]: .* no negative variance"),
+        ([((1, 0.5, 0), (0, 1, 0), (0, 0, 1))], r"covariances\[0\]: .* symmetric"),
+        ([((float("nan"), 0, 0), (0, 1, 0), (0, 0, 1))], r"covariances\[0\]: .* must be 3 rows"),
+        ([((1e300, 0, 0), (0, 1, 0), (0, 0, 1))], r"covariances\[0\]: .* must be 3 rows"),
+        (["a"], r"covariances\[0\]: 'a' must be 3 rows"),
+    ],
+)
+def test_a_bad_covariance_is_refused(memory: RobotMemory, covariances: list[object], message: str) -> None:
+    with pytest.raises(InvalidFieldError, match=message):
+        memory.store_sightings([sighting(1.0)], covariances)
+
+
+def test_a_perfect_and_a_flat_covariance_can_be_used(memory: RobotMemory) -> None:
+    flat = ((1e4, 1e4, 1e4),) * 3
+    for t in range(20):
+        assert see(memory, sighting(1.0, t=t), covariances=[((0, 0, 0),) * 3 if t % 2 else flat]) == [1]
+    assert place(the(memory, 1)) == pytest.approx((1.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("object_radii", "chair", "object_radii: 'chair' must be `label: metres`"),
+        ("object_radii", "chair: 0", "object_radii: 'chair: 0' must be `label: metres`"),
+        ("object_radii", "chair: nan", "object_radii: 'chair: nan' must be"),
+        ("object_radii", ": 1", "object_radii: ': 1' must be"),
+        ("object_radii", "a: 1, a: 2", "object_radii: 'a' is given twice"),
+        ("object_confusions", "mug", "object_confusions: 'mug' must be labels with `=`"),
+        ("object_confusions", "a = b, b = c", "object_confusions: 'b' is given twice"),
+    ],
+)
+def test_a_text_of_the_parameters_that_cannot_be_read_is_refused(name: str, text: str, message: str) -> None:
+    with pytest.raises(InvalidFieldError, match=message):
+        RobotMemory(":memory:", embedding_model="", **{name: text})  # type: ignore[arg-type]
+
+
+def test_an_odd_label_is_a_label(memory: RobotMemory) -> None:
+    labels = ["杯子", "a\"b'c", "x" * 256, "[1]"]
+    for t in range(2):
+        assert see(memory, *(sighting(1.0, t=t, label=label) for label in labels))[0] > 0
+    assert sorted(each.label for each in objects(memory)) == sorted(labels)
+    assert json.dumps([each.times_seen for each in objects(memory)]) == "[2, 2, 2, 2]"

@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -50,7 +50,11 @@ class Bag:
         self.damage = ""
         """What is wrong with it, though some of it can be read; may be set while messages are read."""
         self._stack = ExitStack()
-        self._reader = self._opened()
+        try:
+            self._reader = self._opened()
+        except BaseException:
+            self._stack.close()
+            raise
         self.types = TypestoreTypes(self._reader.typestore)
         self.is_ros1 = not self._reader.is2
         self.topics = self._topics()
@@ -134,9 +138,8 @@ class Bag:
         if file.suffix == ".mcap":
             return CutMcap(file) if _is_cut(file) else file
         try:
-            with sqlite3.connect(f"file:{file}?immutable=1", uri=True) as connection:
-                connection.execute("SELECT count(*), max(timestamp) FROM messages").fetchone()
-            connection.close()
+            with closing(sqlite3.connect(f"file:{file}?immutable=1", uri=True)) as connection:
+                connection.execute("SELECT count(*), max(timestamp), max(length(data)) FROM messages").fetchone()
         except sqlite3.Error:
             folder = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="robotmem-"))
             copy = Path(folder) / file.name

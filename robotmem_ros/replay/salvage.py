@@ -6,10 +6,11 @@ import io
 import os
 import sqlite3
 import struct
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+
+from .sqlite_pages import message_rows
 
 MCAP_MAGIC = b"\x89MCAP0\r\n"
 _LENGTH = struct.Struct("<Q")
@@ -108,7 +109,7 @@ def copy_readable(damaged: Path, target: Path) -> None:
     """Copies what can be read of a damaged sqlite3 recording into a new one.
 
     Raises:
-        sqlite3.Error: not even its list of tables can be read.
+        sqlite3.Error: not even its list of topics can be read.
     """
     with closing(sqlite3.connect(f"file:{damaged}?immutable=1", uri=True)) as source:
         # Lets SQLite read a file that is shorter than its header says.
@@ -120,12 +121,7 @@ def copy_readable(damaged: Path, target: Path) -> None:
         with closing(sqlite3.connect(target)) as copy, copy:
             for name, sql in tables:
                 copy.execute(sql)
-                for row in _readable(source, name):
+                # Without its last pages, the tree of a large table leads nowhere.
+                is_large = name == "messages"
+                for row in message_rows(damaged) if is_large else source.execute(f'SELECT * FROM "{name}"'):
                     copy.execute(f'INSERT OR IGNORE INTO "{name}" VALUES ({", ".join("?" * len(row))})', row)
-
-
-def _readable(source: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    try:
-        yield from source.execute(f'SELECT * FROM "{table}"')
-    except sqlite3.DatabaseError:
-        return

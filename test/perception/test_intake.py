@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from robotmem_ros.frames import Transform, TransformBuffer
-from robotmem_ros.memory import InvalidFieldError, Memory, RobotMemory
+from robotmem_ros.memory import Memory, RobotMemory
 from robotmem_ros.perception import Intake, Limits, LocalisationGate, Reason, TopicCounts, parse_topic
 
 from .messages import HEADER, PRESETS, STAMP_NS, RosbagsMaker, detection, pose
@@ -275,39 +274,6 @@ def test_after_a_jump_back_time_starts_anew(
     assert [one.pose.x for one in stored(memory) if one.pose] == [1.0, 2.0]
 
 
-@pytest.mark.parametrize("policy", ["drop_newest", "block"])
-def test_a_full_queue_pushes_back_as_configured(maker: RosbagsMaker, buffer: TransformBuffer, policy: str) -> None:
-    with RobotMemory(":memory:", embedding_model="", queue_limit=5, queue_policy=policy) as memory:
-        config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
-        intake = Intake(
-            memory, [config], maker.types, buffer=buffer, now=lambda: STAMP_NS, patience=1.0, capacity=10,
-            on_missing_transform="drop",
-        )  # fmt: skip
-        held, let_go = threading.Event(), threading.Event()
-
-        def hold(connection: object) -> None:
-            held.set()
-            assert let_go.wait(60)
-
-        memory._database.write(hold)
-        assert held.wait(60)
-        message = maker.make(STRING, {"data": "a mug"})
-
-        def send() -> None:
-            for _ in range(20):
-                intake.receive("seen", message, STAMP_NS)
-
-        sender = threading.Thread(target=send)
-        sender.start()
-        if policy == "drop_newest":
-            sender.join(60)
-        let_go.set()
-        sender.join(60)
-        counts = settled(memory, intake)
-        expected = (5, {Reason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
-        assert (counts.stored, counts.left_out) == expected
-
-
 def test_what_the_memory_refuses_is_counted(
     make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
 ) -> None:
@@ -317,12 +283,3 @@ def test_what_the_memory_refuses_is_counted(
     memory.close()
     intake.receive("seen", maker.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
     assert intake.counts()["seen"].left_out == {Reason.INVALID: 1, Reason.NOT_WRITTEN: 1}
-
-
-def test_topics_have_names_of_their_own(memory: RobotMemory, maker: RosbagsMaker, buffer: TransformBuffer) -> None:
-    config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
-    options: dict[str, Any] = {"buffer": buffer, "now": lambda: 1, "patience": 1.0, "capacity": 1}
-    with pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"):
-        Intake(memory, [config, config], maker.types, on_missing_transform="drop", **options)
-    with pytest.raises(InvalidFieldError, match="on_missing_transform: 'no' must be one of drop, keep"):
-        Intake(memory, [config], maker.types, on_missing_transform="no", **options)

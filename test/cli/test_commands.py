@@ -1,0 +1,74 @@
+"""The small commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import RobotMemory
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a red mug on the table", pose=[1, 2, 3], observed_at=928_500_000_000)
+        memory.learn("grasp mugs by the handle", {"task": {"success": True}}, observed_at=1_700_000_000_000_000_000)
+    return path
+
+
+def test_recall_writes_the_memories_best_first(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recall", "red mug", "--db", str(db), "--no-model"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "1.00  a red mug on the table at (1.00, 2.00, 3.00) in map  [928.500 s, id 1]"
+    assert lines[1].endswith("[2023-11-14 22:13:20 UTC, id 2]")
+    assert lines[2].startswith("(bm25_only: ")
+
+
+def test_recall_writes_json_and_takes_conditions(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--db", str(db), "--no-model", "--json", "--where", '{"task.success": true}', "--n", "3"]
+    assert main(["recall", *arguments]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["mode"], [one["id"] for one in answer["memories"]]) == ("structured", [2])
+    assert answer["memories"][0]["context"] == {"task": {"success": True}}
+
+
+def test_status_says_what_is_there(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "--db", str(db)]) == 0
+    assert "facts: 1\nperceptions: 1\n" in capsys.readouterr().out
+    assert main(["status", "--db", str(db), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["facts"] == 1
+
+
+@pytest.mark.parametrize("command", [["recall", "x"], ["status"]])
+def test_a_database_that_is_not_there_is_not_made(
+    tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.db"
+    assert main([*command, "--db", str(path)]) == 1
+    assert (
+        capsys.readouterr().err
+        == f"robotmem: database {str(path)!r} does not exist; give the path of a memory's file\n"
+    )
+    assert not path.exists()
+
+
+def test_a_bad_condition_is_said(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recall", "--db", str(db), "--where", "{"]) == 1
+    assert capsys.readouterr().err.startswith("robotmem: context_filter: ")
+
+
+@pytest.mark.parametrize("command", [["-m", "robotmem_ros.cli"], ["scripts/replay"]])
+def test_both_executables_say_what_they_take(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"},
+    )  # fmt: skip
+    assert "usage: r" in done.stdout

@@ -1,0 +1,65 @@
+"""What the intake does when there is too much, and what it refuses at start."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from robotmem_ros.frames import TransformBuffer
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.perception import Intake, Reason, parse_topic
+
+from .messages import PRESETS, STAMP_NS, RosbagsMaker
+
+STRING = "std_msgs/msg/String"
+
+
+@pytest.fixture(scope="module")
+def maker() -> RosbagsMaker:
+    return RosbagsMaker()
+
+
+@pytest.mark.parametrize("policy", ["drop_newest", "block"])
+def test_a_full_queue_pushes_back_as_configured(maker: RosbagsMaker, policy: str) -> None:
+    with RobotMemory(":memory:", embedding_model="", queue_limit=5, queue_policy=policy) as memory:
+        config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
+        intake = Intake(
+            memory, [config], maker.types, buffer=TransformBuffer(), now=lambda: STAMP_NS, patience=1.0, capacity=10,
+            on_missing_transform="drop",
+        )  # fmt: skip
+        held, let_go = threading.Event(), threading.Event()
+
+        def hold(connection: object) -> None:
+            held.set()
+            assert let_go.wait(60)
+
+        memory._database.write(hold)
+        assert held.wait(60)
+        message = maker.make(STRING, {"data": "a mug"})
+
+        def send() -> None:
+            for _ in range(20):
+                intake.receive("seen", message, STAMP_NS)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        if policy == "drop_newest":
+            sender.join(60)
+        let_go.set()
+        sender.join(60)
+        memory.flush()
+        counts = intake.counts()["seen"]
+        expected = (5, {Reason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
+        assert (counts.stored, counts.left_out) == expected
+
+
+def test_topics_have_names_of_their_own(maker: RosbagsMaker) -> None:
+    config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
+    memory = RobotMemory(":memory:", embedding_model="")
+    options: dict[str, Any] = {"buffer": TransformBuffer(), "now": lambda: 1, "patience": 1.0, "capacity": 1}
+    with memory, pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"):
+        Intake(memory, [config, config], maker.types, on_missing_transform="drop", **options)
+    with pytest.raises(InvalidFieldError, match="on_missing_transform: 'no' must be one of drop, keep"):
+        Intake(memory, [config], maker.types, on_missing_transform="no", **options)

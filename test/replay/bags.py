@@ -1,0 +1,122 @@
+"""Recordings written for a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory import Memory, RobotMemory
+from robotmem_ros.memory.database import rows
+
+SECOND = 1_000_000_000
+START = 1_700_000_000 * SECOND
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "bags"
+RECORDINGS = Path(os.environ.get("ROBOTMEM_BAGS", SHARED))
+NAV2 = RECORDINGS / "nav2_turtlebot.mcap"
+TF_EXAMPLE = RECORDINGS / "tf_example"
+STRING, POSE, TF = "std_msgs/msg/String", "geometry_msgs/msg/PoseStamped", "tf2_msgs/msg/TFMessage"
+
+One = tuple[str, int, Any]
+"""Topic, time of recording and message."""
+
+
+class Messages:
+    """Makes messages of a typestore."""
+
+    def __init__(self) -> None:
+        typesys = pytest.importorskip("rosbags.typesys")
+        self.store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+        self._types = self.store.types
+
+    def string(self, text: str) -> Any:
+        return self._types[STRING](data=text)
+
+    def header(self, frame: str, stamp_ns: int) -> Any:
+        stamp = self._types["builtin_interfaces/msg/Time"](sec=stamp_ns // SECOND, nanosec=stamp_ns % SECOND)
+        return self._types["std_msgs/msg/Header"](stamp=stamp, frame_id=frame)
+
+    def pose(self, frame: str, stamp_ns: int, x: float) -> Any:
+        point = self._types["geometry_msgs/msg/Point"](x=x, y=0.0, z=0.0)
+        turn = self._types["geometry_msgs/msg/Quaternion"](x=0.0, y=0.0, z=0.0, w=1.0)
+        pose = self._types["geometry_msgs/msg/Pose"](position=point, orientation=turn)
+        return self._types[POSE](header=self.header(frame, stamp_ns), pose=pose)
+
+    def transform(self, parent: str, child: str, stamp_ns: int, x: float) -> Any:
+        shift = self._types["geometry_msgs/msg/Vector3"](x=x, y=0.0, z=0.0)
+        turn = self._types["geometry_msgs/msg/Quaternion"](x=0.0, y=0.0, z=0.0, w=1.0)
+        one = self._types["geometry_msgs/msg/TransformStamped"](
+            header=self.header(parent, stamp_ns),
+            child_frame_id=child,
+            transform=self._types["geometry_msgs/msg/Transform"](translation=shift, rotation=turn),
+        )
+        return self._types[TF](transforms=[one])
+
+
+def write_bag(path: Path, messages: Messages, content: Iterable[One], *, storage: str = "mcap", **how: Any) -> Path:
+    rosbag2 = pytest.importorskip("rosbags.rosbag2")
+    plugin = {"mcap": rosbag2.StoragePlugin.MCAP, "sqlite3": rosbag2.StoragePlugin.SQLITE3}[storage]
+    writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
+    if "mode" in how:
+        writer.set_compression(rosbag2.CompressionMode[how["mode"]], rosbag2.CompressionFormat.ZSTD)
+    connections: dict[str, Any] = {}
+    with writer:
+        for topic, stamp_ns, message in content:
+            name = message.__msgtype__
+            if topic not in connections:
+                connections[topic] = writer.add_connection(topic, name, typestore=messages.store)
+            writer.write(connections[topic], stamp_ns, messages.store.serialize_cdr(message, name))
+    return path
+
+
+def drive(messages: Messages, seconds: int = 20) -> list[One]:
+    """A caption a second, and a pose in `odom`, which moves away from `map` by 1 m/s; the last transform lags."""
+    found: list[One] = [("/tf_static", START, messages.transform("map", "station", 0, 5.0))]
+    for second in range(seconds):
+        at = START + second * SECOND
+        found += [
+            ("/caption", at, messages.string(f"caption number n{second}")),
+            ("/pose", at, messages.pose("odom", at - SECOND // 2, 0.0)),
+            ("/tf", at + SECOND // 4, messages.transform("map", "odom", at, float(second))),
+        ]
+    return found
+
+
+CONFIG = f"""
+/**:
+  ros__parameters:
+    perception_topics: [captions, poses]
+    captions:
+      topic: /caption
+      type: {STRING}
+    poses.topic: /pose
+    poses:
+      type: {POSE}
+"""
+
+
+def config_file(folder: Path, text: str = CONFIG) -> Path:
+    path = folder / "memory.yaml"
+    path.write_text(text)
+    return path
+
+
+def stored(db_path: Path) -> list[Memory]:
+    """All memories of a file, in the order they were stored."""
+    with RobotMemory(db_path, embedding_model="") as memory:
+        return everything(memory)
+
+
+def everything(memory: RobotMemory) -> list[Memory]:
+    """All memories, in the order they were stored; more than a recall gives."""
+    with memory._database.reader() as connection:
+        ids = [row[0] for row in connection.execute("SELECT id FROM memories ORDER BY id")]
+        found = rows.read(connection, ids)
+    return [found[one] for one in ids if one in found]
+
+
+def contents(memories: Sequence[Memory]) -> list[str]:
+    return [one.content for one in memories]

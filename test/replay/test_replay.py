@@ -1,0 +1,269 @@
+"""`robotmem replay` on recordings written here: what is stored, once; and what is said of what cannot be."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import RobotMemory
+
+from .bags import CONFIG, SECOND, START, Messages, config_file, contents, drive, stored, write_bag
+
+ROOT = Path(__file__).resolve().parents[2]
+INT8 = "std_msgs/msg/Int8, description: '{data}'"
+Import = Callable[..., int]
+
+
+@pytest.fixture(scope="module")
+def messages() -> Messages:
+    return Messages()
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def imported(tmp_path: Path, db: Path) -> Import:
+    def run(bag: Path, *more: str, config: str = CONFIG) -> int:
+        file = config_file(tmp_path, config)
+        return main(["replay", str(bag), "--config", str(file), "--db", str(db), "--no-model", *more])
+
+    return run
+
+
+HOW = [
+    {"storage": "mcap"},
+    {"storage": "sqlite3"},
+    {"storage": "mcap", "mode": "FILE"},
+    {"storage": "mcap", "mode": "STORAGE"},
+    {"storage": "sqlite3", "mode": "MESSAGE"},
+    {"storage": "sqlite3", "mode": "FILE"},
+]
+
+
+@pytest.mark.parametrize("how", HOW, ids=str)
+def test_every_message_is_stored_at_its_stamp_and_place(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, how: dict[str, str]
+) -> None:
+    assert imported(write_bag(tmp_path / "bag", messages, drive(messages), **how)) == 0
+    found = stored(db)
+    captions = [one for one in found if one.content.startswith("caption")]
+    poses = [one for one in found if one.pose is not None]
+    assert [one.observed_at for one in captions] == [START + second * SECOND for second in range(20)]
+    # The first pose is older than the first transform; of the others, each is half way between two transforms.
+    assert [one.observed_at for one in poses] == [START + second * SECOND - SECOND // 2 for second in range(1, 20)]
+    assert [one.pose.x for one in poses if one.pose] == pytest.approx([second - 0.5 for second in range(1, 20)])
+    assert {one.frame_id for one in found} == {"map"}
+
+
+def test_what_is_left_out_is_counted_by_reason(
+    tmp_path: Path, messages: Messages, imported: Import, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = CONFIG.replace("topic: /caption", "topic: /caption\n      min_interval: 5.0")
+    assert imported(write_bag(tmp_path / "bag", messages, drive(messages)), config=config) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["/caption", "std_msgs/msg/String", "20", "20", "4", "16", "min_interval"] in lines
+    assert ["/pose", "geometry_msgs/msg/PoseStamped", "20", "20", "19", "1", "no_transform"] in lines
+
+
+def test_importing_twice_changes_nothing(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    assert imported(bag) == 0
+    before = stored(db)
+    shutil.move(bag, tmp_path / "moved")
+    assert imported(tmp_path / "moved") == 0
+    assert stored(db) == before
+    assert "20 already_stored" in capsys.readouterr().out
+
+
+def test_what_was_imported_in_part_is_completed(tmp_path: Path, messages: Messages, imported: Import, db: Path) -> None:
+    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    assert imported(bag, "--start", "5", "--duration", "10", "--topics", "captions") == 0
+    assert contents(stored(db)) == [f"caption number n{second}" for second in range(5, 15)]
+    assert imported(bag) == 0
+    assert sorted(contents(stored(db))) == sorted(
+        [f"caption number n{second}" for second in range(20)] + ["pose (0.00, 0.00, 0.00) in odom"] * 19
+    )
+
+
+def test_another_collection_is_another_import(tmp_path: Path, messages: Messages, imported: Import, db: Path) -> None:
+    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    assert (imported(bag), imported(bag, "--collection", "other")) == (0, 0)
+    with sqlite3.connect(db) as connection:
+        counts = dict(connection.execute("SELECT collection, count(*) FROM memories GROUP BY collection"))
+    connection.close()
+    assert counts == {"default": 39, "other": 39}
+
+
+def test_what_was_forgotten_is_not_imported_again(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path
+) -> None:
+    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    assert imported(bag) == 0
+    first = stored(db)[0]
+    with RobotMemory(db, embedding_model="") as memory:
+        memory.forget(first.id, "wrong")
+    assert imported(bag) == 0
+    assert len(stored(db)) == 38
+
+
+def test_a_dry_run_says_what_would_be_stored_and_writes_nothing(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = [*drive(messages), ("/other", START + 30 * SECOND, messages.string("x"))]
+    assert imported(write_bag(tmp_path / "bag", messages, content), "--dry-run") == 0
+    printed = capsys.readouterr().out
+    assert not db.exists()
+    assert "would store" in printed
+    assert ["/pose", "geometry_msgs/msg/PoseStamped", "20", "20", "19"] in [
+        line.split()[:5] for line in printed.splitlines()
+    ]
+    assert "not configured:\n  /other  std_msgs/msg/String  1\n" in printed
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_import_goes_on(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, how: signal.Signals
+) -> None:
+    content = [("/caption", START + n * SECOND, messages.string(f"caption number n{n}")) for n in range(3000)]
+    bag = write_bag(tmp_path / "bag", messages, content)
+    file = config_file(tmp_path)
+    command = [sys.executable, "-m", "robotmem_ros.cli", "replay", str(bag), "--config", str(file), "--db", str(db)]
+    command.append("--no-model")
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and _count(db) == 0:
+            pass
+        process.send_signal(how)
+        _, said = process.communicate(timeout=60)
+    interrupted = process.returncode != 0
+    if interrupted:
+        assert process.returncode == (130 if how is signal.SIGINT else -how)
+        assert ("goes on from there" in said) == (how is signal.SIGINT)
+    assert 0 < _count(db) <= 3000
+    assert imported(bag) == 0
+    assert sorted(contents(stored(db))) == sorted(f"caption number n{n}" for n in range(3000))
+
+
+def _count(db: Path) -> int:
+    if not db.exists():
+        return 0
+    with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
+        try:
+            found = connection.execute("SELECT count(*) FROM imported").fetchone()[0]
+        except sqlite3.Error:
+            found = 0
+    connection.close()
+    return int(found)
+
+
+@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
+@pytest.mark.parametrize("as_file", [True, False], ids=["the file", "the folder"])
+def test_of_a_truncated_recording_what_is_whole_is_stored_and_it_is_an_error(
+    tmp_path: Path,
+    messages: Messages,
+    imported: Import,
+    db: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    storage: str,
+    as_file: bool,
+) -> None:
+    content = [("/caption", START + n * SECOND, messages.string(f"caption {n} " * 50)) for n in range(4000)]
+    how = {} if storage == "sqlite3" else {"mode": "NONE"}
+    bag = write_bag(tmp_path / "bag", messages, content, storage=storage, **how)
+    (file,) = [one for one in bag.iterdir() if one.suffix in {".mcap", ".db3"}]
+    with file.open("r+b") as opened:
+        opened.truncate(file.stat().st_size * 2 // 3)
+    assert imported(file if as_file else bag) == 1
+    said = capsys.readouterr().err
+    assert "is damaged" in said
+    assert "what could be read was used" in said
+    found = contents(stored(db))
+    assert 0 < len(found) < 4000
+    assert found[0] == ("caption 0 " * 50).strip()
+
+
+def test_a_recording_that_was_not_closed_is_read_without_its_metadata(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    (bag / "metadata.yaml").unlink()
+    assert imported(bag) == 1
+    assert "has no metadata.yaml; it was not closed" in capsys.readouterr().err
+    assert len(stored(db)) == 39
+
+
+def test_a_recording_that_cannot_be_read_is_an_error_that_says_why(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = write_bag(tmp_path / "empty", messages, [])
+    (tmp_path / "text.txt").write_text("no bag")
+    (tmp_path / "zero.mcap").write_bytes(b"")
+    (tmp_path / "noise.mcap").write_bytes(b"\x00" * 1000)
+    (tmp_path / "noise.db3").write_bytes(b"\x00" * 10_000)
+    unknown = write_bag(tmp_path / "unknown", messages, drive(messages))
+    metadata = unknown / "metadata.yaml"
+    metadata.write_text(metadata.read_text().replace("storage_identifier: mcap", "storage_identifier: tape"))
+    (file,) = unknown.glob("*.mcap")
+    file.rename(file.with_suffix(".tape"))
+    metadata.write_text(metadata.read_text().replace(file.name, f"{file.stem}.tape"))
+    for bag, why in [
+        (tmp_path / "none", "does not exist"),
+        (empty, "holds no messages"),
+        (tmp_path / "text.txt", "cannot be read"),
+        (tmp_path / "zero.mcap", "cannot be read"),
+        (tmp_path / "noise.mcap", "cannot be read"),
+        (tmp_path / "noise.db3", "cannot be read"),
+        (unknown, "Storage plugin 'tape' not supported"),
+    ]:
+        assert imported(bag) == 1, bag
+        said = capsys.readouterr().err
+        assert said.startswith(f"robotmem: recording {str(bag)!r} "), said
+        assert why in said
+    assert not db.exists()
+
+
+@pytest.mark.parametrize(
+    ("config", "why"),
+    [
+        ("perception_topics: [a]", "perception_topics: 'a' has no parameters"),
+        ("perception_topic: [a]", r"perception_topic: \['a'\] in .* is no parameter"),
+        ("a: [", "config: .* cannot be read"),
+        ("- a", "config: .* must hold parameters"),
+        (f"perception_topics: [a]\na: {{topic: /caption, type: {INT8}}}", "a.type: .* the recording has"),
+        ("perception_topics: [a]\na: {topic: /caption, type: std_msgs/msg/String, label: nope}", "a.label: 'nope'"),
+        ("tf_patience: -1.0", "tf_patience: -1.0 must lie in"),
+    ],
+)  # fmt: skip
+def test_a_configuration_that_cannot_be_used_is_refused_at_once(
+    tmp_path: Path,
+    messages: Messages,
+    imported: Import,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    config: str,
+    why: str,
+) -> None:
+    bag = write_bag(tmp_path / "bag", messages, drive(messages))
+    assert imported(bag, config=config) == 1
+    assert re.match(f"robotmem: {why}", capsys.readouterr().err)
+
+
+def test_topics_to_read_must_be_configured(
+    tmp_path: Path, messages: Messages, imported: Import, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert imported(write_bag(tmp_path / "bag", messages, drive(messages)), "--topics", "/scan") == 1
+    assert "--topics: /scan not configured; configured: /caption, /pose" in capsys.readouterr().err

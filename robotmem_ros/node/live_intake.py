@@ -77,12 +77,11 @@ class LiveIntake:
 
     def stop(self) -> None:
         """Ends listening; what came is stored, as far as its transforms are there."""
-        if self._running is None:
-            return
-        self._last_states = self.states()
-        self._running.close()
-        self._intake.finish()
-        self._running = None
+        running, self._running = self._running, None
+        if running is not None:
+            running.close()
+            self._intake.finish()
+            self._last_states = running.topics.states()
 
     def frames(self) -> TargetFrames:
         """What transforms the targets of questions."""

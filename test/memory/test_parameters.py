@@ -28,7 +28,7 @@ from .conftest import OpenMemory
         ({"collection": None}, "collection: None must be of type str"),
         ({"map_id": "a\0"}, r"map_id: 'a\\x00' must be printable text"),
         ({"autostart": 1}, "autostart: 1 must be of type bool"),
-        ({"no_such": 1}, "no_such: 1 is no parameter; there are autostart, "),
+        ({"no_such": 1}, "no_such: 1 is no parameter; there are absence_interval, "),
     ],
 )
 def test_a_bad_value_is_named_with_what_would_be_right(changes: dict[str, object], message: str) -> None:

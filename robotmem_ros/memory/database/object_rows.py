@@ -14,7 +14,7 @@ from ..objects.estimate import Covariance, Estimate, Point
 from ..records import Sighting
 from .rows import iso
 
-_CROWD = 256
+_CROWD = 128
 """Of the objects near one place at most so many are looked at."""
 _COLUMNS = """
     m.id, m.label, m.context, m.x, m.y, m.z, o.votes, o.vxx, o.vxy, o.vxz, o.vyy, o.vyz, o.vzz, o.first_seen,
@@ -87,7 +87,7 @@ def near(
     reach: float,
     labels: Iterable[str] = (),
 ) -> list[ObjectRow]:
-    """The active objects in a box around a place, in m; without labels all that are there, with them at most 256."""
+    """The active objects in a box around a place, in m; without labels all that are there, with them at most 128."""
     x, y, _ = place
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     wide = reach * (1 + 1e-9) + 1e-9

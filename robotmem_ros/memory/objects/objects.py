@@ -9,6 +9,7 @@ its last sighting: time, context, session and orientation; its content and data 
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ Placed = Callable[[str, str, str, Point], str]
 """Gives a context with the area of a position in it: context, frame, map, position -> context."""
 _NEIGHBOURHOOD = 1.5
 """Of objects up to so many radii apart it is counted how often they are seen in one message."""
-_CROWD = 64
+_CROWD = 24
 """Of so many neighbours at most."""
 _HARDLY = 0.25
 """Two objects within a radius that are seen together in a smaller share of cases are one."""
@@ -117,17 +118,22 @@ class _Message:
         seen_now = {entry.row.memory_id for entry in found}
         return self._merged(found, [row for row in known if row.memory_id not in seen_now])
 
-    def _near(self, group: Iterable[_One]) -> list[ObjectRow]:
+    def _near(self, group: Sequence[_One]) -> list[ObjectRow]:
+        first = group[0].new
+        space = object_rows.space_of(self._connection, first.frame_id, first.map_id)
+        if space is None:
+            return []
+        wide = max(reach(one.seen) for one in group)
+        labels = group[0].seen.labels
         known: dict[int, ObjectRow] = {}
-        space: int | None = None
-        for one in group:
-            space = space or object_rows.space_of(self._connection, one.new.frame_id, one.new.map_id)
-            if space is None:
-                return []
-            position, collection = one.seen.estimate.position, one.new.collection
-            labels, wide = one.seen.labels, reach(one.seen)
-            for row in object_rows.near(self._connection, space, collection, position, reach=wide, labels=labels):
-                known.setdefault(row.memory_id, row)
+        # One box for all sightings of a square: in a crowd they share their neighbours.
+        squares = {(x // wide, y // wide) for x, y, _ in (one.seen.estimate.position for one in group)}
+        for across, up in sorted(squares):
+            centre = ((across + 0.5) * wide, (up + 0.5) * wide, 0.0)
+            rows_near = object_rows.near(
+                self._connection, space, first.collection, centre, reach=1.5 * wide, labels=labels
+            )
+            known.update((row.memory_id, row) for row in rows_near)
         return [known[memory_id] for memory_id in sorted(known)]
 
     def _inserted(self, one: _One) -> ObjectRow:
@@ -208,14 +214,18 @@ class _Message:
                     both = Neighbours(together=1)
                     object_rows.count_neighbours(self._connection, row.memory_id, other.memory_id, both)
 
-    def _merged(self, found: Sequence[_Found], unseen: list[ObjectRow]) -> list[_Found]:
+    def _merged(self, found: Sequence[_Found], unseen: Iterable[ObjectRow]) -> list[_Found]:
         """An object that is hardly ever seen beside the one that was seen just now is the same one."""
+        left = sorted(unseen, key=lambda row: row.position)
+        across = [row.position[0] for row in left]
+        gone: set[int] = set()
         result = []
         for one, row in found:
-            kept = row
-            for other in list(unseen):
-                if self._are_one(kept, other, one.seen.radius):
-                    unseen.remove(other)
+            kept, radius = row, one.seen.radius
+            x = row.position[0]
+            for other in left[bisect_left(across, x - radius) : bisect_right(across, x + radius)]:
+                if other.memory_id not in gone and self._are_one(kept, other, radius):
+                    gone.add(other.memory_id)
                     kept = self._merge(kept, other, one.new)
             result.append(_Found(one, kept))
         return result

@@ -106,7 +106,7 @@ def test_a_newer_database_is_refused_and_not_touched(version_1: Path, monkeypatc
     monkeypatch.undo()
     before = version_1.read_bytes()
     with pytest.raises(
-        DatabaseUnusableError, match=r"has schema version (\d+), newer than \d+; use a newer robotmem_ros"
+        DatabaseUnusableError, match=r"has schema version \d+, newer than \d+; use a newer"
     ):
         RobotMemory(version_1)
     assert version_1.read_bytes() == before

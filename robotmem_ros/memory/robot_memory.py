@@ -17,7 +17,7 @@ from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
 from .errors import InvalidFieldError
 from .language import tokens
-from .new_memory import new_fact, new_perception
+from .new_memory import context_frame, new_fact, new_perception
 from .parameters import Parameters
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
@@ -238,6 +238,9 @@ class RobotMemory:
         if context is not None:
             clean = validation.json_object("context", context, limit=limits.context_limit)
             columns["context"] = validation.compact_json(clean)
+            frame = context_frame(clean)
+            if frame:
+                columns["frame_id"] = frame
         if category is not None:
             columns["category"] = validation.name("category", category)
         if confidence is not None:

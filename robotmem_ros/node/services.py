@@ -22,7 +22,7 @@ from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
 from ..memory import RobotMemory
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from ..memory.records import Answer, NewMemory
-from . import conversions
+from . import conversions, qos
 from .frames import TargetFrames
 
 T = TypeVar("T")
@@ -54,7 +54,8 @@ class Services:
             (Forget, "forget", self._forget),
             (Update, "update", self._update),
         ):
-            node.create_service(kind, f"~/{name}", _answering(node, handler), callback_group=group)
+            answer = _answering(node, handler)
+            node.create_service(kind, f"~/{name}", answer, qos_profile=qos.requests(), callback_group=group)
 
     def close(self) -> None:
         """Ends the worker threads after the requests at hand."""

@@ -25,9 +25,10 @@ class StatusTopic:
     def publish(self, state: str, why: str, memory: RobotMemory | None, counts: Callable[[], Counts]) -> None:
         """Publishes the status if it differs from the last one but for the stamp; `why` is an error to be shown."""
         message = MemoryStatus(state=state, reason=why)
+        # First, so that what is counted as stored is among the memories.
+        seen = counts()
         if memory is not None:
             fill_status(message, memory.status())
-        seen = counts()
         message.received, message.stored = seen.received, seen.stored
         message.refused = sum(seen.refused.values())
         message.refused_reasons = sorted(seen.refused)

@@ -79,6 +79,8 @@ want="$venv $version $(cat requirements.txt requirements/*.txt | cksum)"
 if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     # A virtual environment knows its own path and its interpreter: start anew when the folder was moved, or when
     # the distribution went on to the next Python.
+    # A link would be followed, and what it leads to be emptied.
+    [ ! -L "$venv" ] || refuse "$venv is a link: remove it"
     if [ "$(head -n 1 "$venv/bin/pip" 2>/dev/null)" != "#!$venv/bin/python3" ] ||
         ! "$venv/bin/python3" -c 'import pip' 2>/dev/null; then
         say "making the virtual environment $(basename "$venv") from $python ($version)"

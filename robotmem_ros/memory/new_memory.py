@@ -102,11 +102,13 @@ def _observed_at(value: object, now: Callable[[], int]) -> int:
 
 
 def _frame(given: object, context: dict[str, object], parameters: Parameters) -> str:
-    frame = validation.name("frame_id", given)
+    return validation.name("frame_id", given) or context_frame(context) or parameters.memory_frame
+
+
+def context_frame(context: dict[str, object]) -> str:
+    """The frame that a context names for its positions, `spatial.frame_id`; empty when it names none."""
     spatial = context.get("spatial")
-    if not frame and isinstance(spatial, dict):
-        frame = validation.name("context.spatial.frame_id", spatial.get("frame_id"))
-    return frame or parameters.memory_frame
+    return validation.name("context.spatial.frame_id", spatial.get("frame_id")) if isinstance(spatial, dict) else ""
 
 
 def _data(value: object, limit: int) -> bytes | None:

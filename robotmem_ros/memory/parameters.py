@@ -72,7 +72,7 @@ class Parameters:
     fusion: str = _parameter("rrf", "How text and vector ranks become one.", choices=("rrf",))
     rrf_k: int = _parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = _parameter(
-        1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.0, maximum=100.0
+        1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
     )
     object_radius: float = _parameter(
         0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,

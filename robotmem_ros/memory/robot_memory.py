@@ -20,7 +20,7 @@ from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
 from .errors import InvalidFieldError, MemoryNotFoundError
 from .language import tokens
-from .new_memory import new_fact, new_perception
+from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
 from .parameters import Parameters
@@ -319,6 +319,9 @@ class RobotMemory:
         if context is not None:
             clean = validation.json_object("context", context, limit=limits.context_limit)
             columns["context"] = validation.compact_json(clean)
+            frame = context_frame(clean)
+            if frame:
+                columns["frame_id"] = frame
         if category is not None:
             columns["category"] = validation.name("category", category)
         if confidence is not None:

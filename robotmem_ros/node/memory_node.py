@@ -140,12 +140,14 @@ class MemoryNode(LifecycleNode):
         return self._live.frames()
 
     def _publish_status(self) -> None:
+        # The counts first, so that what is counted as stored is among the memories.
+        counts, topics = self._counts(), self._topics()
         try:
             status = self._memory.status() if self._memory else None
         except RobotMemoryError as error:
             self.get_logger().error(f"no status: {error}", throttle_duration_sec=10.0)
             return
-        self._status.publish(self._state, self._trouble(), status, self._counts, self._topics())
+        self._status.publish(self._state, self._trouble(), status, counts, topics)
 
     def _publish_diagnostics(self) -> None:
         why, status = self._trouble(), None

@@ -12,6 +12,11 @@ def latched() -> QoSProfile:
     )
 
 
+def requests() -> QoSProfile:
+    """Requests of a service: the usual depth of 10 would lose what a burst holds beyond, and its callers would wait."""
+    return QoSProfile(depth=1000, reliability=QoSReliabilityPolicy.RELIABLE)
+
+
 def intake(reliability: str, depth: int) -> QoSProfile:
     """Messages that should become memories; `reliability` is `reliable` or `best_effort`."""
     return QoSProfile(depth=depth, reliability=QoSReliabilityPolicy[reliability.upper()])

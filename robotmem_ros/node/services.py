@@ -22,7 +22,7 @@ from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerceptio
 from ..memory import RobotMemory
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from ..memory.records import Answer, NewMemory
-from . import conversions
+from . import conversions, qos
 from .frames import TargetFrames
 
 _HISTORY, _LONGEST_HISTORY = 100, 10_000
@@ -58,7 +58,8 @@ class Services:
             (Update, "update", self._update),
             (ObjectHistory, "object_history", self._object_history),
         ):
-            node.create_service(kind, f"~/{name}", _answering(node, handler), callback_group=group)
+            answer = _answering(node, handler)
+            node.create_service(kind, f"~/{name}", answer, qos_profile=qos.requests(), callback_group=group)
 
     def close(self) -> None:
         """Ends the worker threads after the requests at hand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rclpy.node import Node
 
@@ -24,7 +24,7 @@ class StatusTopic:
         self._last: MemoryStatus | None = None
 
     def publish(
-        self, state: str, why: str, status: Status | None, counts: Callable[[], Counts], topics: Sequence[TopicState]
+        self, state: str, why: str, status: Status | None, counts: Counts, topics: Sequence[TopicState]
     ) -> None:
         """Publishes the status if it differs from the last one but for the stamp; `why` is what is wrong."""
         message = MemoryStatus(state=state)
@@ -35,11 +35,10 @@ class StatusTopic:
         message.topic_received = [topic.arrived for topic in topics]
         message.topic_stored = [topic.stored for topic in topics]
         message.topic_left_out = [sum(topic.left_out.values()) for topic in topics]
-        seen = counts()
-        message.received, message.stored = seen.received, seen.stored
-        message.refused = sum(seen.refused.values())
-        message.refused_reasons = sorted(seen.refused)
-        message.refused_counts = [seen.refused[reason] for reason in message.refused_reasons]
+        message.received, message.stored = counts.received, counts.stored
+        message.refused = sum(counts.refused.values())
+        message.refused_reasons = sorted(counts.refused)
+        message.refused_counts = [counts.refused[reason] for reason in message.refused_reasons]
         if message != self._last:
             self._last = message
             self._publisher.publish(_stamped(message, self._clock()))

@@ -159,3 +159,17 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidFieldError, match=r"^colour: 'red' is no parameter; there are .*busy_timeout"):
         RobotMemory(tmp_path / "memory.db", colour="red")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_correction_may_move_positions_to_another_frame_but_not_away_from_the_pose(memory: RobotMemory) -> None:
+    def nearest(frame: str) -> list[int]:
+        sort = {"field": "spatial.goal", "target": [0, 0], "frame_id": frame}
+        return [found.id for found in memory.recall(spatial_sort=sort)]
+
+    moved = {"spatial": {"frame_id": "odom", "goal": [1.0, 2.0]}}
+    fact = memory.learn("the goal", {"spatial": {"goal": [1.0, 2.0]}}).memory_id
+    memory.update(fact, context=moved)
+    assert (nearest("map"), nearest("odom")) == ([], [fact])
+    seen = memory.save_perception("a goal", pose=[0, 0, 0]).memory_id
+    with pytest.raises(InvalidFieldError, match=r"context.spatial.frame_id: 'odom' differs from the frame 'map'"):
+        memory.update(seen, context=moved)

@@ -86,6 +86,7 @@ class Client:
         self.node = Node("test_client", context=self._context, **node_options)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
+        self._clients: dict[str, Any] = {}
         self.status: MemoryStatus | None = None
         self.node.create_subscription(
             MemoryStatus,
@@ -98,9 +99,12 @@ class Client:
 
     def start(self, service: Any, name: str, /, **fields: Any) -> Any:
         """Sends a request to /memory/<name>; the future of its response."""
-        client = self.node.create_client(service, f"/memory/{name}")
-        assert client.wait_for_service(DEADLINE), f"no service /memory/{name}"
-        return client.call_async(service.Request(**fields))
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(
+                service, f"/memory/{name}", qos_profile=QoSProfile(depth=1000)
+            )
+        assert self._clients[name].wait_for_service(DEADLINE), f"no service /memory/{name}"
+        return self._clients[name].call_async(service.Request(**fields))
 
     def result(self, future: Any) -> Any:
         """Waits for a response."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 
-from ..errors import MemoryNotFoundError
+from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..records import Kind, Memory, NewMemory, Pose
 
 _INSERT = """
@@ -23,7 +23,7 @@ _COLUMNS = """
     m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection,
     o.first_seen, o.last_seen, o.times_seen, o.confirmed
 """
-_UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence"})
+_UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence", "frame_id"})
 
 
 def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
@@ -55,6 +55,8 @@ def update(
     unknown = set(columns) - _UPDATABLE
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
+    if "frame_id" in columns:
+        _check_frame(connection, memory_id, columns["frame_id"])
     assignments = "".join(f"{column} = ?, " for column in columns)
     connection.execute(
         f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?",
@@ -126,6 +128,15 @@ def _check_active(connection: sqlite3.Connection, memory_id: int) -> None:
         raise MemoryNotFoundError(memory_id)
     if row[0] != "active":
         raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
+
+
+def _check_frame(connection: sqlite3.Connection, memory_id: int, frame: object) -> None:
+    # One frame holds for the pose and for the positions of the context.
+    row = connection.execute("SELECT frame_id FROM memories WHERE id = ? AND x IS NOT NULL", (memory_id,)).fetchone()
+    if row is not None and row[0] != frame:
+        raise InvalidFieldError(
+            "context.spatial.frame_id", frame, f"differs from the frame {row[0]!r} of the memory's pose"
+        )
 
 
 def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:

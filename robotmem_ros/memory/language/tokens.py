@@ -15,10 +15,11 @@ from typing import Any
 
 from .stop_words import STOP_WORDS
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _KANA = "\u3040-\u30ff"
 _CJK_RUN = re.compile(f"([{_HAN}]+|[{_KANA}]+)")
 _WORD = re.compile(r"[^\W_]+")
+_SYLLABLE = re.compile("[\uac00-\ud7a3]")
 _COMPOUND = re.compile(r"[^\W_]+(?:[._\-/:][^\W_]+)+")
 _jieba_lock = threading.Lock()
 
@@ -41,7 +42,8 @@ def indexed_text(text: str) -> str:
 def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
     """The words that carry a question, each once, in order, without function words.
 
-    Single characters are dropped unless they are Chinese. If only function words are left, they are used.
+    Single characters are dropped unless they are Chinese, Japanese or Korean. If only function words are left, they
+    are used.
     """
     words = list(dict.fromkeys(_words(text)))
     kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
@@ -78,19 +80,18 @@ def _words(text: str) -> Iterator[str]:
         if _CJK_RUN.fullmatch(piece):
             yield from _cjk_words(piece, for_index=False)
         else:
-            yield from (word for word in _WORD.findall(piece) if len(word) > 1)
+            yield from (word for word in _WORD.findall(piece) if len(word) > 1 or _SYLLABLE.match(word))
 
 
 def _cjk_words(run: str, *, for_index: bool) -> Iterator[str]:
     if has_jieba() and re.match(f"[{_HAN}]", run):
-        cut = _jieba().cut_for_search if for_index else _jieba().cut
-        yield from cut(run)
+        yield from (_jieba().cut_for_search if for_index else _jieba().cut)(run)
     elif len(run) == 1:
         yield run
     else:
         yield from (run[index : index + 2] for index in range(len(run) - 1))
-        if for_index:
-            yield from run
+    if for_index and len(run) > 1:
+        yield from run  # a question may hold one character of a word: 杯 for 杯子
 
 
 @cache

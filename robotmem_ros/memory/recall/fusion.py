@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from .ranking import Ranking
@@ -28,10 +29,11 @@ FUSIONS: Mapping[str, Fusion] = {"rrf": reciprocal_rank_fusion}
 """The fusions by their names in the parameter `fusion`."""
 
 
-def depth(n: int, k: int) -> int:
+def depth(n: int, k: int, weight: float) -> int:
     """How many hits each search must give so that no memory outside of both lists can reach the best `n`.
 
-    Such a memory scores at most 2w / (k + 1 + depth), the n-th best at least 1 / (k + n); with a source weight w of 1.5
-    that makes depth = 3n + 2k.
+    With r the ratio of the greatest and the least source weight, such a memory scores at most 2r / (k + 1 + depth), the
+    n-th best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for the weight 1.5.
     """
-    return 3 * n + 2 * k
+    ratio = max(weight, 1.0) / min(weight, 1.0)
+    return math.ceil(2 * ratio * (k + n)) - k

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -64,6 +64,8 @@ class Pipeline:
             StorageError: the database cannot be read.
         """
         vector = self._embedded(question.query) if question.query else None
+        if vector is not None and self.database.in_memory:
+            wait([vector])  # there the snapshot is the only connection, and writers need it
         with self.database.snapshot() as connection:
             return _Run(connection, self.matrix, question, parameters, vector).answer()
 
@@ -94,7 +96,9 @@ class _Run:
 
     def _by_relevance(self, candidates: Eligible) -> Answer:
         n = self.question.n
-        ranked = self._ranked(enumerate_if_few(self.connection, candidates), depth(n, self.parameters.rrf_k))
+        ranked = self._ranked(
+            enumerate_if_few(self.connection, candidates), depth(n, self.parameters.rrf_k, self.parameters.real_weight)
+        )
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
 

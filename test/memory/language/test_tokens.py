@@ -138,3 +138,13 @@ from robotmem_ros.memory.language.tokens import indexed_text, query_words, schem
 print(scheme(), query_words("红色的杯子"), query_words("杯"), indexed_text("a红色b"))
 """
     assert output_of(without("jieba") + code) == "bigram ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "question"),
+    [("桌上有红色的杯子", "杯"), ("红杯子在桌上", "红色杯子"), ("컵에 물 있다", "물"), ("𠮷野家在左边", "𠮷")],
+)
+def test_one_character_finds_the_word_it_is_part_of(words_only: RobotMemory, content: str, question: str) -> None:
+    known = words_only.learn(content).memory_id
+    words_only.learn("客厅里有一把椅子 의자")
+    assert [found.id for found in words_only.recall(question)] == [known]

@@ -8,6 +8,8 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
+from .draining import drain
+
 Receive = Callable[[bytes], None]
 
 
@@ -70,13 +72,18 @@ class MatchedSubscription:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
+    def _take(self, raw: bytes) -> None:
+        self._receive(raw)
+        if self._subscription is not None:
+            drain(self._subscription, self._receive)
+
     def _subscribe(self, reliability: str, durability: str) -> None:
         self.close()
         self._current = reliability, durability
         self._subscription = self._node.create_subscription(
             self._kind,
             self._topic,
-            self._receive,
+            self._take,
             QoSProfile(
                 depth=self._depth,
                 reliability=QoSReliabilityPolicy[reliability.upper()],

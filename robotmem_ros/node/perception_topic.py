@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -17,10 +16,9 @@ from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.records import Stored
 from . import qos
 from .conversions import Clock, perception_from
+from .draining import drain
 
 _LOG_PERIOD = 5.0
-_TURN = 0.005
-"""Seconds after which other callbacks get their turn."""
 
 
 @dataclass
@@ -59,13 +57,8 @@ class PerceptionTopic:
         self._node.destroy_subscription(self._subscription)
 
     def _receive(self, message: Perception) -> None:
-        # What else has come is taken here and now: a turn of the executor for each message costs as much as the rest.
-        deadline = time.monotonic() + _TURN
         self._take_in(message)
-        handle = self._subscription.handle
-        with handle:
-            while time.monotonic() < deadline and (taken := handle.take_message(Perception, False)) is not None:
-                self._take_in(taken[0])
+        drain(self._subscription, self._take_in)
 
     def _take_in(self, message: Perception) -> None:
         with self._lock:

@@ -14,6 +14,8 @@ from bench.questions import Question
 BLOCK = 10
 _PAUSE = 0.05
 """Seconds between two systems: threads of a model may spin for a while after its last text."""
+_PACE = 0.005
+"""Seconds between two questions."""
 
 
 class Asked(NamedTuple):
@@ -62,9 +64,14 @@ def ask_in_turns(systems: dict[str, Answerer], questions: Sequence[Question]) ->
     for start in range(0, len(questions), BLOCK):
         for name in names:
             time.sleep(_PAUSE)
-            series[name].asked += [systems[name].ask(question) for question in questions[start : start + BLOCK]]
+            series[name].asked += [_paced(systems[name], question) for question in questions[start : start + BLOCK]]
         names.append(names.pop(0))
     return series
+
+
+def _paced(system: Answerer, question: Question) -> Asked:
+    time.sleep(_PACE)
+    return system.ask(question)
 
 
 def added(longer: Series, shorter: Series) -> float:

@@ -13,7 +13,8 @@ from bench.questions import Question, conditional_questions, nearest_questions, 
 from bench.world import World
 from robotmem_ros.memory import RobotMemory
 
-IN_PROCESS, SERVICE, PEER, EMPTY = "in process", "service", "robotmem", "empty service"
+IN_PROCESS, SERVICE, PEER = "in process", "service", "robotmem"
+EMPTY, LEAST = "empty service", "least service"
 NEAREST = 60
 _WARM_UP = 20
 _SEED = 7
@@ -43,13 +44,13 @@ class Recalls:
     conditional_questions: Sequence[Question]
     nearest_questions: Sequence[Question]
 
-    def service_adds(self) -> float:
-        """Median of what the service adds to the same recall in process, in milliseconds."""
-        return added(self.plain[SERVICE], self.plain[IN_PROCESS])
+    def adds(self, service: str) -> float:
+        """Median of what a service adds to the same recall in process, in milliseconds."""
+        return added(self.plain[service], self.plain[IN_PROCESS])
 
-    def service_adds_conditional(self) -> float:
+    def adds_conditional(self, service: str) -> float:
         """The same with filter and spatial sort."""
-        return added(self.conditional[SERVICE], self.conditional[IN_PROCESS])
+        return added(self.conditional[service], self.conditional[IN_PROCESS])
 
 
 def measure_recall(memory: RobotMemory, client: Client, peer: Peer, world: World, *, questions: int) -> Recalls:
@@ -59,6 +60,7 @@ def measure_recall(memory: RobotMemory, client: Client, peer: Peer, world: World
         SERVICE: Service(client, "memory/recall"),
         PEER: peer,
         EMPTY: Service(client, "empty/answer"),
+        LEAST: Service(client, "least/answer"),
     }
     plain = plain_questions(questions + _WARM_UP, _SEED)
     conditional = conditional_questions(world, questions + _WARM_UP, _SEED)

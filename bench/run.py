@@ -73,7 +73,8 @@ def _measure(options: argparse.Namespace, model: Path, python: Path, work: Path)
                 memory.warm_up()
                 print("asking", flush=True)
                 empty = process("empty_service", ["-m", "bench.empty_service"], work)
-                with memory_node(files.node, model, work), empty:
+                least = process("least_service", ["-m", "bench.least_service", str(files.least), str(model)], work)
+                with memory_node(files.node, model, work), empty, least:
                     client.wait_until_active(options.memories)
                     recalls = measure_recall(memory, client, peer, world, questions=options.questions)
                 print("saving one by one", flush=True)

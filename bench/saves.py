@@ -42,6 +42,11 @@ class Files:
         return self.work / "in_process.db"
 
     @property
+    def least(self) -> Path:
+        """A copy for the service that does nothing but recall."""
+        return self.work / "least.db"
+
+    @property
     def peer(self) -> Path:
         """The peer's."""
         return self.work / "peer.db"
@@ -68,7 +73,8 @@ def fill_through_topic(client: Client, world: World, model: Path, files: Files) 
     if client.status.refused:
         raise RuntimeError(f"the node refused {client.status.refused} perceptions: {client.status.refused_reasons}")
     each = bytes_on_disk(files.node) / len(world.memories)
-    shutil.copy(files.node, files.in_process)
+    for copy in (files.in_process, files.least):
+        shutil.copy(files.node, copy)
     return Filled(stored, embedded, each)
 
 

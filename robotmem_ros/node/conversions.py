@@ -18,12 +18,12 @@ from robotmem_ros.msg import Memory as MemoryMessage
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
-from robotmem_ros.srv import Learn, Recall, Update
+from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerception, Update
 
 from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
-from ..memory.records import Answer, Memory, NewMemory, Pose, Sighting, Status
+from ..memory.records import Answer, Memory, NewMemory, Pose, Sighting, Status, Stored
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
@@ -126,7 +126,16 @@ def correction_from(request: Update.Request) -> dict[str, Any]:
     }
 
 
-def fill_recall_response(response: Recall.Response, answer: Answer) -> None:
+def fill_stored(response: Learn.Response | SavePerception.Response, stored: Stored) -> None:
+    """Puts the id of what was stored into the response."""
+    response.memory_id = int(stored.memory_id)
+
+
+def fill_nothing(response: Forget.Response | Update.Response, result: None) -> None:
+    """That it succeeded is all that this response says."""
+
+
+def fill_recall(response: Recall.Response, answer: Answer) -> None:
     """Puts an answer into the response of Recall."""
     response.memories = [memory_message(memory) for memory in answer]
     response.mode = answer.mode.value
@@ -159,6 +168,11 @@ def memory_message(memory: Memory) -> MemoryMessage:
         score=float(memory.score),
         distance=float(memory.distance),
     )
+
+
+def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ...]) -> None:
+    """Puts the sightings of an object into the response."""
+    response.sightings = [sighting_message(sighting) for sighting in sightings]
 
 
 def sighting_message(sighting: Sighting) -> SightingMessage:

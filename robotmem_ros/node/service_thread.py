@@ -1,0 +1,131 @@
+"""Takes requests in a thread of its own and answers each from the thread that has its result.
+
+rclpy's executor looks at every entity of the node in each of its turns, and an answer that comes from another thread
+costs several: more than all else that a service does. Here nothing is looked at but the services.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, NamedTuple, TypeVar
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.service import Service
+
+from ..memory.errors import RobotMemoryError
+from . import qos
+
+T = TypeVar("T")
+_WITHOUT_END = -1
+
+
+class ServiceThread:
+    """The services of a node. A bad request is answered with its error; nothing leaves a caller waiting."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._services: list[_Served] = []
+        self._wake = node.create_guard_condition(_unused, callback_group=_NotByExecutor())
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="memory-requests", daemon=True)
+
+    def add(self, kind: Any, name: str, begin: Callable[[Any], Future[T]], fill: Callable[[Any, T], None]) -> None:
+        """A service that is there from now on and answers from `start` on.
+
+        `begin` takes the request and must not wait; `fill` writes the result into the response, in the thread that
+        has it.
+        """
+        group = _NotByExecutor()
+        service = self._node.create_service(kind, name, _unused, qos_profile=qos.requests(), callback_group=group)
+        self._services.append(_Served(service, begin, fill))
+
+    def start(self) -> None:
+        """Begins to take requests."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Takes no more requests; those at hand are still answered by whoever works on them."""
+        self._closing = True
+        self._wake.trigger()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        waiting = rclpy_implementation.WaitSet(0, 1, 0, 0, len(self._services), 0, self._node.context.handle)
+        while not self._closing:
+            waiting.clear_entities()
+            waiting.add_guard_condition(self._wake.handle)
+            for served in self._services:
+                waiting.add_service(served.service.handle)
+            waiting.wait(_WITHOUT_END)
+            ready = waiting.get_ready_entities("service")
+            for served in self._services:
+                if served.service.handle.pointer in ready:
+                    self._take(served)
+
+    def _take(self, served: _Served) -> None:
+        try:
+            with served.service.handle:
+                request, header = served.service.handle.service_take_request(served.service.srv_type.Request)
+        except Exception:
+            # A request that is no message of its type; without its header there is nobody to answer.
+            self._complain(f"a request of {served.service.srv_name} could not be read:\n{traceback.format_exc()}")
+            return
+        if request is None:
+            return
+        try:
+            begun = served.begin(request)
+        except Exception as error:
+            begun = Future()
+            begun.set_exception(error)
+        begun.add_done_callback(lambda done: self._answer(served, header, done))
+
+    def _answer(self, served: _Served, header: Any, done: Future[Any]) -> None:
+        response = served.service.srv_type.Response()
+        try:
+            served.fill(response, done.result())
+            response.success = True
+        except RobotMemoryError as error:
+            response = served.refusal(str(error))
+        except Exception as error:
+            self._complain(f"a request of {served.service.srv_name} failed: {error!r}")
+            response = served.refusal(f"internal error: {error!r}")
+        try:
+            served.service.send_response(response, header)
+        except rclpy_implementation.RCLError as error:
+            self._complain(f"an answer of {served.service.srv_name} could not be sent: {error}")
+
+    def _complain(self, trouble: str) -> None:
+        self._node.get_logger().error(trouble)
+
+
+class _Served(NamedTuple):
+    service: Service[Any, Any]
+    begin: Callable[[Any], Future[Any]]
+    fill: Callable[[Any, Any], None]
+
+    def refusal(self, error: str) -> Any:
+        readable = error.encode("utf-8", "backslashreplace").decode("utf-8")
+        return self.service.srv_type.Response(success=False, error=readable)
+
+
+class _NotByExecutor(CallbackGroup):
+    """The node's executor leaves alone what is in such a group."""
+
+    def can_execute(self, entity: object) -> bool:
+        return False
+
+    def beginning_execution(self, entity: object) -> bool:
+        return False
+
+    def ending_execution(self, entity: object) -> None:
+        pass
+
+
+def _unused(*_: object) -> None:
+    raise AssertionError("the executor has run what is not its own")

@@ -13,7 +13,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from ..memory import Parameters, RobotMemory
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import MemoryClosedError, RobotMemoryError
 from . import objects
 from .diagnostics import Diagnostics
 from .frames import TargetFrames
@@ -181,8 +181,11 @@ class MemoryNode(LifecycleNode):
         return self._last_counts
 
     def _warm_up(self, memory: RobotMemory) -> None:
-        memory.warm_up()
-        status = memory.status()
+        try:
+            memory.warm_up()
+            status = memory.status()
+        except MemoryClosedError:
+            return
         why = f": {status.reason}" if status.reason else ""
         self.get_logger().info(f"questions run on {status.mode.value}{why}")
 

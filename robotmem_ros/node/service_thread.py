@@ -49,7 +49,7 @@ class ServiceThread:
         self._thread.start()
 
     def close(self) -> None:
-        """Takes no more requests; those at hand are still answered by whoever works on them."""
+        """Takes no more requests; those that came before are still answered by whoever works on them."""
         self._closing = True
         self._wake.trigger()
         if self._thread.is_alive():
@@ -67,23 +67,27 @@ class ServiceThread:
             for served in self._services:
                 if served.service.handle.pointer in ready:
                     self._take(served)
+        for served in self._services:
+            while self._take(served):
+                pass
 
-    def _take(self, served: _Served) -> None:
+    def _take(self, served: _Served) -> bool:
         try:
             with served.service.handle:
                 request, header = served.service.handle.service_take_request(served.service.srv_type.Request)
         except Exception:
             # A request that is no message of its type; without its header there is nobody to answer.
             self._complain(f"a request of {served.service.srv_name} could not be read:\n{traceback.format_exc()}")
-            return
+            return True
         if request is None:
-            return
+            return False
         try:
             begun = served.begin(request)
         except Exception as error:
             begun = Future()
             begun.set_exception(error)
         begun.add_done_callback(lambda done: self._answer(served, header, done))
+        return True
 
     def _answer(self, served: _Served, header: Any, done: Future[Any]) -> None:
         response = served.service.srv_type.Response()

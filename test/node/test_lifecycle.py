@@ -53,6 +53,21 @@ def test_a_signal_ends_the_node_with_all_that_was_accepted_on_disk(own: Any, tmp
     connection.close()
 
 
+def test_a_signal_leaves_no_request_without_an_answer(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    node = start("-p", f"db_path:={tmp_path / 'memory.db'}")
+    client: Client = connect()
+    client.until_status(lambda status: status.state == "active", "an active node")
+    assert client.call(Learn, "learn", insight="a red mug").success
+    # The model may still be on its way: that is part of it.
+    waiting = [client.start(Recall, "recall", query=f"red mug {number}") for number in range(100)]
+    client.result(waiting[0])
+    assert node.stop() == 0, node.output
+    answers = [client.result(future) for future in waiting]
+    assert {answer.error for answer in answers} <= {"", "the memory is closed; open a new RobotMemory"}
+    assert "Traceback" not in node.output
+
+
 def test_the_node_can_be_led_through_its_states_by_hand(own: Any, tmp_path: Path) -> None:
     start, connect = own
     start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "autostart:=false", *TEXT_ONLY)

@@ -10,7 +10,7 @@ from .errors import (
     StorageError,
 )
 from .parameters import Parameters
-from .records import Answer, Kind, Memory, Mode, PerceptionType, Pose, Sighting, Status, Stored, View
+from .records import Answer, Kind, Memory, Mode, PerceptionType, Pose, SeenObject, Sighting, Status, Stored, View
 from .robot_memory import RobotMemory
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Pose",
     "RobotMemory",
     "RobotMemoryError",
+    "SeenObject",
     "Sighting",
     "Status",
     "StorageError",

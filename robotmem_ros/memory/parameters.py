@@ -100,14 +100,6 @@ class Parameters:
         1000, "Most sightings kept of an object; of more, every second is left out.", unit="sightings", minimum=4,
         maximum=10_000_000,
     )  # fmt: skip
-    sensor_range: float = _parameter(
-        0.0, "How far a detector surely sees an object; 0 means that absence is never concluded.", unit="m",
-        minimum=0.0, maximum=1000.0,
-    )  # fmt: skip
-    sensor_angle: float = _parameter(
-        1.0, "Opening angle of the cone in which a detector surely sees an object.", unit="rad", minimum=0.0,
-        maximum=6.3,
-    )  # fmt: skip
     absence_misses: int = _parameter(
         3, "So many views of its place without the object halve its confidence, each time anew.", unit="views",
         minimum=1, maximum=1_000_000,

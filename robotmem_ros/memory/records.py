@@ -159,7 +159,7 @@ class Sighting:
 
 @dataclass(frozen=True)
 class View:
-    """What a detector looked at, once: a cone in a frame, and the objects that it saw there."""
+    """What a detector looked at, once, and what it saw there."""
 
     origin: tuple[float, float, float]
     """Where the sensor was, in metres."""
@@ -167,14 +167,51 @@ class View:
     """Where it looked; of any length but zero."""
     observed_at: int
     """Nanoseconds since the epoch, by the robot's clock."""
+    reach: float
+    """Metres up to which the detector surely sees an object."""
+    horizontal: float
+    """Opening angle from left to right within which it surely sees, in radians."""
+    vertical: float
+    """The same from top to bottom."""
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    """Where the sensor's top is; not parallel to `direction`."""
     seen: frozenset[int] = frozenset()
     """Ids of the objects that this message gave a sighting of."""
+    glimpses: tuple[Glimpse, ...] = ()
+    """What was detected and is no sighting, for it was left out."""
     labels: frozenset[str] = frozenset()
     """The labels that the detector can give; empty for any."""
+    source: str = ""
+    """Which detector it is: only objects that it saw before are missed by it; empty for all objects."""
     frame_id: str = ""
-    """Frame of origin and direction; empty for the memory frame."""
+    """Frame of all positions and directions; empty for the memory frame."""
     collection: str = ""
     """Empty for the default collection."""
+    import_key: ImportKey | None = None
+
+
+class SeenObject(NamedTuple):
+    """What is known of an object, without what was perceived of it."""
+
+    memory_id: int
+    label: str
+    position: tuple[float, float, float]
+    """Metres."""
+    confidence: float
+    frame_id: str
+    first_seen: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    last_seen: int
+    times_seen: int
+    confirmed: bool
+
+
+class Glimpse(NamedTuple):
+    """That something was detected, and where."""
+
+    label: str
+    position: tuple[float, float, float]
+    """Metres."""
 
 
 @dataclass(frozen=True)
@@ -200,6 +237,10 @@ class NewMemory:
     tags: tuple[str, ...] = ()
     scope_files: str = ""
     scope_entities: str = ""
+    source: str = ""
+    """What perceived it, such as a topic."""
+    identity: str = ""
+    """Which thing it is to `source`, such as a tracking id; empty where that does not tell."""
     import_key: ImportKey | None = None
 
 

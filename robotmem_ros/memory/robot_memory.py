@@ -28,7 +28,7 @@ from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
-from .records import Answer, Mode, NewMemory, Recording, Sighting, Status, Stored, View
+from .records import Answer, Mode, NewMemory, Recording, SeenObject, Sighting, Status, Stored, View
 
 _LOAD_PATIENCE = 60.0
 
@@ -167,16 +167,18 @@ class RobotMemory:
         return future
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = ()
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message; the future has the ids of the objects they became, in their order.
 
         What has no label or no pose is stored as an ordinary memory. `covariances` are of the positions: for each
-        sighting 3 rows of 3 numbers in m², or None; an empty sequence means none at all.
+        sighting 3 rows of 3 numbers in m², or None; an empty sequence means none at all. What lies clearly in the
+        `view` and is not among the sightings counts as missed, see `not_seen`.
 
         Raises:
-            InvalidFieldError: a covariance cannot be used, or their number is another one.
+            InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
         """
+        clean_view = None if view is None else validation.view("view", view)
         if covariances and len(covariances) != len(new):
             raise InvalidFieldError("covariances", len(covariances), f"must be as many as the sightings, {len(new)}")
         clean = [validation.covariance(f"covariances[{index}]", value) for index, value in enumerate(covariances)]
@@ -189,7 +191,11 @@ class RobotMemory:
                 chosen = [ready[index] for index in indices], [known[index] for index in indices]
                 return objects.store_sightings(connection, *chosen, parameters, self._placed)
 
-            return imports.store_once(connection, ready, store)
+            stored = imports.store_once(connection, ready, store)
+            if clean_view is not None and imports.claim(connection, clean_view.import_key):
+                seen = clean_view.seen.union(one.memory_id for one in stored)
+                absence.not_seen(connection, replace(clean_view, seen=seen), parameters)
+            return stored
 
         future = self._database.write(work)
         future.add_done_callback(lambda done: self._backfill.wake())
@@ -214,15 +220,20 @@ class RobotMemory:
     def not_seen(self, view: View) -> Future[tuple[int, ...]]:
         """Queues a view: what lies clearly in it and was not seen counts as missed; the future has the ids of those.
 
-        Without the parameter `sensor_range` nothing is.
-
         Raises:
-            InvalidFieldError: the view has no direction, or a number that is none.
+            InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
         """
         clean, parameters = validation.view("view", view), self.parameters
-        return self._database.write(
-            lambda connection: absence.not_seen(connection, clean, parameters.map_id, parameters)
-        )
+        return self._database.write(lambda connection: absence.not_seen(connection, clean, parameters))
+
+    def objects(self, limit: int = 2000) -> tuple[SeenObject, ...]:
+        """The objects of the current map in all collections, those seen last first.
+
+        Raises:
+            StorageError: the database could not be read.
+        """
+        with self._database.reader() as connection:
+            return object_rows.seen_last(connection, self.parameters.map_id, validation.whole("limit", limit))
 
     def begin_import(self, recording: Recording) -> int:
         """The id for the import keys of one topic of a recording; one that was begun before goes on.

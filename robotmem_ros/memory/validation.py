@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from .errors import InvalidFieldError
-from .objects.estimate import Covariance
+from .objects.estimate import Covariance, cross
 from .records import Pose, View
 
 _MAX_JSON_DEPTH = 64
@@ -174,8 +174,8 @@ def covariance(field: str, value: object) -> Covariance | None:
 
 
 def view(field: str, value: View) -> View:
-    """A view with finite numbers and a direction."""
-    for part in ("origin", "direction"):
+    """A view with finite numbers, a direction and a top."""
+    for part in ("origin", "direction", "up"):
         numbers = getattr(value, part)
         if len(numbers) != 3:
             raise InvalidFieldError(f"{field}.{part}", numbers, "must be 3 numbers (x, y, z)")
@@ -183,6 +183,10 @@ def view(field: str, value: View) -> View:
             number(f"{field}.{part}[{index}]", item, low=-1e150, high=1e150)
     if not math.hypot(*value.direction) > 1e-9:
         raise InvalidFieldError(f"{field}.direction", value.direction, "must not be zero")
+    if not math.hypot(*cross(value.up, value.direction)) > 1e-9:
+        raise InvalidFieldError(f"{field}.up", value.up, "must not be zero, nor parallel to the direction")
+    for part, high in (("reach", 1e6), ("horizontal", 2 * math.pi), ("vertical", 2 * math.pi)):
+        number(f"{field}.{part}", getattr(value, part), low=0.0, high=high)
     time_ns(f"{field}.observed_at", value.observed_at)
     return value
 

@@ -9,8 +9,8 @@ from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from ..memory import SeenObject
 from . import qos
-from .objects import Remembered
 
 _NS = 1_000_000_000
 _COLOURS = (
@@ -40,7 +40,7 @@ class Markers:
         self._listeners = 0
         self._shown: dict[int, _Look] = {}
 
-    def publish(self, objects: Callable[[], Iterable[Remembered]], now: int) -> None:
+    def publish(self, objects: Callable[[], Iterable[SeenObject]], now: int) -> None:
         """Publishes what changed of the objects since the last time; `now` is the robot's clock in nanoseconds."""
         listeners, before = self._publisher.get_subscription_count(), self._listeners
         self._listeners = listeners
@@ -61,12 +61,12 @@ class Markers:
             self._publisher.publish(MarkerArray(markers=markers))
 
 
-def _look(found: Remembered, now: int) -> _Look:
+def _look(found: SeenObject, now: int) -> _Look:
     # Rounded: what changes by less is not worth a message.
     age = (now - found.last_seen) / _NS
     colour = next((colour for limit, colour in _COLOURS if age < limit), _OLDER)
-    position = (round(found.x, 2), round(found.y, 2), round(found.z, 2))
-    return found.frame_id, found.label, *position, round(found.confidence, 1), colour
+    x, y, z = (round(part, 2) for part in found.position)
+    return found.frame_id, found.label, x, y, z, round(found.confidence, 1), colour
 
 
 def _markers(memory_id: int, look: _Look) -> list[Marker]:

@@ -14,7 +14,6 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
-from . import objects
 from .diagnostics import Diagnostics
 from .frames import TargetFrames
 from .live_intake import LiveIntake
@@ -164,7 +163,7 @@ class MemoryNode(LifecycleNode):
         memory = self._memory
         if memory is not None and self._state == "active":
             try:
-                self._markers.publish(lambda: objects.remembered(memory), self._now())
+                self._markers.publish(memory.objects, self._now())
             except RobotMemoryError as error:
                 self.get_logger().error(f"no markers: {error}", throttle_duration_sec=10.0)
 

@@ -22,6 +22,8 @@ class Placed:
     """Empty where nothing names a frame."""
     element: int = 0
     """Which one of its message it is."""
+    is_glimpse: bool = False
+    """It is not to be stored, and only tells that something was there."""
 
 
 def frame_of(observation: Observation) -> str:

@@ -27,6 +27,8 @@ class Sample:
 
     kept: tuple[Observation, ...]
     left_out: Counter[Reason]
+    rest: tuple[Observation, ...] = ()
+    """What was looked at and left out; nothing of a message that came too soon."""
 
 
 class Sampler:
@@ -68,6 +70,7 @@ class Sampler:
         if self.too_soon(stamp_ns):
             return Sample((), Counter({Reason.MIN_INTERVAL: len(seen)} if seen else {}))
         kept: list[Observation] = []
+        rest: list[Observation] = []
         left_out: Counter[Reason] = Counter()
         places: dict[str, list[_Place]] = {}
         for observation in seen:
@@ -77,12 +80,13 @@ class Sampler:
                 if observation.state is not None:
                     _remember(self._states, _thing(observation), observation.state)
             else:
+                rest.append(observation)
                 left_out[reason] += 1
         for thing, anchors in places.items():
             _remember(self._places, thing, anchors)
         if kept:
             self._kept_ns = stamp_ns
-        return Sample(tuple(kept), left_out)
+        return Sample(tuple(kept), left_out, tuple(rest))
 
     def _notice(self, stamp_ns: int) -> None:
         if self._newest_ns is not None and stamp_ns < self._newest_ns - _LOOP_NS:

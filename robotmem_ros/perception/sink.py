@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from ..memory.parameters import Parameters
-from ..memory.records import NewMemory, Stored
+from ..memory.records import NewMemory, Stored, View
 
 
 class Sink(Protocol):
@@ -24,7 +24,7 @@ class Sink(Protocol):
         ...
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = ()
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
     ) -> Future[tuple[Stored, ...]]:
-        """Queues what is to be stored of one message."""
+        """Queues what is to be stored of one message, and what it looked at."""
         ...

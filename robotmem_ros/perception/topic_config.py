@@ -89,6 +89,16 @@ class TopicConfig:
     min_confidence: float = _key(0.0, "Less confident perceptions are left out.", low=0.0, high=1.0)
     labels: tuple[str, ...] = _key((), "Labels to store, whatever their case; empty for all.")
     ignore_labels: tuple[str, ...] = _key((), "Labels to leave out, whatever their case.")
+    view_range: float = _key(
+        0.0, "How far the detector surely sees; 0 and absence is never told.", unit="m", low=0.0, high=1000.0
+    )
+    view_horizontal: float = _key(1.0, "Opening angle in which it surely sees.", unit="rad", low=0.0, high=6.2832)
+    view_vertical: float = _key(0.8, "The same from top to bottom.", unit="rad", low=0.0, high=6.2832)
+    view_frame: str = _key("", "Frame of the sensor; empty for that of the message's header.")
+    view_axis: str = _key(
+        "match", "Where the sensor looks; `match`: along z in frames named `..._optical...`, else x.",
+        choices=("match", "x", "z"),
+    )  # fmt: skip
     gate: bool = _key(True, "Stored only while the robot is well localised, where a gate is configured.")
 
     qos_reliability: str = _key("match", "`match` is as the publisher has it.", choices=_MATCHED[0])
@@ -115,7 +125,7 @@ def table() -> tuple[Field[Any], ...]:
 
 def key_of(field_name: str) -> str:
     """The key as it is written in a configuration: `qos.depth` for qos_depth."""
-    for group in ("qos", "thumbnail"):
+    for group in ("qos", "thumbnail", "view"):
         if field_name.startswith(f"{group}_"):
             return field_name.replace("_", ".", 1)
     return field_name

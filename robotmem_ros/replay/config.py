@@ -17,6 +17,7 @@ from ..perception.topic_keys import flattened
 _NODES = ("/**", "memory", "/memory", "/**/memory")
 _KEY = "ros__parameters"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
+_NOT_DECIDING = ("qos_", "view_")
 _DECIDING = ("collection", "memory_frame", "map_id", "on_missing_transform")
 
 
@@ -30,7 +31,8 @@ class ReplayConfig:
     def digest_of(self, topic: TopicConfig) -> str:
         """Of all that decides what memories a message of the topic becomes."""
         deciding = [(name, getattr(self.parameters, name)) for name in _DECIDING]
-        values = [(row.name, repr(getattr(topic, row.name))) for row in fields(topic) if row.name != "name"]
+        named = [row.name for row in fields(topic) if row.name != "name" and not row.name.startswith(_NOT_DECIDING)]
+        values = [(name, repr(getattr(topic, name))) for name in named]
         return hashlib.sha256(repr((deciding, values)).encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from ..memory.parameters import Parameters
-from ..memory.records import NewMemory, Stored
+from ..memory.records import NewMemory, Stored, View
 
 
 class Rehearsal:
@@ -18,10 +18,10 @@ class Rehearsal:
         self.parameters = parameters
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = ()
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
     ) -> Future[tuple[Stored, ...]]:
         """As if it had been stored."""
-        del covariances
+        del covariances, view
         done: Future[tuple[Stored, ...]] = Future()
         done.set_result(tuple(Stored(0) for _ in new))
         return done

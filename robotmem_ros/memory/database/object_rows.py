@@ -6,19 +6,20 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..objects.estimate import Covariance, Estimate, Point
-from ..records import Sighting
+from ..records import SeenObject, Sighting
 from .rows import iso
 
 _CROWD = 128
 """Of the objects near one place at most so many are looked at."""
 _COLUMNS = """
     m.id, m.label, m.context, m.x, m.y, m.z, o.votes, o.vxx, o.vxy, o.vxz, o.vyy, o.vyz, o.vzz, o.first_seen,
-    o.last_seen, o.times_seen, o.best_confidence, o.confirmed, o.missed, o.last_missed, o.last_kept, o.unkept
+    o.last_seen, o.times_seen, o.best_confidence, o.confirmed, o.missed, o.last_missed, o.last_kept, o.unkept,
+    o.sources
 """
 _NEAR = f"""
     SELECT {_COLUMNS} FROM positions_rtree AS r CROSS JOIN positions AS p ON p.id = r.id
@@ -29,14 +30,14 @@ _NEAR = f"""
 _INSERT = """
     INSERT INTO objects (
         memory_id, votes, vxx, vxy, vxz, vyy, vyz, vzz, first_seen, last_seen, times_seen, best_confidence, confirmed,
-        missed, last_missed, last_kept, unkept
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        missed, last_missed, last_kept, unkept, sources
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _UPDATE = """
     UPDATE objects SET
         votes = ?2, vxx = ?3, vxy = ?4, vxz = ?5, vyy = ?6, vyz = ?7, vzz = ?8, first_seen = ?9, last_seen = ?10,
         times_seen = ?11, best_confidence = ?12, confirmed = ?13, missed = ?14, last_missed = ?15, last_kept = ?16,
-        unkept = ?17
+        unkept = ?17, sources = ?18
     WHERE memory_id = ?1
 """
 
@@ -63,6 +64,8 @@ class ObjectRow:
     """Time of the sighting that was kept last."""
     unkept: int = 0
     """Sightings counted and not kept since then."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """What saw it, each with the tracking id that it gave last, or ""."""
 
     @property
     def position(self) -> Point:
@@ -227,6 +230,20 @@ def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sig
     return tuple(Sighting(when, (x, y, z), *others) for when, x, y, z, *others in rows)
 
 
+def seen_last(connection: sqlite3.Connection, map_id: str, limit: int) -> tuple[SeenObject, ...]:
+    """The active objects of a map, those seen last first."""
+    rows = connection.execute(
+        "SELECT m.id, m.label, m.x, m.y, m.z, m.confidence, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
+        "o.confirmed FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
+        "WHERE m.status = 'active' AND m.map_id = ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
+        (map_id, limit),
+    )
+    return tuple(
+        SeenObject(memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed))
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, confirmed in rows
+    )
+
+
 def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
     """Whether an active memory is an object."""
     sql = (
@@ -240,14 +257,15 @@ def _values(row: ObjectRow) -> tuple[object, ...]:
     return (
         row.memory_id, json.dumps(row.votes, ensure_ascii=False, sort_keys=True), *row.estimate.covariance,
         row.first_seen, row.last_seen, row.times_seen, row.best_confidence, row.confirmed, row.missed, row.last_missed,
-        row.last_kept, row.unkept,
+        row.last_kept, row.unkept, json.dumps(row.sources, ensure_ascii=False, sort_keys=True),
     )  # fmt: skip
 
 
 def _row(row: tuple[Any, ...]) -> ObjectRow:
     memory_id, label, context, x, y, z, votes, *others = row
-    first, last, times, best, confirmed, *rest = others[6:]
+    first, last, times, best, confirmed, missed, last_missed, last_kept, unkept, sources = others[6:]
     estimate = Estimate((x, y, z), Covariance(*others[:6]))
     return ObjectRow(
-        memory_id, label, context, estimate, json.loads(votes), first, last, times, best, bool(confirmed), *rest
-    )
+        memory_id, label, context, estimate, json.loads(votes), first, last, times, best, bool(confirmed), missed,
+        last_missed, last_kept, unkept, json.loads(sources),
+    )  # fmt: skip

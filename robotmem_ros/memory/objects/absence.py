@@ -1,41 +1,34 @@
 """What was clearly in view and not seen: each such view counts against an object, several lower its confidence.
 
-Occlusion is not known here, so a range and an angle must be given in which the detector surely sees; with a range of
-zero, which is the default, nothing is ever concluded.
+Occlusion is not known here, so a view has the range and the angles in which the detector surely sees.
 """
 
 from __future__ import annotations
 
-import math
 import sqlite3
 
 from ..database import object_rows
 from ..database.object_rows import ObjectRow
 from ..parameters import Parameters
 from ..records import View
-from .estimate import Point, difference
+from .estimate import squared_distance
+from .field_of_view import in_view
+from .label_rules import LabelRules
 from .objects import confidence
 
-_CLEARLY = 0.9
-"""In view is what lies within this share of the range and of the angle."""
-_TOO_NEAR = 0.2
-"""Metres; what is so near to the sensor may lie below or behind its picture."""
 
-
-def not_seen(connection: sqlite3.Connection, view: View, map_id: str, parameters: Parameters) -> tuple[int, ...]:
+def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters) -> tuple[int, ...]:
     """Counts a view against the objects that it should have shown; the ids of those.
 
     An object counts once in `absence_interval`, and only in views that are later than its last sighting.
     """
-    space = object_rows.space_of(connection, view.frame_id or parameters.memory_frame, map_id)
-    if space is None or parameters.sensor_range <= 0:
+    space = object_rows.space_of(connection, view.frame_id or parameters.memory_frame, parameters.map_id)
+    if space is None or view.reach <= 0:
         return ()
-    collection = view.collection or parameters.collection
-    reach = parameters.sensor_range
+    collection, rules = view.collection or parameters.collection, parameters.label_rules()
     missed = []
-    for row in object_rows.near(connection, space, collection, view.origin, reach=reach, labels=view.labels):
-        is_absent = row.memory_id not in view.seen and in_view(view, row.position, parameters)
-        if is_absent and _counts(row, view, parameters):
+    for row in object_rows.near(connection, space, collection, view.origin, reach=view.reach):
+        if _counts(row, view, parameters) and _should_be_seen(row, view) and not _was_seen(row, view, rules):
             row.missed += 1
             row.last_missed = view.observed_at
             object_rows.save(connection, row)
@@ -44,15 +37,19 @@ def not_seen(connection: sqlite3.Connection, view: View, map_id: str, parameters
     return tuple(missed)
 
 
-def in_view(view: View, position: Point, parameters: Parameters) -> bool:
-    """Whether a position lies clearly within what the sensor surely sees."""
-    to = difference(position, view.origin)
-    distance = math.hypot(*to)
-    if not _TOO_NEAR <= distance <= parameters.sensor_range * _CLEARLY:
-        return False
-    along = sum(part * direction for part, direction in zip(to, view.direction, strict=True))
-    cosine = along / (distance * math.hypot(*view.direction))
-    return math.acos(max(-1.0, min(1.0, cosine))) <= parameters.sensor_angle / 2 * _CLEARLY
+def _should_be_seen(row: ObjectRow, view: View) -> bool:
+    is_known = (not view.source or view.source in row.sources) and (not view.labels or row.label in view.labels)
+    return is_known and in_view(view, row.position)
+
+
+def _was_seen(row: ObjectRow, view: View, rules: LabelRules) -> bool:
+    if row.memory_id in view.seen:
+        return True
+    labels, radius = rules.labels(row.label), rules.radius(row.label)
+    return any(
+        glimpse.label in labels and squared_distance(glimpse.position, row.position) <= radius * radius
+        for glimpse in view.glimpses
+    )
 
 
 def _counts(row: ObjectRow, view: View, parameters: Parameters) -> bool:

@@ -27,6 +27,10 @@ DOUBT = 0.5
 _LARGEST_GROUP = 128
 
 
+Track = tuple[str, str]
+"""A source, such as a topic, and its tracking id."""
+
+
 class Seen(NamedTuple):
     """A sighting as association sees it."""
 
@@ -36,6 +40,8 @@ class Seen(NamedTuple):
     radius: float
     """Metres."""
     has_covariance: bool
+    track: Track | None = None
+    """Which thing it is to what saw it, where that tells."""
 
 
 class Known(NamedTuple):
@@ -44,6 +50,8 @@ class Known(NamedTuple):
     estimate: Estimate
     label: str
     confirmed: bool
+    tracks: frozenset[Track] = frozenset()
+    """Which things it was just before, to what saw it."""
 
 
 Costs = Mapping[tuple[int, int], float]
@@ -65,7 +73,10 @@ def associate(sightings: Sequence[Seen], objects: Sequence[Known]) -> list[int |
 
 
 def cost(seen: Seen, known: Known) -> float | None:
-    """What it costs that a sighting is of an object, in [0, 1.5]; None outside of the gate."""
+    """What it costs that a sighting is of an object, in [0, 1.5]; None outside of the gate.
+
+    Within the gate, what is followed by a tracking id costs nothing.
+    """
     if known.label not in seen.labels:
         return None
     squared = squared_distance(seen.estimate.position, known.estimate.position)
@@ -75,6 +86,8 @@ def cost(seen: Seen, known: Known) -> float | None:
         price = min(price, mahalanobis(seen.estimate, known.estimate) / EXPLAINED)
     if price > 1.0:
         return None
+    if seen.track is not None and seen.track in known.tracks:
+        return 0.0
     return price + (0.0 if known.confirmed else DOUBT)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from ..database import object_rows, rows
 from ..database.object_rows import Neighbours, ObjectRow
 from ..parameters import Parameters
 from ..records import Kind, NewMemory, Sighting, Stored
-from .association import Known, Seen, associate, reach
+from .association import Known, Seen, Track, associate, reach
 from .estimate import Covariance, Estimate, Point, combined, isotropic, squared_distance, updated
 
 Placed = Callable[[str, str, str, Point], str]
@@ -30,6 +30,10 @@ _CROWD = 24
 """Of so many neighbours at most."""
 _HARDLY = 0.25
 """Two objects within a radius that are seen together in a smaller share of cases are one."""
+_FOLLOWED_NS = 5_000_000_000
+"""For so long after a sighting its tracking id says which object it is; later it may be given to another thing."""
+_SOURCES = 16
+"""Of so many sources at most it is kept that they saw an object."""
 
 
 class _One(NamedTuple):
@@ -71,9 +75,9 @@ def store_sightings(
             key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
             groups[key].append(one)
     for _, group in sorted(groups.items()):
-        group.sort(key=_One.order)
+        ordered = sorted(_without_doubtful_tracks(group), key=_One.order)
         message = _Message(connection, parameters, placed)
-        ids |= {found.one.place: found.row.memory_id for found in message.store(group)}
+        ids |= {found.one.place: found.row.memory_id for found in message.store(ordered)}
     return tuple(Stored(ids[index]) for index in range(len(new)))
 
 
@@ -92,8 +96,15 @@ def _sighting(index: int, new: NewMemory, covariance: Covariance | None, paramet
         return None
     rules = parameters.label_rules()
     estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_noise))
-    seen = Seen(estimate, rules.labels(new.label), rules.radius(new.label), covariance is not None)
+    track = (new.source, new.identity) if new.identity else None
+    seen = Seen(estimate, rules.labels(new.label), rules.radius(new.label), covariance is not None, track)
     return _One(index, new, seen)
+
+
+def _without_doubtful_tracks(group: Sequence[_One]) -> list[_One]:
+    """A tracking id that several things of one message have says nothing."""
+    given = Counter(one.seen.track for one in group)
+    return [one if given[one.seen.track] == 1 else one._replace(seen=one.seen._replace(track=None)) for one in group]
 
 
 class _Message:
@@ -108,7 +119,8 @@ class _Message:
         """Updates the objects that were seen, and inserts those that are new."""
         known = self._near(group)
         assigned = associate(
-            [one.seen for one in group], [Known(row.estimate, row.label, row.confirmed) for row in known]
+            [one.seen for one in group],
+            [Known(row.estimate, row.label, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
         )
         found = [
             _Found(one, self._inserted(one) if column is None else self._updated(known[column], one))
@@ -152,6 +164,7 @@ class _Message:
             best_confidence=new.confidence,
             confirmed=self._parameters.object_confirmations <= 1,
             last_kept=new.observed_at,
+            sources={new.source: new.identity} if new.source else {},
         )
         object_rows.insert(self._connection, row)
         object_rows.add_sighting(self._connection, memory_id, _as_sighting(one, thinned=0))
@@ -168,6 +181,8 @@ class _Message:
         row.confirmed = row.confirmed or row.times_seen >= limits.object_confirmations
         if is_newest:
             row.missed = 0
+        if new.source in row.sources or (new.source and len(row.sources) < _SOURCES):
+            row.sources[new.source] = new.identity
         self._vote(row, {new.label: 1})
         self._keep(row, one)
         self._save(row)
@@ -252,10 +267,17 @@ class _Message:
         stays.missed = min(stays.missed, goes.missed)
         stays.last_kept = max(stays.last_kept, goes.last_kept)
         stays.unkept += goes.unkept
+        stays.sources = {**goes.sources, **stays.sources}
         self._vote(stays, goes.votes)
         self._save(stays)
         self._retell(stays, new, is_newest=new.observed_at >= stays.last_seen)
         return stays
+
+
+def _tracks(row: ObjectRow, now_ns: int) -> frozenset[Track]:
+    if abs(now_ns - row.last_seen) > _FOLLOWED_NS:
+        return frozenset()
+    return frozenset((source, identity) for source, identity in row.sources.items() if identity)
 
 
 def _as_sighting(one: _One, thinned: int) -> Sighting:

@@ -8,17 +8,21 @@ from dataclasses import replace
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
+from robotmem_ros.memory.records import Glimpse, ImportKey, Recording
 
 from ..conftest import OpenMemory
 from .sightings import SECOND, see, sighting, the
 
-VIEW = View(origin=(0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0), observed_at=200 * SECOND)
+VIEW = View(
+    origin=(0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0), observed_at=200 * SECOND, reach=5.0,
+    horizontal=math.pi / 2, vertical=1.0,
+)  # fmt: skip
 
 
 @pytest.fixture
 def memory(open_memory: OpenMemory) -> RobotMemory:
-    """A chair two metres ahead, and a detector that sees five metres and a right angle."""
-    opened = open_memory(sensor_range=5.0, sensor_angle=math.pi / 2)
+    """A chair two metres ahead of a detector that sees five metres and a right angle."""
+    opened = open_memory()
     assert see(opened, sighting(2.0, t=100)) == [1]
     return opened
 
@@ -54,6 +58,12 @@ def test_a_sighting_gives_the_confidence_back(memory: RobotMemory) -> None:
         replace(VIEW, observed_at=50 * SECOND),
         replace(VIEW, frame_id="odom"),
         replace(VIEW, collection="lab"),
+        replace(VIEW, reach=2.0),
+        replace(VIEW, reach=0.0),
+        replace(VIEW, direction=(1.0, 0.0, 0.6)),
+        replace(VIEW, vertical=0.0, origin=(0.0, 0.0, 0.1)),
+        replace(VIEW, source="/camera"),
+        replace(VIEW, glimpses=(Glimpse("chair", (2.2, 0.2, 0.0)),)),
     ],
 )
 def test_what_is_seen_out_of_view_or_too_early_is_not_missed(memory: RobotMemory, view: View) -> None:
@@ -65,10 +75,36 @@ def test_views_in_quick_succession_count_once(memory: RobotMemory) -> None:
     assert sum(len(memory.not_seen(view).result()) for view in views) == 2
 
 
-def test_absence_is_off_by_default(open_memory: OpenMemory) -> None:
-    memory = open_memory()
-    see(memory, sighting(2.0))
-    assert memory.not_seen(VIEW).result() == ()
+def test_a_detector_misses_only_what_it_saw_before(memory: RobotMemory) -> None:
+    (lamp,) = see(memory, replace(sighting(2.0, 0.5, label="lamp"), source="/camera"))
+    assert memory.not_seen(replace(VIEW, source="/camera")).result() == (lamp,)
+    assert memory.not_seen(replace(VIEW, source="/laser")).result() == ()
+
+
+@pytest.mark.parametrize("glimpse", [Glimpse("mug", (2.0, 0.0, 0.0)), Glimpse("chair", (2.5, 0.0, 0.0))])
+def test_something_else_that_was_left_out_does_not_stand_for_it(memory: RobotMemory, glimpse: Glimpse) -> None:
+    assert memory.not_seen(replace(VIEW, glimpses=(glimpse,))).result() == (1,)
+
+
+def test_a_message_stores_what_it_saw_and_misses_the_rest_of_its_view(memory: RobotMemory) -> None:
+    chairs = sighting(2.0, t=200), sighting(3.5, 1.0, t=200)
+    seen = [stored.memory_id for stored in memory.store_sightings(chairs, view=VIEW).result()]
+    assert seen == [1, 2]
+    later = replace(VIEW, observed_at=202 * SECOND)
+    memory.store_sightings([sighting(3.5, 1.0, t=202)], view=later).result()
+    assert missed(memory) == {1: 1, 2: 0}
+    memory.store_sightings([], view=replace(VIEW, observed_at=204 * SECOND)).result()
+    assert missed(memory) == {1: 2, 2: 1}
+
+
+def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
+    recording = Recording("digest", "/detections", "configuration", "path")
+    key = ImportKey(memory.begin_import(recording), 1, 0, -1)
+    for _ in range(2):
+        memory.store_sightings([], view=replace(VIEW, import_key=key)).result()
+        # As if it had not been noted when it was missed.
+        memory._database.write(lambda connection: connection.execute("UPDATE objects SET last_missed = 0")).result()
+    assert missed(memory) == {1: 1}
 
 
 def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: RobotMemory) -> None:
@@ -83,9 +119,18 @@ def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: 
     [
         (replace(VIEW, direction=(0.0, 0.0, 0.0)), "view.direction: .* must not be zero"),
         (replace(VIEW, origin=(math.nan, 0.0, 0.0)), r"view.origin\[0\]: nan must be a finite number"),
+        (replace(VIEW, up=(2.0, 0.0, 0.0)), "view.up: .* must not be zero, nor parallel to the direction"),
+        (replace(VIEW, reach=-1.0), "view.reach: -1.0 must"),
+        (replace(VIEW, vertical=math.inf), "view.vertical: inf must be a finite number"),
         (replace(VIEW, observed_at=-1), "view.observed_at: -1 must not lie before the epoch"),
     ],
 )
 def test_a_view_that_is_none_is_refused(memory: RobotMemory, view: View, message: str) -> None:
     with pytest.raises(InvalidFieldError, match=message):
         memory.not_seen(view)
+
+
+def missed(memory: RobotMemory) -> dict[int, int]:
+    """How often each object was missed since it was seen last."""
+    with memory._database.reader() as connection:
+        return dict(connection.execute("SELECT memory_id, missed FROM objects"))

@@ -1,0 +1,76 @@
+"""What a detector's topic surely sees around its sensor, from its configuration: so that absence can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..frames import Transform
+from ..memory.records import Glimpse, View
+from .errors import TopicError
+from .placement import Placed
+from .topic_config import TopicConfig
+from .type_description import TypeDescription
+
+_BODY_IN_OPTICAL = Transform(qx=0.5, qy=-0.5, qz=0.5, qw=0.5)
+"""From axes ahead, left and up to those of a picture: right, down and ahead (REP 103)."""
+_OPTICAL = "_optical"
+_AHEAD, _UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class FieldOfView:
+    """The sensor of one topic; its messages tell all that it sees at their time."""
+
+    config: TopicConfig
+
+    @classmethod
+    def of(cls, config: TopicConfig, types: TypeDescription) -> FieldOfView | None:
+        """That of a topic; None where absence is not to be told.
+
+        Raises:
+            TopicError: a message does not tell all that is seen at once, or not where the sensor was.
+        """
+        if not config.view_range:
+            return None
+        if not config.each:
+            why = "one message must hold all that is seen at once, an array that `each` names"
+            raise TopicError(f"{config.name}.view.range", config.view_range, config.topic, config.type, why)
+        if not config.view_frame and "header" not in types.fields(config.type):
+            why = "the message has no header to name the frame of the sensor; name it here"
+            raise TopicError(f"{config.name}.view.frame", "", config.topic, config.type, why)
+        return cls(config)
+
+    def frame_of(self, message: Any) -> str:
+        """The frame of the sensor; empty where nothing names it."""
+        named = self.config.view_frame or message.header.frame_id
+        return str(named).removeprefix("/")
+
+    def view(self, sensor_frame: str, sensor: Transform, stamp_ns: int, found: Sequence[Placed], frame_id: str) -> View:
+        """What was looked at, in the memory frame `frame_id`; `sensor` takes the sensor's frame there."""
+        config = self.config
+        body = sensor.compose(_BODY_IN_OPTICAL) if self._looks_along_z(sensor_frame) else sensor
+        direction = Transform(0.0, 0.0, 0.0, *body[3:])
+        return View(
+            origin=body[:3],
+            direction=direction.apply(_AHEAD),
+            up=direction.apply(_UP),
+            observed_at=stamp_ns,
+            reach=config.view_range,
+            horizontal=config.view_horizontal,
+            vertical=config.view_vertical,
+            glimpses=tuple(_glimpse(one) for one in found if one.is_glimpse and one.observation.pose is not None),
+            source=config.topic,
+            frame_id=frame_id,
+        )
+
+    def _looks_along_z(self, sensor_frame: str) -> bool:
+        axis = self.config.view_axis
+        return axis == "z" or (axis == "match" and _OPTICAL in sensor_frame)
+
+
+def _glimpse(placed: Placed) -> Glimpse:
+    pose = placed.observation.pose
+    assert pose is not None
+    return Glimpse(placed.observation.label, (pose[0], pose[1], pose[2]))

@@ -1,0 +1,125 @@
+"""What is complete of a message goes into the memory, all in one transaction; what became of it is counted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from functools import partial
+
+from ..memory import validation
+from ..memory.errors import InvalidFieldError, RobotMemoryError
+from ..memory.new_memory import new_perception
+from ..memory.records import ImportKey, NewMemory, Stored, View
+from .batch import Batch, Origin
+from .observation import Matrix
+from .placement import Placed
+from .reasons import Reason
+from .sink import Sink
+from .topic_config import TopicConfig
+from .topic_counts import Tally
+
+_PAUSE = 0.002
+_OF_VIEW = -1
+"""In place of an element, in the key of a view."""
+
+
+class Storing:
+    """Gives a memory what is to be stored; `now` is the robot's clock in nanoseconds."""
+
+    def __init__(self, memory: Sink, now: Callable[[], int]) -> None:
+        self._memory = memory
+        self._now = now
+
+    def store(self, batch: Batch) -> None:
+        """Queues a complete batch: its observations in their order, and its view."""
+        tally = batch.source.tally
+        new: list[NewMemory] = []
+        covariances: list[Matrix | None] = []
+        why_no_view = batch.why_no_view
+        for one in batch.placed:
+            try:
+                new.append(self._new_memory(batch.source.config, one, batch.origin))
+            except InvalidFieldError as error:  # noqa: PERF203
+                tally.settle(Reason.INVALID, 1, str(error))
+                why_no_view = str(error)
+            else:
+                covariances.append(one.observation.covariance)
+        view = None if why_no_view else _keyed(batch.view(), batch.origin)
+        if batch.is_view:
+            tally.view(why_no_view)
+        if not new and view is None:
+            return
+        if not self._has_room():
+            tally.settle(Reason.QUEUE_FULL, len(new), "more waits to be written than queue_limit")
+            return
+        try:
+            future = self._queued(new, covariances, view)
+        except RobotMemoryError as error:
+            tally.settle(Reason.NOT_WRITTEN, len(new), str(error))
+        else:
+            future.add_done_callback(partial(_written, tally, len(new)))
+
+    def _queued(
+        self, new: Sequence[NewMemory], covariances: Sequence[Matrix | None], view: View | None
+    ) -> Future[tuple[Stored, ...]]:
+        try:
+            return self._memory.store_sightings(new, covariances, view=view)
+        except InvalidFieldError:
+            # A covariance or a view that is none says nothing, and is no reason to lose the rest.
+            return self._memory.store_sightings(new, [_usable(covariance) for covariance in covariances])
+
+    def _has_room(self) -> bool:
+        parameters = self._memory.parameters
+        while self._memory.waiting >= parameters.queue_limit:
+            if parameters.queue_policy != "block":
+                return False
+            time.sleep(_PAUSE)
+        return True
+
+    def _new_memory(self, topic: TopicConfig, placed: Placed, origin: Origin | None) -> NewMemory:
+        seen = placed.observation
+        new = new_perception(
+            self._memory.parameters,
+            now=self._now,
+            description=seen.description,
+            perception_type=seen.perception_type,
+            data=seen.data or None,
+            metadata={"format": seen.data_format} if seen.data_format else None,
+            context=seen.context,
+            session_id=seen.session_id,
+            collection=seen.collection,
+            pose=seen.pose,
+            frame_id=placed.frame_id,
+            label=seen.label,
+            confidence=seen.confidence,
+            observed_at=seen.stamp_ns,
+        )
+        key = None if origin is None else ImportKey(*origin, placed.element)
+        return replace(new, source=topic.topic, identity=seen.identity, import_key=key)
+
+
+def _written(tally: Tally, number: int, future: Future[tuple[Stored, ...]]) -> None:
+    error = future.exception()
+    if error is not None:
+        tally.settle(Reason.NOT_WRITTEN, number, str(error))
+        return
+    fresh = sum(one.is_new for one in future.result())
+    tally.settle(None, fresh)
+    if fresh < number:
+        tally.settle(Reason.ALREADY_STORED, number - fresh)
+
+
+def _keyed(view: View | None, origin: Origin | None) -> View | None:
+    if view is None or origin is None:
+        return view
+    return replace(view, import_key=ImportKey(*origin, _OF_VIEW))
+
+
+def _usable(covariance: Matrix | None) -> Matrix | None:
+    try:
+        validation.covariance("covariance", covariance)
+    except InvalidFieldError:
+        return None
+    return covariance

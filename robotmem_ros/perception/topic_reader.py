@@ -1,0 +1,112 @@
+"""What of the messages of one topic is worth storing: read, checked against the clock and the gate, sampled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from .extraction import Extractor
+from .field_of_view import FieldOfView
+from .localisation_gate import LocalisationGate
+from .observation import Observation
+from .placement import Placed
+from .raw_stamp import raw_stamp_reader
+from .reasons import Reason
+from .sampling import Sample, Sampler
+from .topic_config import TopicConfig
+from .topic_counts import Tally
+from .type_description import TypeDescription
+
+_NS = 1_000_000_000
+_ALL_READ = frozenset({Reason.EMPTY_ARRAY, Reason.NOT_SELECTED})
+"""What may be missing from a message that still tells all that its detector saw."""
+
+
+class Reading(NamedTuple):
+    """What one message gives."""
+
+    found: list[Placed]
+    """Not transformed yet."""
+    stamp_ns: int
+    sensor_frame: str | None = None
+    """Where the message is a view: the frame of the sensor, empty where none is named. None for no view."""
+
+
+class TopicReader:
+    """Reads the messages of one topic, and remembers what it kept. Not to be shared by threads, but for its tally.
+
+    A stamp more than `future_ns` after the receipt is refused; None where the two cannot be compared.
+
+    Raises:
+        TopicError: a source of the configuration does not fit the message type.
+    """
+
+    def __init__(
+        self,
+        config: TopicConfig,
+        types: TypeDescription,
+        *,
+        content_limit: int,
+        context_limit: int,
+        gate: LocalisationGate | None,
+        future_ns: int | None,
+    ) -> None:
+        self.config = config
+        self.tally = Tally(config.topic)
+        self.field_of_view = FieldOfView.of(config, types)
+        self._extractor = Extractor(config, types, content_limit=content_limit, context_limit=context_limit)
+        self._sampler = Sampler(config)
+        self._raw_stamp = raw_stamp_reader(types, config.type)
+        self._gate = gate if config.gate else None
+        self._future_ns = future_ns
+
+    def too_soon(self, raw: bytes, receipt_ns: int) -> bool:
+        """Whether a message that is still serialised need not be read; then it is counted."""
+        if not self.config.min_interval:
+            return False
+        stamp_ns = (self._raw_stamp(raw) if self._raw_stamp else None) or receipt_ns
+        if self._ahead(stamp_ns, receipt_ns) or not self._sampler.too_soon(stamp_ns):
+            return False
+        self.tally.left_unread(Reason.MIN_INTERVAL)
+        return True
+
+    def read(self, message: Any, receipt_ns: int) -> Reading:
+        """What is to be stored of a message, and what it was a view of; all is counted."""
+        self.tally.received()
+        extraction = self._extractor.extract(message, receipt_ns)
+        left_out, why = extraction.refusals, extraction.last_refusal
+        elements: dict[int, int] = {}
+        found: list[Observation] = []
+        for element, observation in enumerate(extraction.observations):
+            if self._ahead(observation.stamp_ns, receipt_ns):
+                left_out[Reason.FUTURE_STAMP] += 1
+                ahead = (observation.stamp_ns - receipt_ns) / _NS
+                why = f"{self.config.topic}: the stamp is {ahead:.1f} s ahead of the clock"
+            else:
+                elements[id(observation)] = element
+                found.append(observation)
+        if self._gate is not None and not self._gate.is_open:
+            left_out.update({Reason.NOT_LOCALISED: len(found)} if found else ())
+            self.tally.read(0, left_out, why)
+            return Reading([], receipt_ns)
+        stamp_ns = self._extractor.message_stamp(message, receipt_ns)
+        # A stamp ahead of time would make the sampler take all others for a jump back.
+        is_ahead = self._ahead(stamp_ns, receipt_ns)
+        time_ns = receipt_ns if is_ahead else stamp_ns
+        sample = self._sampler.sample(time_ns, found) if found else Sample((), Counter())
+        is_view = not is_ahead and left_out.keys() <= _ALL_READ and Reason.MIN_INTERVAL not in sample.left_out
+        self.tally.read(len(sample.kept), left_out + sample.left_out, why)
+        placed = [Placed(one, one.frame_id, elements[id(one)]) for one in sample.kept]
+        if self.field_of_view is None or not is_view or any(one.pose is None for one in found):
+            return Reading(placed, stamp_ns)
+        glimpses = [Placed(one, one.frame_id, is_glimpse=True) for one in sample.rest]
+        return Reading([*placed, *glimpses], stamp_ns, self.field_of_view.frame_of(message))
+
+    def reset(self) -> None:
+        """The clock jumped back: forgets what was kept."""
+        self._sampler.reset()
+
+    def _ahead(self, stamp_ns: int, receipt_ns: int) -> bool:
+        return self._future_ns is not None and receipt_ns > 0 and stamp_ns > receipt_ns + self._future_ns
+
+

@@ -1,0 +1,224 @@
+"""What a detector looks at and does not see any more: a moved object is a moved object and not a ghost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from robotmem_ros.frames import Transform, TransformBuffer
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.perception import Intake, Reason, TopicCounts, TopicError, parse_topic
+
+from .messages import PRESETS, STAMP_NS, RosbagsMaker, detection, pose
+
+SECOND = 1_000_000_000
+DETECTIONS = "vision_msgs/msg/Detection3DArray"
+VIEW = {"view.range": 5.0, "view.horizontal": 1.2, "view.vertical": 1.2}
+AHEAD = Transform(0.0, 0.0, 1.0)
+BACK = Transform(0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0)
+CHAIR, MOVED = (2.0, 0.0, 0.0), (3.5, 1.0, 0.0)
+Place = tuple[float, float, float]
+
+
+class Camera:
+    """An intake for what one camera detects, once a second, and a way to turn the camera."""
+
+    def __init__(self, memory: RobotMemory, maker: RosbagsMaker, frame: str, keys: dict[str, Any]) -> None:
+        self.memory = memory
+        self._maker = maker
+        self._frame = frame
+        self._seconds = 0
+        self._buffer = TransformBuffer()
+        config = parse_topic("seen", {"topic": "/seen", "type": DETECTIONS, **keys}, PRESETS)
+        self.intake = Intake(
+            memory, [config], maker.types, buffer=self._buffer, now=lambda: STAMP_NS, patience=60.0, capacity=10,
+            on_missing_transform="drop",
+        )  # fmt: skip
+
+    def turn(self, transform: Transform) -> None:
+        self._buffer.add("map", "camera", 0, transform, static=True)
+        # x is right, y is down, z is ahead.
+        optical = Transform(qx=-0.5, qy=0.5, qz=-0.5, qw=0.5)
+        self._buffer.add("camera", "camera_optical_frame", 0, optical, static=True)
+
+    def sees(self, *places: Place, label: str = "chair", times: int = 1) -> None:
+        """Detections at places ahead, left and up of the camera."""
+        for _ in range(times):
+            self._seconds += 1
+            stamp = {"sec": STAMP_NS // SECOND + self._seconds, "nanosec": 0}
+            header = {"stamp": stamp, "frame_id": self._frame}
+            found = [detection(label, 0.9, header=header, bbox={"center": self._pose(place)}) for place in places]
+            message = self._maker.make(DETECTIONS, {"header": header, "detections": found})
+            self.intake.receive("seen", message, 0)
+        self.memory.flush()
+
+    def counts(self) -> TopicCounts:
+        return self.intake.counts()["seen"]
+
+    def confidences(self) -> list[float]:
+        """Of all objects, the oldest first."""
+        return [one.confidence for one in sorted(self.memory.objects(), key=lambda one: one.memory_id)]
+
+    def _pose(self, place: Place) -> dict[str, Any]:
+        ahead, left, up = place
+        return pose(-left, -up, ahead) if "optical" in self._frame else pose(ahead, left, up)
+
+
+Make = Callable[..., Camera]
+
+
+@pytest.fixture(scope="module")
+def maker() -> RosbagsMaker:
+    return RosbagsMaker()
+
+
+@pytest.fixture
+def make(maker: RosbagsMaker, request: pytest.FixtureRequest) -> Make:
+    def made(frame: str = "camera", **keys: Any) -> Camera:
+        memory = RobotMemory(":memory:", embedding_model="")
+        request.addfinalizer(memory.close)
+        camera = Camera(memory, maker, frame, {**VIEW, **keys})
+        camera.turn(AHEAD)
+        return camera
+
+    return made
+
+
+@pytest.mark.parametrize("frame", ["camera", "camera_optical_frame"])
+def test_a_moved_object_is_at_its_new_place_and_the_old_one_fades(make: Make, frame: str) -> None:
+    camera = make(frame)
+    camera.sees(CHAIR, times=3)
+    camera.sees(MOVED, times=6)
+    assert camera.confidences() == pytest.approx([0.225, 0.9])
+    (found,) = camera.memory.recall("chair")
+    assert found.pose is not None
+    assert found.pose[:3] == pytest.approx((3.5, 1.0, 1.0))
+    gone = camera.memory.objects()[-1]
+    assert (gone.times_seen, gone.last_seen) == (3, STAMP_NS // SECOND * SECOND + 3 * SECOND)
+    assert (camera.counts().views, camera.counts().views_left_out) == (9, 0)
+
+
+def test_an_empty_array_is_a_view_as_well(make: Make) -> None:
+    camera = make()
+    camera.sees(CHAIR)
+    camera.sees(times=2)
+    assert camera.confidences() == pytest.approx([0.9])
+    camera.sees()
+    assert camera.confidences() == pytest.approx([0.45])
+    camera.sees(CHAIR)
+    assert camera.confidences() == pytest.approx([0.9])
+
+
+@pytest.mark.parametrize(
+    "away",
+    [BACK, Transform(-3.0, 0.0, 1.0), Transform(0.0, 0.0, 1.0, 0.0, 0.0, math.sin(0.4), math.cos(0.4)),
+     Transform(2.0, 0.0, 1.1), Transform(0.0, 0.0, 3.0)],
+)  # fmt: skip
+def test_what_is_behind_or_out_of_view_stays_as_it_was(make: Make, away: Transform) -> None:
+    camera = make()
+    camera.sees(CHAIR)
+    camera.turn(away)
+    camera.sees(times=9)
+    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.counts().views == 10
+
+
+def test_a_message_waits_for_the_pose_of_the_sensor_and_then_tells(make: Make) -> None:
+    camera = make(**{"view.frame": "lens"})
+    camera.sees(CHAIR)
+    camera.sees(times=5)
+    assert (camera.counts().stored, camera.counts().waiting, camera.counts().views) == (0, 1, 0)
+    camera._buffer.add("camera", "lens", 0, Transform(), static=True)
+    camera.intake.collect()
+    camera.memory.flush()
+    assert (camera.counts().stored, camera.counts().views) == (1, 6)
+    assert camera.confidences() == pytest.approx([0.45])
+
+
+def test_where_the_sensor_was_unknown_nothing_is_told_and_the_rest_is_stored(make: Make) -> None:
+    camera = make(**{"view.frame": "lens"})
+    camera.sees(CHAIR)
+    camera.sees(times=5)
+    camera.intake.finish()
+    camera.memory.flush()
+    counts = camera.counts()
+    assert (counts.stored, counts.views, counts.views_left_out) == (1, 0, 6)
+    assert "'lens'" in counts.last_refusal
+    assert camera.confidences() == pytest.approx([0.9])
+
+
+def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> None:
+    nameless, named = make("map"), make("map", **{"view.frame": "camera"})
+    for camera in (nameless, named):
+        camera.sees((2.0, 0.0, 1.0))
+        camera.sees(times=3)
+    assert nameless.confidences() == pytest.approx([0.9])
+    assert named.confidences() == pytest.approx([0.45])
+    assert "view.frame" in nameless.counts().last_refusal
+    assert (nameless.counts().views_left_out, named.counts().views) == (4, 4)
+
+
+def test_what_sampling_leaves_out_was_seen_all_the_same(make: Make) -> None:
+    camera = make(min_displacement=0.5)
+    camera.sees(CHAIR, times=10)
+    assert camera.counts().left_out == {Reason.MIN_DISPLACEMENT: 9}
+    assert camera.confidences() == pytest.approx([0.9])
+    camera.sees(times=3)
+    assert camera.confidences() == pytest.approx([0.45])
+
+
+def test_a_message_of_which_a_part_cannot_be_used_tells_nothing(make: Make) -> None:
+    camera = make()
+    camera.sees(CHAIR)
+    camera.sees((math.nan, 0.0, 0.0), times=9)
+    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.counts().left_out == {Reason.BAD_POSE: 9}
+
+
+def test_messages_that_come_too_soon_are_no_views(make: Make) -> None:
+    camera = make(min_interval=100.0)
+    camera.sees(CHAIR)
+    camera.sees((9.0, 0.0, 0.0), times=9)
+    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.counts().views == 1
+
+
+def test_other_detectors_miss_nothing_of_this_one(make: Make) -> None:
+    camera = make()
+    keys = new_perception(
+        camera.memory.parameters, now=lambda: STAMP_NS, description="keys", label="keys", pose=(2.0, 0.0, 1.0)
+    )
+    camera.memory.store_sightings([replace(keys, source="/vlm")]).result()
+    camera.sees((2.0, 0.5, 0.0))
+    camera.sees(times=3)
+    assert {one.label: one.confidence for one in camera.memory.objects()} == {"keys": 0.9, "chair": 0.45}
+
+
+def test_absence_is_off_by_default(make: Make) -> None:
+    camera = make(**{"view.range": 0.0})
+    camera.sees(CHAIR)
+    camera.sees(times=9)
+    assert (camera.confidences(), camera.counts().views) == ([0.9], 0)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "keys", "message"),
+    [
+        ("geometry_msgs/msg/PoseStamped", {}, "seen.view.range: .* one message must hold all that is seen at once"),
+        ("visualization_msgs/msg/MarkerArray", {}, "seen.view.frame: .* has no header to name the frame"),
+    ],
+)
+def test_a_view_that_no_message_can_give_is_refused_at_start(
+    maker: RosbagsMaker, type_name: str, keys: dict[str, Any], message: str
+) -> None:
+    config = parse_topic("seen", {"topic": "/seen", "type": type_name, **VIEW, **keys}, PRESETS)
+    with RobotMemory(":memory:", embedding_model="") as memory, pytest.raises(TopicError, match=message):
+        Intake(
+            memory, [config], maker.types, buffer=TransformBuffer(), now=lambda: 1, patience=1.0, capacity=1,
+            on_missing_transform="drop",
+        )  # fmt: skip

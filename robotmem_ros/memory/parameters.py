@@ -136,7 +136,7 @@ class Parameters:
     )  # fmt: skip
     queue_policy: str = _parameter(
         "drop_newest",
-        "What a topic does when `queue_limit` is reached: leave out, or `block` the node until there is room.",
+        "What a topic does when `queue_limit` is reached: leave out, or `block`: take no more until there is room.",
         choices=("drop_newest", "drop_oldest", "block"),
     )  # fmt: skip
     presets_file: str = _parameter(

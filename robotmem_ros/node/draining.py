@@ -10,13 +10,16 @@ _TURN = 0.005
 """Seconds after which other callbacks get their turn."""
 
 
-def drain(subscription: Any, take_in: Callable[[Any], None]) -> None:
-    """Gives `take_in` what else has come to a subscription, until nothing is left or the turn is over."""
+def drain(subscription: Any, take_in: Callable[[Any, Any], None], *, holds: Callable[[], bool] | None = None) -> None:
+    """Gives `take_in` what else has come to a subscription, each message with its information.
+
+    Ends when nothing is left, the turn is over, or `holds` says so.
+    """
     deadline = time.monotonic() + _TURN
     handle = subscription.handle
     with handle:
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not (holds and holds()):
             taken = handle.take_message(subscription.msg_type, subscription.raw)
             if taken is None:
                 return
-            take_in(taken[0])
+            take_in(taken[0], taken[1])

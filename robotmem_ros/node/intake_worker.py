@@ -26,10 +26,10 @@ class _Queued:
 class IntakeWorker:
     """Runs jobs one after the other in a thread of its own, until `close`.
 
-    `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`, which
-    holds up the caller. No more than 256 MB wait either. `backlog` says whether to pause because the memory does not
-    keep up with writing; `look` is called after jobs, and again while it says that something waits for its transform.
-    A job that fails is given to `failed`.
+    `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`: then
+    `pushes_back` asks callers to put no more, until `resume` is called. No more than 256 MB wait either. `backlog` says
+    whether to pause because the memory does not keep up with writing; `look` is called after jobs, and again while it
+    says that something waits for its transform. A job that fails is given to `failed`.
     """
 
     def __init__(
@@ -40,12 +40,15 @@ class IntakeWorker:
         backlog: Callable[[], bool],
         look: Callable[[], bool],
         failed: Callable[[Exception], None],
+        resume: Callable[[], None],
     ) -> None:
         self._limit = limit
         self._policy = policy
         self._backlog = backlog
         self._look = look
         self._failed = failed
+        self._resume = resume
+        self._pushing_back = False
         self._urgent: deque[Job] = deque()
         self._jobs: deque[_Queued] = deque()
         self._bytes = 0
@@ -68,18 +71,25 @@ class IntakeWorker:
     def put(self, job: Job, dropped: Job, size: int) -> None:
         """Queues the reading of a message of `size` bytes; the `dropped` of what must go for want of room is called."""
         with self._changed:
-            if self._policy() == "block":
-                self._changed.wait_for(lambda: self._fits(size) or self._closing)
-            elif not self._fits(size) and (self._policy() == "drop_newest" or not self._jobs):
+            policy = self._policy()
+            if not self._fits(size) and (policy == "drop_newest" or not self._jobs):
                 dropped()
                 return
-            while not self._fits(size) and self._jobs:
+            while policy != "block" and not self._fits(size) and self._jobs:
                 oldest = self._jobs.popleft()
                 self._bytes -= oldest.size
                 oldest.dropped()
             self._jobs.append(_Queued(job, dropped, size))
             self._bytes += size
             self._changed.notify_all()
+
+    def pushes_back(self) -> bool:
+        """Whether no more is to be put now, because what waits fills the queue and must not be dropped."""
+        if self._policy() == "block":
+            with self._changed:
+                # What fills the queue now will be taken out of it, and then `_go_on` ends this.
+                self._pushing_back = self._pushing_back or not self._fits(0)
+        return self._pushing_back
 
     def close(self) -> None:
         """Does what is queued and ends the thread; a second call does nothing."""
@@ -120,12 +130,18 @@ class IntakeWorker:
                 queued = self._jobs.popleft()
                 self._bytes -= queued.size
                 job = queued.job
-                self._changed.notify_all()
+                self._go_on()
         try:
             job()
         except Exception as error:
             self._failed(error)
         return True
+
+    def _go_on(self) -> None:
+        # Not before half of the queue is free: each time, the executor builds its wait set anew.
+        if self._pushing_back and len(self._jobs) <= self._limit() // 2 and self._bytes <= _MOST_BYTES // 2:
+            self._pushing_back = False
+            self._resume()
 
     def _settled(self) -> bool:
         try:

@@ -18,6 +18,7 @@ from .conversions import Clock
 from .frames import TargetFrames
 from .intake_worker import IntakeWorker
 from .matched_subscription import MatchedSubscription
+from .pausing import wake
 from .tf_topics import TfTopics
 from .topics import PerceptionTopics, TopicState, check_topic_name, configured_topics
 
@@ -68,6 +69,7 @@ class LiveIntake:
             backlog=lambda: self._memory.waiting >= self._memory.parameters.queue_limit,
             look=self._look,
             failed=self._failed,
+            resume=lambda: wake(self._node),
         )
         tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
         if self._configs:

@@ -9,6 +9,8 @@ from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
 from .draining import drain
+from .lost_messages import LostMessages
+from .pausing import PausingGroup
 
 Receive = Callable[[bytes], None]
 
@@ -17,12 +19,14 @@ class MatchedSubscription:
     """Subscribes when it is known how; `poll` from time to time, since publishers come and go.
 
     Where reliability or durability is `match`, that waits for the first publisher: reliable and transient local only
-    if all publishers are, so that all of them are heard and what a publisher latched arrives once.
+    if all publishers are, so that all of them are heard and what a publisher latched arrives once. While `group` holds,
+    nothing is taken. `lost` gets the number of messages that were published and never came.
     """
 
     def __init__(
         self, node: Node, kind: Any, type_name: str, topic: str, receive: Receive, *,
-        reliability: str, durability: str, depth: int,
+        reliability: str, durability: str, depth: int, group: PausingGroup | None = None,
+        lost: Callable[[int], None] = lambda number: None,
     ) -> None:  # fmt: skip
         self._node = node
         self._kind = kind
@@ -31,6 +35,9 @@ class MatchedSubscription:
         self._receive = receive
         self._wanted = reliability, durability
         self._depth = depth
+        self._group = group
+        self._lost = lost
+        self._gaps = LostMessages()
         self._current: tuple[str, str] | None = None
         self._subscription: Any = None
         self.publishers = 0
@@ -72,10 +79,18 @@ class MatchedSubscription:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def _take(self, raw: bytes) -> None:
-        self._receive(raw)
+    def _take(self, raw: bytes, info: Any) -> None:
+        self._take_one(raw, info)
         if self._subscription is not None:
-            drain(self._subscription, self._receive)
+            drain(self._subscription, self._take_one, holds=self._group.holds if self._group else None)
+
+    def _take_one(self, raw: bytes, info: Any) -> None:
+        # An empty message is none to a reliable reader of Fast DDS: it waits for it, and with it for all later ones,
+        # until the publisher's history has let go of it. Then it is one that was lost.
+        missing = self._gaps.before(info)
+        if missing:
+            self._lost(missing)
+        self._receive(raw)
 
     def _subscribe(self, reliability: str, durability: str) -> None:
         self.close()
@@ -90,4 +105,5 @@ class MatchedSubscription:
                 durability=QoSDurabilityPolicy[durability.upper()],
             ),
             raw=True,
+            callback_group=self._group,
         )

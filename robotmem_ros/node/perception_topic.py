@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from rclpy.node import Node
 
@@ -17,13 +18,18 @@ from ..memory.records import Stored
 from . import qos
 from .conversions import Clock, perception_from
 from .draining import drain
+from .lost_messages import LostMessages
 
 _LOG_PERIOD = 5.0
+_LOST = "lost"
 
 
 @dataclass
 class Counts:
-    """What became of the messages: received = stored + refused + those not yet committed."""
+    """What became of the messages: received = stored + refused + those not yet committed.
+
+    What was published and never came is refused as lost.
+    """
 
     received: int = 0
     stored: int = 0
@@ -39,6 +45,7 @@ class PerceptionTopic:
         self._clock = clock
         self._lock = threading.Lock()
         self._counts = Counts()
+        self._gaps = LostMessages()
         parameters = memory.parameters
         self._subscription = node.create_subscription(
             Perception,
@@ -56,13 +63,16 @@ class PerceptionTopic:
         """Ends the subscription."""
         self._node.destroy_subscription(self._subscription)
 
-    def _receive(self, message: Perception) -> None:
-        self._take_in(message)
+    def _receive(self, message: Perception, info: Any) -> None:
+        self._take_in(message, info)
         drain(self._subscription, self._take_in)
 
-    def _take_in(self, message: Perception) -> None:
+    def _take_in(self, message: Perception, info: Any) -> None:
+        lost = self._gaps.before(info)
         with self._lock:
-            self._counts.received += 1
+            self._counts.received += 1 + lost
+            if lost:
+                self._counts.refused[_LOST] += lost
         try:
             if self._memory.waiting >= self._memory.parameters.queue_limit:
                 self._refuse("queue full", "the writer does not keep up; raise queue_limit or send less")

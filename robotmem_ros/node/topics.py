@@ -21,10 +21,13 @@ from .conversions import Clock
 from .intake_worker import IntakeWorker
 from .matched_subscription import MatchedSubscription
 from .node_parameters import declare_group
+from .pausing import PausingGroup
 
 _LOG_PERIOD = 5.0
 UNDECODABLE = "undecodable"
 INTAKE_FULL = "intake_full"
+LOST = "lost"
+"""Published, and pushed out of a full history or lost on the way; never came."""
 
 
 def configured_topics(node: Node, parameters: Parameters) -> list[TopicConfig]:
@@ -76,6 +79,9 @@ class TopicState:
     problem: str
     """What is wrong with it now, in words; empty when nothing is."""
     last_refusal: str
+    views: int = 0
+    """Messages that told what is not in view any more, too."""
+    views_left_out: int = 0
 
 
 class PerceptionTopics:
@@ -86,7 +92,8 @@ class PerceptionTopics:
     ) -> None:
         self._node = node
         self._intake = intake
-        self._topics = [_Topic(node, intake, worker, config, clock) for config in configs]
+        group = PausingGroup(worker.pushes_back)
+        self._topics = [_Topic(node, intake, worker, config, clock=clock, group=group) for config in configs]
 
     def poll(self) -> None:
         """Matches the subscriptions to the publishers that there are."""
@@ -115,6 +122,8 @@ class PerceptionTopics:
                     quality=topic.subscription.quality,
                     problem=topic.problem(),
                     last_refusal=mine.last_refusal or topic.last_refusal,
+                    views=mine.views,
+                    views_left_out=mine.views_left_out,
                 )
             )
         return found
@@ -128,7 +137,10 @@ class PerceptionTopics:
 class _Topic:
     """One topic. The callback only queues the bytes; a message that comes too soon is never deserialised."""
 
-    def __init__(self, node: Node, intake: Intake, worker: IntakeWorker, config: TopicConfig, clock: Clock) -> None:
+    def __init__(
+        self, node: Node, intake: Intake, worker: IntakeWorker, config: TopicConfig, *, clock: Clock,
+        group: PausingGroup,
+    ) -> None:  # fmt: skip
         self.config = config
         self.told = ""
         self.last_refusal = ""
@@ -142,7 +154,8 @@ class _Topic:
         # After all else: messages may come at once.
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
-            reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth,
+            reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, group=group,
+            lost=lambda number: self._count(LOST, number),
         )  # fmt: skip
 
     def counts(self) -> dict[str, int]:
@@ -182,9 +195,9 @@ class _Topic:
             return
         self._intake.receive(name, message, receipt_ns)
 
-    def _count(self, what: str) -> None:
+    def _count(self, what: str, number: int = 1) -> None:
         with self._lock:
-            self._counts[what] += 1
+            self._counts[what] += number
 
     def _refuse(self, why: str) -> None:
         self.last_refusal = f"{self.config.topic}: {why}"

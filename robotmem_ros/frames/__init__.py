@@ -11,6 +11,7 @@ from .errors import (
     Refusal,
     UnknownFrameError,
 )
+from .time_jumps import TimeJump, TimeJumps
 from .transform import IDENTITY, Transform
 from .transform_buffer import TransformBuffer
 from .waiting import Drop, GivenUp, Ready, TransformQueue
@@ -28,6 +29,8 @@ __all__ = [
     "NoStampError",
     "Ready",
     "Refusal",
+    "TimeJump",
+    "TimeJumps",
     "Transform",
     "TransformBuffer",
     "TransformQueue",

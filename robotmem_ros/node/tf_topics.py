@@ -10,14 +10,13 @@ from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 
+from ..frames import TimeJumps
 from ..perception import UnknownTypeError, message_class
 from .intake_worker import IntakeWorker
 from .matched_subscription import MatchedSubscription
 
 _TYPE = "tf2_msgs/msg/TFMessage"
 _NS = 1_000_000_000
-_LOOP_NS = _NS
-"""A frame that is older than it was by more than this is a recording that began anew."""
 _DEPTH = 1000
 _LOG_PERIOD = 5.0
 
@@ -35,7 +34,7 @@ class TfTopics:
         self._worker = worker
         self._take = take
         self._forget = forget
-        self._newest: dict[str, int] = {}
+        self._times = TimeJumps()
         self._subscriptions: list[MatchedSubscription] = []
         self._jumps: Any = None
         self.missing = ""
@@ -94,21 +93,17 @@ class TfTopics:
 
     def _notice(self, message: Any) -> None:
         """Sees by the stamps that a recording began anew, also where nobody publishes a clock."""
-        for stamped in message.transforms:
-            frame, stamp = stamped.child_frame_id, stamped.header.stamp
-            stamp_ns = stamp.sec * _NS + stamp.nanosec
-            newest = self._newest.get(frame, stamp_ns)
-            if stamp_ns < newest - _LOOP_NS:
-                self._say(f"the transforms of {frame!r} went back by {(newest - stamp_ns) / _NS:.1f} s")
-                self._clear()
-            self._newest[frame] = max(stamp_ns, self._newest.get(frame, stamp_ns))
+        jump = self._times.notice(message)
+        if jump is not None:
+            self._say(f"the transforms of {jump.frame!r} went back by {jump.seconds:.1f} s")
+            self._forget()
 
     def _jumped(self, jump: TimeJump) -> None:
         self._say(f"the clock jumped back by {-jump.delta.nanoseconds / _NS:.1f} s")
         self._worker.put_first(self._clear)
 
     def _clear(self) -> None:
-        self._newest.clear()
+        self._times.clear()
         self._forget()
 
     def _say(self, what: str) -> None:

@@ -48,6 +48,14 @@ class Batch:
         """Why it cannot do so; empty where it can."""
         return self._why_no_view
 
+    def leave_out_unmoved(self) -> int:
+        """Leaves out what is where one of its kind was stored; it was seen all the same. How many those are."""
+        placed = self.placed
+        unmoved = self.source.displacement.unmoved(placed)
+        gone = {id(one) for one, stays in zip(placed, unmoved, strict=True) if stays}
+        self._placed = [replace(one, is_glimpse=True) if one and id(one) in gone else one for one in self._placed]
+        return len(gone)
+
     def parts(self) -> list[Part]:
         """What has to be transformed: the observations of one frame and stamp together, and the sensor with them."""
         groups: dict[tuple[str, int], list[int]] = {}

@@ -167,8 +167,7 @@ class Intake:
 
     def _leave_out(self, part: Part, reason: Reason, why: str) -> None:
         part.drop(why)
-        if part.observations:
-            part.batch.source.tally.settle(reason, part.observations, why)
+        part.batch.source.tally.settle(reason, part.observations, why)
 
     def _store_if_complete(self, batch: Batch) -> None:
         # Each part is settled once, so that this holds once for each batch.

@@ -1,24 +1,19 @@
-"""What of a topic is worth storing: interval, displacement, confidence, labels, changes. One sampler per topic."""
+"""What of a topic is worth storing: interval, confidence, labels, changes. One sampler per topic."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from .observation import Observation
 from .reasons import Reason
+from .remembering import remember, thing
 from .topic_config import TopicConfig
 
-_T = TypeVar("_T")
 _NS = 1_000_000_000
 _LOOP_NS = _NS
 """Older than the newest message by more than this is a clock that went back, not a message that came late."""
-_MOST_REMEMBERED = 10_000
-
-_Place = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -46,7 +41,6 @@ class Sampler:
         self._newest_ns: int | None = None
         self._kept_ns: int | None = None
         self._states: dict[str, str] = {}
-        self._places: dict[str, list[_Place]] = {}
         self.jumps_back = 0
         """How often time went back."""
 
@@ -54,7 +48,6 @@ class Sampler:
         """Forgets what was kept."""
         self._newest_ns = self._kept_ns = None
         self._states.clear()
-        self._places.clear()
 
     def too_soon(self, stamp_ns: int) -> bool:
         """Whether a message of this time can be left out unread: the last kept one is less than the interval ago."""
@@ -62,28 +55,22 @@ class Sampler:
         return self._kept_ns is not None and stamp_ns - self._kept_ns < self._interval_ns
 
     def sample(self, stamp_ns: int, observations: Iterable[Observation]) -> Sample:
-        """The observations of one message that are to be stored, in their order, and why the others are not.
-
-        A displacement is measured to what was kept of earlier messages, so that two chairs in one message stay two.
-        """
+        """The observations of one message that are to be stored, in their order, and why the others are not."""
         seen = list(observations)
         if self.too_soon(stamp_ns):
             return Sample((), Counter({Reason.MIN_INTERVAL: len(seen)} if seen else {}))
         kept: list[Observation] = []
         rest: list[Observation] = []
         left_out: Counter[Reason] = Counter()
-        places: dict[str, list[_Place]] = {}
         for observation in seen:
-            reason = self._unwanted(observation) or self._unmoved(observation, places)
+            reason = self._unwanted(observation)
             if reason is None:
                 kept.append(observation)
                 if observation.state is not None:
-                    _remember(self._states, _thing(observation), observation.state)
+                    remember(self._states, thing(observation), observation.state)
             else:
                 rest.append(observation)
                 left_out[reason] += 1
-        for thing, anchors in places.items():
-            _remember(self._places, thing, anchors)
         if kept:
             self._kept_ns = stamp_ns
         return Sample(tuple(kept), left_out, tuple(rest))
@@ -100,28 +87,6 @@ class Sampler:
             return Reason.LABEL_NOT_WANTED
         if observation.confidence < self._config.min_confidence:
             return Reason.MIN_CONFIDENCE
-        if observation.state is not None and self._states.get(_thing(observation)) == observation.state:
+        if observation.state is not None and self._states.get(thing(observation)) == observation.state:
             return Reason.UNCHANGED
         return None
-
-    def _unmoved(self, observation: Observation, places: dict[str, list[_Place]]) -> Reason | None:
-        """Whether it is where one of its kind was kept; notes in `places` what the next message is compared with."""
-        if observation.pose is None or self._config.min_displacement <= 0.0:
-            return None
-        place, thing = observation.pose[:3], _thing(observation)
-        near = min(self._places.get(thing, ()), key=lambda kept: math.dist(kept, place), default=None)
-        stays = near is not None and math.dist(near, place) < self._config.min_displacement
-        places.setdefault(thing, []).append(near if stays and near is not None else place)
-        return Reason.MIN_DISPLACEMENT if stays else None
-
-
-def _thing(observation: Observation) -> str:
-    return observation.identity or observation.label
-
-
-def _remember(kept: dict[str, _T], key: str, value: _T) -> None:
-    # The newest stand last, so that the first to go is the oldest.
-    kept.pop(key, None)
-    kept[key] = value
-    if len(kept) > _MOST_REMEMBERED:
-        del kept[next(iter(kept))]

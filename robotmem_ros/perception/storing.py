@@ -35,6 +35,7 @@ class Storing:
     def store(self, batch: Batch) -> None:
         """Queues a complete batch: its observations in their order, and its view."""
         tally = batch.source.tally
+        tally.settle(Reason.MIN_DISPLACEMENT, batch.leave_out_unmoved())
         new: list[NewMemory] = []
         covariances: list[Matrix | None] = []
         why_no_view = batch.why_no_view

@@ -81,6 +81,8 @@ class Tally:
 
     def settle(self, reason: Reason | None, number: int, why: str = "") -> None:
         """Counts what was on its way as stored, or as left out for a reason."""
+        if not number:
+            return
         with self._lock:
             self._counts.settle(reason, number, f"{self._topic}: {why}" if why else "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
+from .displacement import Displacement
 from .extraction import Extractor
 from .field_of_view import FieldOfView
 from .localisation_gate import LocalisationGate
@@ -55,6 +56,7 @@ class TopicReader:
         self.tally = Tally(config.topic)
         self.field_of_view = FieldOfView.of(config, types)
         self._extractor = Extractor(config, types, content_limit=content_limit, context_limit=context_limit)
+        self.displacement = Displacement(config.min_displacement)
         self._sampler = Sampler(config)
         self._raw_stamp = raw_stamp_reader(types, config.type)
         self._gate = gate if config.gate else None
@@ -105,6 +107,7 @@ class TopicReader:
     def reset(self) -> None:
         """The clock jumped back: forgets what was kept."""
         self._sampler.reset()
+        self.displacement.reset()
 
     def _ahead(self, stamp_ns: int, receipt_ns: int) -> bool:
         return self._future_ns is not None and receipt_ns > 0 and stamp_ns > receipt_ns + self._future_ns

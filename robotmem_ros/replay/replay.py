@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..frames import TransformBuffer
+from ..frames import TimeJumps, TransformBuffer
 from ..memory import RobotMemory
 from ..memory.records import Recording
 from ..perception import Intake, Limits, LocalisationGate, TopicConfig, TopicCounts
@@ -106,11 +106,10 @@ class Replay:
             capacity=limits.tf_queue_limit,
             on_missing_transform=limits.on_missing_transform,
             gate=_gate(limits),
-            future_ns=None,
         )
         self._ahead = _Ahead()
         self._origins = _Origins()
-        self._clock = _TransformClock(self._history_ns)
+        self._times = TimeJumps()
         self._import_ids: dict[str, int] = {}
         self._read = 0
         self._refused = 0
@@ -164,7 +163,7 @@ class Replay:
         if transforms is None:
             self._refused += 1
             return
-        if self._clock.jumped_back(transforms):
+        if self._times.notice(transforms) is not None:
             # The recording holds a loop: what came before it is to be settled with the transforms of before.
             self._hand_over(until_ns=message.receipt_ns)
             self._intake.clear()
@@ -221,25 +220,6 @@ class _Origins:
         number = number + 1 if receipt_ns == message.receipt_ns else 0
         self._last[message.topic] = message.receipt_ns, number
         return number
-
-
-class _TransformClock:
-    """Notices that the stamps of transforms jump back by more than is kept of them."""
-
-    def __init__(self, history_ns: int) -> None:
-        self._history_ns = history_ns
-        self._newest: dict[str, int] = {}
-
-    def jumped_back(self, transforms: Any) -> bool:
-        jumped = False
-        for one in transforms.transforms:
-            stamp_ns = one.header.stamp.sec * _NS + one.header.stamp.nanosec
-            newest = self._newest.get(one.child_frame_id, stamp_ns)
-            jumped = jumped or stamp_ns < newest - self._history_ns
-            self._newest[one.child_frame_id] = max(newest, stamp_ns)
-        if jumped:
-            self._newest.clear()
-        return jumped
 
 
 def _by_topic(topics: Collection[TopicConfig]) -> dict[str, list[str]]:

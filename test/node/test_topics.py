@@ -220,14 +220,3 @@ def test_a_full_intake_drops_counts_and_goes_on(own: Any) -> None:
     )
     assert status.topic_stored[0] > 0
     assert recalled(client, query="sentence 99", n=1)[0].content == "sentence 99"
-
-
-def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:
-    start, connect = own
-    start(*IN_MEMORY, "-p", "queue_limit:=3", "-p", "queue_policy:=block", *topic("captions", **CAPTIONS))
-    client: Client = connect()
-    up(client)
-    publisher = client.publisher(String, "/vlm/caption")
-    for index in range(100):
-        publisher.publish(String(data=f"sentence {index}"))
-    stored(client, 100)

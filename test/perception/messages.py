@@ -57,24 +57,24 @@ class RosbagsMaker:
     def __init__(self) -> None:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-        self._store = get_typestore(Stores.ROS2_JAZZY)
+        self.store = get_typestore(Stores.ROS2_JAZZY)
         for name, text in VISION.items():
-            self._store.register(get_types_from_msg(text, f"vision_msgs/msg/{name}"))
+            self.store.register(get_types_from_msg(text, f"vision_msgs/msg/{name}"))
         text = (REPOSITORY / "msg" / "Perception.msg").read_text()
-        self._store.register(get_types_from_msg(text, "robotmem_ros/msg/Perception"))
-        self.types = TypestoreTypes(self._store)
+        self.store.register(get_types_from_msg(text, "robotmem_ros/msg/Perception"))
+        self.types = TypestoreTypes(self.store)
 
     def raw(self, type_name: str, values: dict[str, Any]) -> bytes:
-        return bytes(self._store.serialize_cdr(self._build(type_name, values), type_name))
+        return bytes(self.store.serialize_cdr(self._build(type_name, values), type_name))
 
     def make(self, type_name: str, values: dict[str, Any]) -> Any:
-        return self._store.deserialize_cdr(self.raw(type_name, values), type_name)
+        return self.store.deserialize_cdr(self.raw(type_name, values), type_name)
 
     def _build(self, type_name: str, values: dict[str, Any]) -> Any:
-        fields = self._store.fielddefs[type_name][1]
+        fields = self.store.fielddefs[type_name][1]
         parts = {name: self._value(node, values.get(name)) for name, node in fields}
         assert set(values) <= set(parts), f"{type_name} has no {set(values) - set(parts)}"
-        return self._store.types[type_name](**parts)
+        return self.store.types[type_name](**parts)
 
     def _value(self, node: Any, given: Any) -> Any:
         import numpy as np

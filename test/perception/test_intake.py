@@ -212,6 +212,19 @@ def test_positions_of_the_context_move_with_the_pose(
     assert (spatial["n"], spatial["frame_id"]) == (4, "map")
 
 
+def test_what_moves_with_its_frame_has_moved(
+    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+) -> None:
+    intake = make(POSE, keys={"min_displacement": 0.5})
+    for second in range(5):
+        moved = Transform(x=second * 0.3)
+        intake.receive_tf(transforms(maker, "map", "base", STAMP_NS + second * SECOND, moved), static=False)
+        intake.receive("seen", stamped(maker, "base", STAMP_NS + second * SECOND), STAMP_NS)
+    counts = settled(memory, intake)
+    assert [one.pose.x for one in stored(memory) if one.pose] == pytest.approx([1.0, 1.6, 2.2])
+    assert (counts.stored, counts.left_out) == (3, {Reason.MIN_DISPLACEMENT: 2})
+
+
 @pytest.mark.parametrize(("receipt", "reason"), [(STAMP_NS - 11 * SECOND, Reason.FUTURE_STAMP), (0, None)])
 def test_a_stamp_far_ahead_of_the_clock_is_refused(
     make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker, receipt: int, reason: Reason | None

@@ -56,7 +56,7 @@ def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
 
 
 def test_time_that_goes_back_starts_anew_and_is_counted() -> None:
-    slow = sampler(min_interval=10.0, min_displacement=1.0, changes_only="data")
+    slow = sampler(min_interval=10.0, changes_only="data")
     assert slow.sample(100 * S, [seen(0.0, state="a")]).kept
     assert slow.sample(5 * S, [seen(0.0, state="a")]).kept
     assert slow.jumps_back == 1
@@ -74,27 +74,6 @@ def test_one_stamp_far_in_the_future_does_not_stop_the_topic() -> None:
     slow = sampler(min_interval=1.0)
     slow.sample(4_000_000_000 * S, [seen()])
     assert slow.sample(10 * S, [seen()]).kept
-
-
-def test_what_has_not_moved_is_left_out() -> None:
-    still = sampler(min_displacement=0.5)
-    kept = [x for at, x in enumerate([0.0, 0.3, 0.49, 0.5, 0.9, 1.0]) if still.sample(at * S, [seen(x)]).kept]
-    assert kept == [0.0, 0.5, 1.0]
-    assert why(still.sample(9 * S, [seen(1.2)])) == {Reason.MIN_DISPLACEMENT: 1}
-
-
-def test_two_chairs_in_one_message_stay_two_and_are_not_told_again() -> None:
-    still = sampler(min_displacement=2.0)
-    chairs = [seen(0.0, "chair"), seen(0.5, "chair")]
-    assert len(still.sample(0, chairs).kept) == 2
-    assert why(still.sample(S, chairs)) == {Reason.MIN_DISPLACEMENT: 2}
-    assert why(still.sample(2 * S, [seen(0.0, "table"), *chairs])) == {Reason.MIN_DISPLACEMENT: 2}
-    assert len(still.sample(3 * S, [seen(9.0, "chair"), seen(0.5, "chair")]).kept) == 1
-
-
-def test_what_has_no_place_is_not_asked_to_move() -> None:
-    still = sampler(min_displacement=2.0)
-    assert [bool(still.sample(at * S, [seen(None)]).kept) for at in range(2)] == [True, True]
 
 
 def test_confidence_and_labels_are_looked_at() -> None:
@@ -122,7 +101,7 @@ def test_a_change_that_was_left_out_is_still_a_change() -> None:
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    changes = sampler(min_displacement=1.0)
+    changes = sampler()
     changes.sample(0, [seen(0.0, label=str(at), state="ok") for at in range(10_001)])
     assert [len(changes.sample(S, [seen(0.0, label=label, state="ok")]).kept) for label in ("0", "10000")] == [1, 0]
 
@@ -130,14 +109,12 @@ def test_what_is_remembered_is_bounded() -> None:
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.lists(
         st.tuples(st.sampled_from("abc"), st.floats(0, 1), st.floats(-5, 5))))),
-    st.floats(0, 3), st.floats(0, 3), st.floats(0, 1),
+    st.floats(0, 3), st.floats(0, 1),
 )  # fmt: skip
 def test_every_observation_is_kept_or_counted(
-    messages: list[tuple[int, list[tuple[str, float, float]]]], interval: float, displacement: float, confidence: float
+    messages: list[tuple[int, list[tuple[str, float, float]]]], interval: float, confidence: float
 ) -> None:
-    some = sampler(
-        min_interval=interval, min_displacement=displacement, min_confidence=confidence, ignore_labels=["c"]
-    )  # fmt: skip
+    some = sampler(min_interval=interval, min_confidence=confidence, ignore_labels=["c"])
     for at, things in messages:
         given_ = [seen(x, label, confidence=sure) for label, sure, x in things]
         sample = some.sample(at * S, given_)

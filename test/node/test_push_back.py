@@ -1,0 +1,100 @@
+"""More comes than can be taken: topics wait while services go on, and what the middleware loses is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from std_msgs.msg import String
+from visualization_msgs.msg import Marker, MarkerArray
+
+from robotmem_ros.msg import Perception
+from robotmem_ros.srv import Learn
+
+from .configured import CAPTIONS, IN_MEMORY, stored, topic, up, values
+from .graph import Client
+
+BLOCK = ("-p", "queue_limit:=3", "-p", "queue_policy:=block")
+MARKERS = {"topic": "/markers", "type": "visualization_msgs/msg/MarkerArray"}
+
+
+def crowd() -> MarkerArray:
+    """Takes a while to be read: a thousand markers of which none is stored."""
+    return MarkerArray(markers=[Marker(action=Marker.DELETE) for _ in range(1000)])
+
+
+def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, *BLOCK, *topic("markers", qos__depth="200", **MARKERS))
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(MarkerArray, "/markers")
+    for _ in range(100):
+        publisher.publish(crowd())
+    # Answered while most of them still wait with the middleware, for no more than three are taken.
+    assert client.call(Learn, "learn", insight="the door is open").success
+    told = values(client, "markers")
+    assert int(told["received"]) < 100
+    client.until(lambda: values(client, "markers")["received"] == "100", "all markers")
+    assert "left_out.lost" not in values(client, "markers")
+
+
+def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, *BLOCK, *topic("captions", **CAPTIONS))
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(String, "/vlm/caption")
+    for index in range(100):
+        publisher.publish(String(data=f"sentence {index}"))
+    stored(client, 100)
+
+
+def test_what_a_full_history_lets_go_is_counted_as_lost(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, *BLOCK, *topic("markers", qos__depth="5", **MARKERS))
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(MarkerArray, "/markers")
+    # What was published before the two had found each other is nobody's loss.
+    publisher.publish(MarkerArray())
+    client.until(lambda: values(client, "markers")["received"] == "1", "the first")
+    for _ in range(100):
+        publisher.publish(crowd())
+
+    def all_are_accounted_for() -> bool:
+        told = values(client, "markers")
+        return int(told["received"]) + int(told.get("left_out.lost", 0)) == 101 and told["waiting"] == "0"
+
+    client.until(all_are_accounted_for, "101 received or lost")
+    assert int(values(client, "markers")["left_out.lost"]) > 0
+
+
+def test_an_empty_message_holds_up_a_topic_no_longer_than_the_publisher_keeps_it(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, *topic("captions", **CAPTIONS))
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(String, "/vlm/caption", 5)
+    publisher.publish(String(data="before"))
+    stored(client, 1)
+    publisher.publish(b"")
+    for index in range(5):
+        publisher.publish(String(data=f"sentence {index}"))
+    stored(client, 6)
+    client.until(lambda: values(client, "captions").get("left_out.lost") == "1", "the one that was lost")
+
+
+def test_what_is_lost_of_the_own_topic_is_refused_as_lost(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "perception_depth:=1")
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(Perception, "/memory/perception")
+    publisher.publish(Perception(description="the first"))
+    client.until_status(lambda status: status.stored == 1, "the first")
+    for index in range(2000):
+        publisher.publish(Perception(description=f"number {index}"))
+    status = client.until_status(
+        lambda status: status.received == 2001 == status.stored + status.refused, "all stored or lost"
+    )
+    assert set(status.refused_reasons) <= {"lost"}

@@ -122,8 +122,10 @@ class Bag:
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         paths = [self._readable(file) for file in files if file.suffix in _STORAGE and file.stat().st_size]
         if not paths:
-            known = "a folder with metadata.yaml, a .mcap, a .db3 or a ROS 1 .bag file"
-            raise BagError(self.path, f"cannot be read: {cause}; give {known}")
+            way_out = "give a folder with metadata.yaml, a .mcap, a .db3 or a ROS 1 .bag file"
+            if self.path.suffix == ".bag":
+                way_out = "if it was not closed, `rosbag reindex` repairs it"
+            raise BagError(self.path, f"cannot be read: {cause}; {way_out}")
         if isinstance(cause, FileNotFoundError):
             self.damage = "has no metadata.yaml; it was not closed"
         try:

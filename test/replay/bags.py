@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from robotmem_ros.memory import Memory, RobotMemory
 from robotmem_ros.memory.database import rows
@@ -70,6 +71,86 @@ def write_bag(path: Path, messages: Messages, content: Iterable[One], *, storage
                 connections[topic] = writer.add_connection(topic, name, typestore=messages.store)
             writer.write(connections[topic], stamp_ns, messages.store.serialize_cdr(message, name))
     return path
+
+
+def split_bag(path: Path, messages: Messages, content: Sequence[One], *, parts: int, **how: Any) -> Path:
+    """A recording in several files that one metadata.yaml names."""
+    size = -(-len(content) // parts)
+    path.mkdir()
+    told: list[dict[str, Any]] = []
+    for part in range(parts):
+        one = write_bag(path / f"{path.name}_{part}", messages, content[part * size : (part + 1) * size], **how)
+        told.append(yaml.safe_load((one / "metadata.yaml").read_text())["rosbag2_bagfile_information"])
+        for file in one.iterdir():
+            if file.suffix == ".yaml":
+                file.unlink()
+            else:
+                file.rename(path / file.name)
+        one.rmdir()
+    begin = min(one["starting_time"]["nanoseconds_since_epoch"] for one in told)
+    end = max(one["starting_time"]["nanoseconds_since_epoch"] + one["duration"]["nanoseconds"] for one in told)
+    counted: dict[str, dict[str, Any]] = {}
+    for topic in (topic for one in told for topic in one["topics_with_message_count"]):
+        known = counted.setdefault(topic["topic_metadata"]["name"], {**topic, "message_count": 0})
+        known["message_count"] += topic["message_count"]
+    whole = {
+        **told[0],
+        "relative_file_paths": [name for one in told for name in one["relative_file_paths"]],
+        "starting_time": {"nanoseconds_since_epoch": begin},
+        "duration": {"nanoseconds": end - begin},
+        "message_count": sum(one["message_count"] for one in told),
+        "topics_with_message_count": list(counted.values()),
+        "files": [file for one in told for file in one["files"]],
+    }
+    (path / "metadata.yaml").write_text(yaml.safe_dump({"rosbag2_bagfile_information": whole}))
+    return path
+
+
+def lz4_bag(path: Path, messages: Messages, content: Iterable[One]) -> Path:
+    """An MCAP recording with lz4 chunks, which the reader knows and the writer has no option for."""
+    storage = pytest.importorskip("rosbags.rosbag2.storage_mcap")
+    frame = pytest.importorskip("lz4.frame")
+    original = storage.McapWriter.__init__
+
+    def init(self: Any, *arguments: Any) -> None:
+        original(self, *arguments)
+        self.compression, self.compressor = "lz4", frame.compress
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(storage.McapWriter, "__init__", init)
+        return write_bag(path, messages, content)
+
+
+def write_ros1(path: Path, messages: Messages, content: Iterable[One], *, compression: str = "") -> Path:
+    """A recording of ROS 1, of the same messages; their headers have a `seq` there."""
+    rosbag1 = pytest.importorskip("rosbags.rosbag1")
+    typesys = pytest.importorskip("rosbags.typesys")
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    tf = typesys.get_types_from_msg("geometry_msgs/TransformStamped[] transforms", TF)
+    store.register({name: tf[name] for name in tf if name not in store.fielddefs})
+    writer = rosbag1.Writer(path)
+    if compression:
+        writer.set_compression(rosbag1.Writer.CompressionFormat[compression])
+    connections: dict[str, Any] = {}
+    with writer:
+        for topic, stamp_ns, message in content:
+            name = message.__msgtype__
+            if topic not in connections:
+                connections[topic] = writer.add_connection(topic, name, typestore=store)
+            writer.write(connections[topic], stamp_ns, store.serialize_ros1(_with_seq(store, message), name))
+    return path
+
+
+def _with_seq(store: Any, message: Any) -> Any:
+    if isinstance(message, (list, tuple)):
+        return [_with_seq(store, one) for one in message]
+    name = getattr(message, "__msgtype__", None)
+    if name is None:
+        return message
+    parts = {field: _with_seq(store, getattr(message, field)) for field in message.__dataclass_fields__}
+    if name == "std_msgs/msg/Header":
+        parts["seq"] = 0
+    return store.types[name](**{key: value for key, value in parts.items() if not key.startswith("__")})
 
 
 def drive(messages: Messages, seconds: int = 20) -> list[One]:

@@ -4,43 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 
-from .bags import CONFIG, SECOND, START, Messages, config_file, contents, drive, stored, write_bag
+from .bags import CONFIG, SECOND, START, Messages, contents, drive, stored, write_bag
+from .conftest import Import
 
-ROOT = Path(__file__).resolve().parents[2]
 INT8 = "std_msgs/msg/Int8, description: '{data}'"
-Import = Callable[..., int]
-
-
-@pytest.fixture(scope="module")
-def messages() -> Messages:
-    return Messages()
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def imported(tmp_path: Path, db: Path) -> Import:
-    def run(bag: Path, *more: str, config: str = CONFIG) -> int:
-        file = config_file(tmp_path, config)
-        return main(["replay", str(bag), "--config", str(file), "--db", str(db), "--no-model", *more])
-
-    return run
-
 
 HOW = [
     {"storage": "mcap"},
@@ -132,108 +106,6 @@ def test_a_dry_run_says_what_would_be_stored_and_writes_nothing(
         line.split()[:5] for line in printed.splitlines()
     ]
     assert "not configured:\n  /other  std_msgs/msg/String  1\n" in printed
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_import_goes_on(
-    tmp_path: Path, messages: Messages, imported: Import, db: Path, how: signal.Signals
-) -> None:
-    content = [("/caption", START + n * SECOND, messages.string(f"caption number n{n}")) for n in range(3000)]
-    bag = write_bag(tmp_path / "bag", messages, content)
-    file = config_file(tmp_path)
-    command = [sys.executable, "-m", "robotmem_ros.cli", "replay", str(bag), "--config", str(file), "--db", str(db)]
-    command.append("--no-model")
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while process.poll() is None and _count(db) == 0:
-            pass
-        process.send_signal(how)
-        _, said = process.communicate(timeout=60)
-    interrupted = process.returncode != 0
-    if interrupted:
-        assert process.returncode == (130 if how is signal.SIGINT else -how)
-        assert ("goes on from there" in said) == (how is signal.SIGINT)
-    assert 0 < _count(db) <= 3000
-    assert imported(bag) == 0
-    assert sorted(contents(stored(db))) == sorted(f"caption number n{n}" for n in range(3000))
-
-
-def _count(db: Path) -> int:
-    if not db.exists():
-        return 0
-    with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as connection:
-        try:
-            found = connection.execute("SELECT count(*) FROM imported").fetchone()[0]
-        except sqlite3.Error:
-            found = 0
-    connection.close()
-    return int(found)
-
-
-@pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
-@pytest.mark.parametrize("as_file", [True, False], ids=["the file", "the folder"])
-def test_of_a_truncated_recording_what_is_whole_is_stored_and_it_is_an_error(
-    tmp_path: Path,
-    messages: Messages,
-    imported: Import,
-    db: Path,
-    capsys: pytest.CaptureFixture[str],
-    *,
-    storage: str,
-    as_file: bool,
-) -> None:
-    content = [("/caption", START + n * SECOND, messages.string(f"caption {n} " * 50)) for n in range(4000)]
-    how = {} if storage == "sqlite3" else {"mode": "NONE"}
-    bag = write_bag(tmp_path / "bag", messages, content, storage=storage, **how)
-    (file,) = [one for one in bag.iterdir() if one.suffix in {".mcap", ".db3"}]
-    with file.open("r+b") as opened:
-        opened.truncate(file.stat().st_size * 2 // 3)
-    assert imported(file if as_file else bag) == 1
-    said = capsys.readouterr().err
-    assert "is damaged" in said
-    assert "what could be read was used" in said
-    found = contents(stored(db))
-    assert 0 < len(found) < 4000
-    assert found[0] == ("caption 0 " * 50).strip()
-
-
-def test_a_recording_that_was_not_closed_is_read_without_its_metadata(
-    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bag = write_bag(tmp_path / "bag", messages, drive(messages))
-    (bag / "metadata.yaml").unlink()
-    assert imported(bag) == 1
-    assert "has no metadata.yaml; it was not closed" in capsys.readouterr().err
-    assert len(stored(db)) == 39
-
-
-def test_a_recording_that_cannot_be_read_is_an_error_that_says_why(
-    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    empty = write_bag(tmp_path / "empty", messages, [])
-    (tmp_path / "text.txt").write_text("no bag")
-    (tmp_path / "zero.mcap").write_bytes(b"")
-    (tmp_path / "noise.mcap").write_bytes(b"\x00" * 1000)
-    (tmp_path / "noise.db3").write_bytes(b"\x00" * 10_000)
-    unknown = write_bag(tmp_path / "unknown", messages, drive(messages))
-    metadata = unknown / "metadata.yaml"
-    metadata.write_text(metadata.read_text().replace("storage_identifier: mcap", "storage_identifier: tape"))
-    (file,) = unknown.glob("*.mcap")
-    file.rename(file.with_suffix(".tape"))
-    metadata.write_text(metadata.read_text().replace(file.name, f"{file.stem}.tape"))
-    for bag, why in [
-        (tmp_path / "none", "does not exist"),
-        (empty, "holds no messages"),
-        (tmp_path / "text.txt", "cannot be read"),
-        (tmp_path / "zero.mcap", "cannot be read"),
-        (tmp_path / "noise.mcap", "cannot be read"),
-        (tmp_path / "noise.db3", "cannot be read"),
-        (unknown, "Storage plugin 'tape' not supported"),
-    ]:
-        assert imported(bag) == 1, bag
-        said = capsys.readouterr().err
-        assert said.startswith(f"robotmem: recording {str(bag)!r} "), said
-        assert why in said
-    assert not db.exists()
 
 
 @pytest.mark.parametrize(

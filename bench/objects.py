@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.object_world import Message, Point, Settings, World, make_world
+from bench.object_world import Message, Odometry, Point, Settings, World, make_world
 from robotmem_ros.memory import Memory, Pose, RobotMemory
 from robotmem_ros.memory.records import Kind, NewMemory
 
@@ -29,6 +29,8 @@ SETTINGS = {
     "as it is": Settings(),
     "no drift": Settings(drift=0.0),
     "drift 0.10 m": Settings(drift=0.10),
+    "real odometry": Settings(odometry=Odometry()),
+    "corrected every 3 m": Settings(odometry=Odometry(corrected_every=3.0)),
     "noise 0.12 m": Settings(noise=0.12),
     "missed 40 %": Settings(missed=0.4),
     "false 10 %": Settings(false=0.1),

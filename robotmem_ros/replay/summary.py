@@ -25,6 +25,11 @@ def summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, se
     lines += [f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing]
     refusals = [counts.last_refusal for counts in result.counts.values() if counts.last_refusal]
     lines += [f"for example {refusal}" for refusal in refusals]
+    lines += [
+        f"{by_name[name].topic}: {counts.views} messages told what is gone, {counts.views_left_out} could not"
+        for name, counts in result.counts.items()
+        if counts.views or counts.views_left_out
+    ]
     if result.refused_transforms:
         lines.append(f"{result.refused_transforms} transforms could not be used")
     if dry_run:

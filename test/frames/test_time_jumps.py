@@ -1,0 +1,48 @@
+"""Time that goes back is noticed by the stamps of transforms, and what came late is not taken for it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from robotmem_ros.frames import TimeJump, TimeJumps
+
+
+def message(**stamps: float) -> Any:
+    """Transforms of frames, each with its stamp in seconds."""
+    return SimpleNamespace(
+        transforms=[
+            SimpleNamespace(
+                child_frame_id=frame,
+                header=SimpleNamespace(stamp=SimpleNamespace(sec=int(at), nanosec=round(at % 1 * 1e9))),
+            )
+            for frame, at in stamps.items()
+        ]
+    )
+
+
+def test_a_frame_that_goes_back_by_more_than_a_second_is_a_jump() -> None:
+    times = TimeJumps()
+    assert [times.notice(message(base=at)) for at in (10, 11, 10.5, 12, 11)] == [None] * 5
+    assert times.notice(message(base=3)) == TimeJump("base", 9.0)
+    assert [times.notice(message(base=at)) for at in (3.1, 4)] == [None] * 2
+
+
+def test_after_a_jump_all_frames_begin_anew() -> None:
+    times = TimeJumps()
+    times.notice(message(base=100, arm=200))
+    assert times.notice(message(base=50)) == TimeJump("base", 50.0)
+    assert times.notice(message(arm=50)) is None
+
+
+def test_frames_have_clocks_of_their_own() -> None:
+    times = TimeJumps()
+    assert times.notice(message(base=100, arm=5)) is None
+    assert times.notice(message(arm=6, base=101)) is None
+
+
+def test_what_is_cleared_is_forgotten() -> None:
+    times = TimeJumps()
+    times.notice(message(base=100))
+    times.clear()
+    assert times.notice(message(base=1)) is None

@@ -1,0 +1,34 @@
+"""What the numbers of messages leave out was lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from robotmem_ros.node.lost_messages import LostMessages
+
+
+def info(number: int | None, publisher: bytes = b"one") -> dict[str, Any]:
+    return {"publication_sequence_number": number, "publisher_gid": {"data": publisher}}
+
+
+def test_gaps_are_counted_for_each_publisher() -> None:
+    lost = LostMessages()
+    came = [(5, b"one"), (6, b"one"), (100, b"two"), (9, b"one"), (101, b"two"), (104, b"two"), (10, b"one")]
+    assert [lost.before(info(*one)) for one in came] == [0, 0, 0, 2, 0, 2, 0]
+
+
+def test_what_comes_again_to_a_new_subscription_is_no_gap() -> None:
+    lost = LostMessages()
+    assert [lost.before(info(number)) for number in (1, 2, 3, 1, 2, 3, 4)] == [0] * 7
+
+
+def test_without_numbers_nothing_is_known() -> None:
+    lost = LostMessages()
+    assert [lost.before(info(None)), lost.before({}), lost.before({"publication_sequence_number": 5})] == [0, 0, 0]
+
+
+def test_publishers_that_come_and_go_are_forgotten() -> None:
+    lost = LostMessages()
+    for publisher in range(1000):
+        lost.before(info(1, str(publisher).encode()))
+    assert len(lost._last) <= 256

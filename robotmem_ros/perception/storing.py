@@ -48,28 +48,30 @@ class Storing:
             else:
                 covariances.append(one.observation.covariance)
         view = None if why_no_view else _keyed(batch.view(), batch.origin)
+        why_not = self._queue(tally, new, covariances, view) if new or view else ""
         if batch.is_view:
-            tally.view(why_no_view)
-        if not new and view is None:
-            return
+            tally.view(why_no_view or why_not)
+
+    def _queue(
+        self, tally: Tally, new: Sequence[NewMemory], covariances: Sequence[Matrix | None], view: View | None
+    ) -> str:
+        """Hands over, and counts what becomes of it; why it could not be, empty if it could."""
         if not self._has_room():
-            tally.settle(Reason.QUEUE_FULL, len(new), "more waits to be written than queue_limit")
-            return
+            full = "more waits to be written than queue_limit"
+            tally.settle(Reason.QUEUE_FULL, len(new), full)
+            return full
         try:
-            future = self._queued(new, covariances, view)
+            try:
+                future = self._memory.store_sightings(new, covariances, view=view)
+            except InvalidFieldError:
+                # A covariance that is none says nothing, and is no reason to lose the rest.
+                usable = [_usable(covariance) for covariance in covariances]
+                future = self._memory.store_sightings(new, usable, view=view)
         except RobotMemoryError as error:
             tally.settle(Reason.NOT_WRITTEN, len(new), str(error))
-        else:
-            future.add_done_callback(partial(_written, tally, len(new)))
-
-    def _queued(
-        self, new: Sequence[NewMemory], covariances: Sequence[Matrix | None], view: View | None
-    ) -> Future[tuple[Stored, ...]]:
-        try:
-            return self._memory.store_sightings(new, covariances, view=view)
-        except InvalidFieldError:
-            # A covariance or a view that is none says nothing, and is no reason to lose the rest.
-            return self._memory.store_sightings(new, [_usable(covariance) for covariance in covariances])
+            return str(error)
+        future.add_done_callback(partial(_written, tally, len(new)))
+        return ""
 
     def _has_room(self) -> bool:
         parameters = self._memory.parameters

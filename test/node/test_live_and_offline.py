@@ -51,7 +51,7 @@ def test_played_live_and_imported_offline_a_recording_gives_the_same_objects(
     assert all(one.confirmed for one in offline)
     assert [one.label for one in offline if one.confidence < 0.5] == [drive.CARRIED]
     assert {*live_counts["left"]} == {"stored", "min_interval", "no_transform"}
-    assert {*live_counts["right"]} == {"stored", "empty_array", "no_transform"}
+    assert {*live_counts["right"]} == {"stored", "empty_array", "no_transform", "views", "views_left_out"}
     assert {*live_counts["poses"]} == {"stored", "min_displacement", "no_transform"}
 
 
@@ -88,11 +88,14 @@ def settled(client: Client, name: str, number: int) -> bool:
 def live_left_out(client: Client, name: str) -> dict[str, int]:
     told = values(client, name)
     left_out = {key.removeprefix("left_out."): int(told[key]) for key in told if key.startswith("left_out.")}
-    return {"stored": int(told["stored"]), **left_out}
+    views = {str(key): int(told[key]) for key in ("views", "views_left_out") if key in told}
+    return {"stored": int(told["stored"]), **views, **left_out}
 
 
 def left_out(counts: TopicCounts) -> dict[str, int]:
-    return {"stored": counts.stored, **{reason.value: number for reason, number in counts.left_out.items() if number}}
+    views = {"views": counts.views, "views_left_out": counts.views_left_out} if counts.views else {}
+    found = {reason.value: number for reason, number in counts.left_out.items() if number}
+    return {"stored": counts.stored, **views, **found}
 
 
 def imported(config: Path, db: Path, bag: Path) -> dict[str, TopicCounts]:

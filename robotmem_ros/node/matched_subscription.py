@@ -37,7 +37,7 @@ class MatchedSubscription:
         self._depth = depth
         self._group = group
         self._lost = lost
-        self._gaps = LostMessages()
+        self._gaps = LostMessages(alone=lambda: self.publishers <= 1)
         self._current: tuple[str, str] | None = None
         self._subscription: Any = None
         self.publishers = 0

@@ -45,7 +45,7 @@ class PerceptionTopic:
         self._clock = clock
         self._lock = threading.Lock()
         self._counts = Counts()
-        self._gaps = LostMessages()
+        self._gaps = LostMessages(alone=lambda: node.count_publishers("~/perception") <= 1)
         parameters = memory.parameters
         self._subscription = node.create_subscription(
             Perception,

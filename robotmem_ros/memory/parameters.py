@@ -74,6 +74,10 @@ class Parameters:
     real_weight: float = _parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
     )
+    decay_rate: float = _parameter(
+        0.01, "Share of its confidence that a memory loses for every day it is not used; 0 for none.", unit="a day",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
     object_radius: float = _parameter(
         0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
         maximum=100.0,

@@ -65,6 +65,7 @@ class Memory:
     perception_type: str
     label: str
     confidence: float
+    """How sure it is now, decayed."""
     category: str
     tags: tuple[str, ...]
     context_json: str
@@ -242,6 +243,8 @@ class NewMemory:
     identity: str = ""
     """Which thing it is to `source`, such as a tracking id; empty where that does not tell."""
     import_key: ImportKey | None = None
+    received_at: int = 0
+    """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
 
 
 @dataclass(frozen=True)

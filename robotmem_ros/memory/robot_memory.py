@@ -14,6 +14,7 @@ from types import TracebackType
 from . import validation
 from .areas import Areas
 from .database import Database, imports, object_rows, rows
+from .decay import Decay
 from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder
 from .embedding.embedder import Embedder, ModelUnavailableError
@@ -182,7 +183,9 @@ class RobotMemory:
         if covariances and len(covariances) != len(new):
             raise InvalidFieldError("covariances", len(covariances), f"must be as many as the sightings, {len(new)}")
         clean = [validation.covariance(f"covariances[{index}]", value) for index, value in enumerate(covariances)]
-        ready = [one if objects.is_sighting(one) else self._tagged(one) for one in new]
+        now = max(self._clock(), 0)
+        received = [replace(one, received_at=now) for one in new]
+        ready = [one if objects.is_sighting(one) else self._tagged(one) for one in received]
         parameters = self.parameters
         known = clean or [None] * len(ready)
 
@@ -233,7 +236,8 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         with self._database.reader() as connection:
-            return object_rows.seen_last(connection, self.parameters.map_id, validation.whole("limit", limit))
+            most = validation.whole("limit", limit)
+            return object_rows.seen_last(connection, self.parameters.map_id, most, decay=self.decay())
 
     def begin_import(self, recording: Recording) -> int:
         """The id for the import keys of one topic of a recording; one that was begun before goes on.
@@ -275,8 +279,10 @@ class RobotMemory:
             FrameMismatchError: the target is in a frame that cannot be compared.
             StorageError: the database could not be read.
         """
+        decay = self.decay()
         question = parse_question(
             self.parameters,
+            decay=decay,
             query=query,
             n=n,
             min_confidence=min_confidence,
@@ -289,7 +295,7 @@ class RobotMemory:
             collection=collection,
         )
         answer = self._pipeline.answer(question, self.parameters)
-        self._touches.add(answer)
+        self._touches.add(answer, max(decay.now, 0))
         return answer
 
     def forget(self, memory_id: int, reason: str) -> None:
@@ -362,6 +368,10 @@ class RobotMemory:
             perceptions=tally["perception"],
             pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
         )
+
+    def decay(self) -> Decay:
+        """How memories decay, seen from now by the robot's clock."""
+        return Decay(self.parameters.decay_rate, self._clock())
 
     def _tagged(self, new: NewMemory) -> NewMemory:
         if not self._areas or not self._is_here(new.frame_id, new.map_id):

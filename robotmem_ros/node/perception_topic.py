@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rclpy.node import Node
@@ -78,7 +78,8 @@ class PerceptionTopic:
                 self._refuse("queue full", "the writer does not keep up; raise queue_limit or send less")
                 return
             new = perception_from(message, self._memory.parameters, self._clock)
-            self._memory.store(new).add_done_callback(self._settle)
+            received = replace(new, received_at=max(self._clock(), 0))
+            self._memory.store(received).add_done_callback(self._settle)
         except InvalidFieldError as error:
             self._refuse(error.field.partition(".")[0].partition("[")[0], str(error))
         except RobotMemoryError as error:

@@ -12,6 +12,7 @@ import yaml
 
 from robotmem_ros.memory import Memory, RobotMemory
 from robotmem_ros.memory.database import rows
+from robotmem_ros.memory.decay import Decay
 
 SECOND = 1_000_000_000
 START = 1_700_000_000 * SECOND
@@ -195,7 +196,7 @@ def everything(memory: RobotMemory) -> list[Memory]:
     """All memories, in the order they were stored; more than a recall gives."""
     with memory._database.reader() as connection:
         ids = [row[0] for row in connection.execute("SELECT id FROM memories ORDER BY id")]
-        found = rows.read(connection, ids)
+        found = rows.read(connection, ids, Decay(rate=0.0, now=0))
     return [found[one] for one in ids if one in found]
 
 

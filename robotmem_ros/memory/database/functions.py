@@ -6,6 +6,7 @@ They are deterministic, so a program that lacks them cannot write half a memory:
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,6 +21,8 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
     connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
+    if _lacks_pow(connection):
+        connection.create_function("pow", 2, math.pow, deterministic=True)
     if missing_sqlite_vec(connection):
         connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
 
@@ -66,6 +69,15 @@ def cosine_distance(left: bytes, right: bytes) -> float:
     """1 - cosine similarity of two float32 vectors, as sqlite-vec computes it."""
     a, b = np.frombuffer(left, np.float32), np.frombuffer(right, np.float32)
     return float(1.0 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+
+
+def _lacks_pow(connection: sqlite3.Connection) -> bool:
+    # SQLite can be built without its mathematical functions.
+    try:
+        connection.execute("SELECT pow(1.0, 0)")
+    except sqlite3.OperationalError:
+        return True
+    return False
 
 
 def _children(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ..decay import Decay
 from ..objects.estimate import Covariance, Estimate, Point
 from ..records import SeenObject, Sighting
 from .rows import iso
@@ -66,6 +67,8 @@ class ObjectRow:
     """Sightings counted and not kept since then."""
     sources: dict[str, str] = field(default_factory=dict)
     """What saw it, each with the tracking id that it gave last, or ""."""
+    received_at: int = 0
+    """When the sighting at hand came in, by the robot's clock."""
 
     @property
     def position(self) -> Point:
@@ -115,8 +118,9 @@ def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
 def move(connection: sqlite3.Connection, row: ObjectRow, confidence: float) -> None:
     """Writes position, confidence and time of an object into its memory, from where the indexes follow."""
     connection.execute(
-        "UPDATE memories SET x = ?, y = ?, z = ?, confidence = ?, observed_at = ?, updated_at = ? WHERE id = ?",
-        (*row.position, confidence, row.last_seen, iso(time.time_ns()), row.memory_id),
+        "UPDATE memories SET x = ?, y = ?, z = ?, confidence = ?, observed_at = ?, "
+        "refreshed_at = max(refreshed_at, ?), updated_at = ? WHERE id = ?",
+        (*row.position, confidence, row.last_seen, row.received_at, iso(time.time_ns()), row.memory_id),
     )
 
 
@@ -230,13 +234,14 @@ def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sig
     return tuple(Sighting(when, (x, y, z), *others) for when, x, y, z, *others in rows)
 
 
-def seen_last(connection: sqlite3.Connection, map_id: str, limit: int) -> tuple[SeenObject, ...]:
-    """The active objects of a map, those seen last first."""
+def seen_last(connection: sqlite3.Connection, map_id: str, limit: int, *, decay: Decay) -> tuple[SeenObject, ...]:
+    """The active objects of a map, those seen last first, as sure as they are now."""
+    confidence = decay.confidence()
     rows = connection.execute(
-        "SELECT m.id, m.label, m.x, m.y, m.z, m.confidence, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
+        f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
         "o.confirmed FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
         "WHERE m.status = 'active' AND m.map_id = ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
-        (map_id, limit),
+        (*confidence.arguments, map_id, limit),
     )
     return tuple(
         SeenObject(memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed))

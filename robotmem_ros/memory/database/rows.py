@@ -8,19 +8,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 
+from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..records import Kind, Memory, NewMemory, Pose
 
 _INSERT = """
     INSERT INTO memories (
         session_id, collection, type, content, human_summary, context, perception_type, perception_data,
-        perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, frame_id, map_id,
-        x, y, z, qx, qy, qz, qw, created_at, updated_at
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, refreshed_at,
+        frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
-    m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection,
+    m.qy, m.qz, m.qw, m.perception_type, m.label, {confidence}, m.category, m.context, m.session_id, m.collection,
     o.first_seen, o.last_seen, o.times_seen, o.confirmed
 """
 _UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence", "frame_id"})
@@ -34,7 +35,7 @@ def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
         (
             new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
             new.perception_type, new.perception_data, new.perception_metadata, new.label, new.category, new.scope_files,
-            new.scope_entities, new.confidence, new.observed_at, new.frame_id, new.map_id,
+            new.scope_entities, new.confidence, new.observed_at, new.received_at, new.frame_id, new.map_id,
             *(new.pose or (None,) * 7), now, now,
         ),
     )  # fmt: skip
@@ -80,17 +81,18 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> N
     )
 
 
-def touch(connection: sqlite3.Connection, counts: Mapping[int, int], when: str) -> None:
-    """Counts how often memories were recalled and returned until a time, in ISO 8601."""
+def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
+    """Counts how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
+    when = iso(time.time_ns())
     connection.executemany(
-        "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2 "
-        "WHERE id = ?3",
-        [(count, when, memory_id) for memory_id, count in counts.items()],
+        "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
+        "refreshed_at = max(refreshed_at, ?3) WHERE id = ?4",
+        [(count, when, now, memory_id) for memory_id, count in counts.items()],
     )
 
 
-def read(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, Memory]:
-    """The active memories with these ids, in two queries whatever their number."""
+def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay) -> dict[int, Memory]:
+    """The active memories with these ids, as sure as they are now, in two queries whatever their number."""
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
     for memory_id, tag in connection.execute(
@@ -98,10 +100,12 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int,
         (ids,),
     ):
         tags.setdefault(memory_id, []).append(tag)
+    confidence = decay.confidence()
+    columns = _COLUMNS.format(confidence=confidence.sql)
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM memories AS m LEFT JOIN objects AS o ON o.memory_id = m.id "
+        f"SELECT {columns} FROM memories AS m LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
-        (ids,),
+        (*confidence.arguments, ids),
     )
     return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
 

@@ -178,6 +178,7 @@ class _Message:
         row.first_seen = min(row.first_seen, new.observed_at)
         row.last_seen = max(row.last_seen, new.observed_at)
         row.best_confidence = max(row.best_confidence, new.confidence)
+        row.received_at = new.received_at
         row.confirmed = row.confirmed or row.times_seen >= limits.object_confirmations
         if is_newest:
             row.missed = 0

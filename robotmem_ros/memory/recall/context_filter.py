@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from .. import validation
+from ..decay import Decay
 from ..errors import InvalidFieldError
 from .condition import Condition, Source, in_source
 
@@ -33,7 +34,10 @@ OWN_FIELDS = {
     # Booleans are the blobs of the schema here too.
     "confirmed": ("(SELECT CASE confirmed WHEN 1 THEN x'01' ELSE x'00' END FROM objects WHERE memory_id = m.id)", bool),
 }
-"""Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent."""
+"""Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent.
+
+The confidence is the stored one; in a condition it counts as it is now, decayed.
+"""
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists")
@@ -69,8 +73,10 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...
     return tuple(comparisons)
 
 
-def condition(comparison: Comparison) -> Condition:
-    """The SQL of one comparison."""
+def condition(comparison: Comparison, decay: Decay) -> Condition:
+    """The SQL of one comparison, at the time of the question."""
+    if comparison.path == "confidence":
+        return _confidence_condition(comparison, decay)
     own = OWN_FIELDS.get(comparison.path)
     if own is not None:
         return _own_condition(comparison, *own)
@@ -170,6 +176,14 @@ def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition
     # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
     test, operands = _test(f"+({column})", comparison)
     return Condition(f"{present} AND {test}", operands, _own_source(comparison, operands))
+
+
+def _confidence_condition(comparison: Comparison, decay: Decay) -> Condition:
+    if comparison.operator == "$exists":
+        return Condition("1" if comparison.operand else "0")
+    now = decay.confidence()
+    test, operands = _test("+c.now", comparison)
+    return Condition(f"(SELECT {test} FROM (SELECT {now.sql} AS now) AS c)", (*operands, *now.arguments))
 
 
 def _own_source(comparison: Comparison, operands: tuple[object, ...]) -> Source | None:

@@ -49,7 +49,7 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     """
     for comparison in question.comparisons:
         _check_path(connection, comparison)
-    return Eligible((*_plain_conditions(question), *map(condition, question.comparisons)))
+    return Eligible((*_plain_conditions(question), *(condition(one, question.decay) for one in question.comparisons)))
 
 
 def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
@@ -102,7 +102,7 @@ def _plain_conditions(question: Question) -> list[Condition]:
         Condition("m.collection = ?", collection, Source("SELECT id FROM memories WHERE collection = ?", collection)),
     ]
     if question.min_confidence > 0:
-        conditions.append(Condition("m.confidence >= ?", (question.min_confidence,)))
+        conditions.append(Condition(*question.decay.at_least(question.min_confidence)))
     if question.kind:
         conditions.append(Condition("m.type = ?", (question.kind.value,)))
     if question.session_id:

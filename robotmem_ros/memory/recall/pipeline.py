@@ -181,7 +181,7 @@ class _Run:
         return self.embedded.result()
 
     def _answer(self, ids: Sequence[int], ranked: _Ranked, distances: dict[int, float] | None = None) -> Answer:
-        found = read(self.connection, ids)
+        found = read(self.connection, ids, self.question.decay)
         score = normalise({memory_id: ranked.scores.get(memory_id, 0.0) for memory_id in ids})
         memories = (replace(found[memory_id], score=score[memory_id]) for memory_id in ids if memory_id in found)
         if distances is not None:

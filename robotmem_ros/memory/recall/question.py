@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import validation
+from ..decay import Decay
 from ..errors import InvalidFieldError
 from ..parameters import Parameters
 from ..records import Kind
@@ -41,11 +42,14 @@ class Question:
     before: int | None
     comparisons: tuple[Comparison, ...]
     spatial_sort: SpatialSort | None
+    decay: Decay
+    """What confidence means at the time of the question."""
 
 
 def parse_question(
     parameters: Parameters,
     *,
+    decay: Decay,
     query: object,
     n: object,
     min_confidence: object,
@@ -58,6 +62,8 @@ def parse_question(
     collection: object,
 ) -> Question:
     """Checks everything that was asked; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
+
+    `decay` is what memories are seen by at the time of the question.
 
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
@@ -74,6 +80,7 @@ def parse_question(
         before=None if before is None else validation.time_ns("before", before),
         comparisons=parse_filter(context_filter, limit=parameters.context_limit),
         spatial_sort=_parse_spatial_sort(spatial_sort, parameters),
+        decay=decay,
     )
     if question.after is not None and question.before is not None and question.after >= question.before:
         raise InvalidFieldError("after", question.after, f"must lie before `before` ({question.before})")

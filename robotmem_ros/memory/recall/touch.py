@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import Counter
 from concurrent.futures import Future
 
 from ..database import Database
-from ..database.rows import iso, touch
+from ..database.rows import touch
 from ..errors import MemoryClosedError
 from ..records import Answer
 
@@ -28,11 +27,13 @@ class Touches:
         self._database = database
         self._lock = threading.Lock()
         self._counts: Counter[int] = Counter()
+        self._latest = 0
         self._timer: threading.Timer | None = None
 
-    def add(self, answer: Answer) -> None:
-        """Counts the memories of an answer once more."""
+    def add(self, answer: Answer, now: int) -> None:
+        """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more."""
         with self._lock:
+            self._latest = now
             self._counts.update(memory.id for memory in answer)
             if self._counts and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self.write)
@@ -43,11 +44,11 @@ class Touches:
         """Queues what was counted; a failure is logged, since the answers were right without it."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
+            now = self._latest
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
         if counts:
-            now = iso(time.time_ns())
             try:
                 self._database.write(lambda connection: touch(connection, counts, now)).add_done_callback(_log_failure)
             except MemoryClosedError:

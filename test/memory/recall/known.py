@@ -13,6 +13,10 @@ from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.records import NewMemory
 
 MAIN_FRAME, DEFAULT_COLLECTION = "map", "default"
+DAY = 24 * 3600 * 10**9
+DECAY_RATE = 0.01
+SIMULATED = 10**18
+"""Times before it, in nanoseconds since the epoch, are those of a simulation."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,14 @@ class Known:
     context: Mapping[str, object]
     active: bool
     vector: Vector | None
+
+    def confidence(self, now: int, recalled_at: int) -> float:
+        """How sure it is at a time, after it was recalled last at another."""
+        fresh = max(self.new.observed_at, self.new.received_at, recalled_at)
+        is_simulated = fresh < SIMULATED <= now
+        if self.new.category in ("constraint", "preference") or is_simulated or now < fresh:
+            return self.new.confidence
+        return float(self.new.confidence * (1 - DECAY_RATE) ** ((now - fresh) // DAY))
 
     @cached_property
     def columns(self) -> list[list[str]]:
@@ -50,14 +62,14 @@ class Known:
 
     @cached_property
     def own_fields(self) -> Mapping[str, object]:
-        """The fields that a filter can name; an empty text is absent."""
+        """The fields that a filter can name, but the confidence, which changes; an empty text is absent."""
         new = self.new
         found: dict[str, object] = {
             "kind": new.kind.value, "content": new.content, "human_summary": new.human_summary,
             "perception_type": new.perception_type, "label": new.label, "category": new.category,
             "session_id": new.session_id, "collection": new.collection, "frame_id": new.frame_id, "map_id": new.map_id,
         }  # fmt: skip
-        numbers = {"id": self.id, "confidence": new.confidence, "stamp": new.observed_at / 1e9}
+        numbers = {"id": self.id, "stamp": new.observed_at / 1e9}
         return {name: text for name, text in found.items() if text} | numbers
 
     def position(self, path: str) -> tuple[float, ...] | None:
@@ -72,6 +84,7 @@ class Known:
 class Asked:
     """A question, already valid."""
 
+    now: int
     query: str = ""
     n: int = 5
     min_confidence: float = 0.0
@@ -95,6 +108,7 @@ class Told:
     ids: list[int]
     scores: list[float]
     distances: list[float]
+    confidences: list[float]
 
 
 ABSENT = object()

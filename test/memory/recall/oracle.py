@@ -37,11 +37,12 @@ class Oracle:
 
     def __init__(self, memories: Sequence[Known], embed: Callable[[str], Vector] | None) -> None:
         self._all = memories
+        self._recalled_at: dict[int, int] = {}
         self._embed = embed
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
     def answer(self, asked: Asked) -> Told:
-        """The answer that nobody can better.
+        """The answer that nobody can better; the memories in it count as recalled then.
 
         Raises:
             RefusedError: a path goes into a list, or the target is in a frame that cannot be compared.
@@ -49,31 +50,41 @@ class Oracle:
         """
         for path in asked.context_filter:
             self._check_path(path)
-        eligible = [memory for memory in self._all if self._is_eligible(memory, asked)]
+        told = self._answer(asked, [memory for memory in self._all if self._is_eligible(memory, asked)])
+        by_id = {memory.id: memory for memory in self._all}
+        told.confidences.extend(self._confidence(by_id[memory_id], asked) for memory_id in told.ids)
+        for memory_id in told.ids:
+            self._recalled_at[memory_id] = max(self._recalled_at.get(memory_id, 0), asked.now)
+        return told
+
+    def _answer(self, asked: Asked, eligible: list[Known]) -> Told:
         if asked.field:
             return self._by_distance(asked, eligible)
         if not asked.query:
             newest = sorted(eligible, key=_newest_first)[: asked.n]
-            return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [])
+            return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
         scores = self._fused(asked.query, eligible, 3 * asked.n + 2 * _RRF_K)
         best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[: asked.n]
-        return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [])
+        return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [], [])
 
     def _is_eligible(self, memory: Known, asked: Asked) -> bool:
         new = memory.new
         return (
             memory.active
             and new.collection == asked.collection
-            and new.confidence >= asked.min_confidence
+            and self._confidence(memory, asked) >= asked.min_confidence
             and asked.session_id in ("", new.session_id)
             and asked.kind in ("", new.kind.value)
             and (asked.after is None or new.observed_at >= asked.after)
             and (asked.before is None or new.observed_at < asked.before)
-            and all(self._fits(memory, path, wanted) for path, wanted in asked.context_filter.items())
+            and all(self._fits(memory, asked, path, wanted) for path, wanted in asked.context_filter.items())
         )
 
-    def _fits(self, memory: Known, path: str, wanted: object) -> bool:
-        value = memory.own_fields.get(path, ABSENT)
+    def _confidence(self, memory: Known, asked: Asked) -> float:
+        return memory.confidence(asked.now, self._recalled_at.get(memory.id, 0))
+
+    def _fits(self, memory: Known, asked: Asked, path: str, wanted: object) -> bool:
+        value = self._confidence(memory, asked) if path == "confidence" else memory.own_fields.get(path, ABSENT)
         if path not in OWN_NAMES:
             value = at_path(memory.context, path.removeprefix("context."))
         operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
@@ -110,7 +121,7 @@ class Oracle:
         ids = [memory.id for memory in nearest]
         scores = self._fused(asked.query, nearest, len(nearest)) if asked.query else dict.fromkeys(ids, 1.0)
         mode = self._mode(asked.query, nearest) if asked.query else "structured"
-        return Told(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids])
+        return Told(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids], [])
 
     def _mode(self, query: str, eligible: Sequence[Known]) -> str:
         if self._embed is None:

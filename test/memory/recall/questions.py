@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .known import Asked
-from .worlds import COLLECTIONS, FIELDS, PATHS, SESSIONS, VALUES, VOCABULARY, World
+from .known import DAY, Asked
+from .worlds import COLLECTIONS, EPOCH, FIELDS, PATHS, SECOND, SESSIONS, VALUES, VOCABULARY, World
 
 _CONDITIONS = ("collection", "session_id", "kind", "window", "context_filter", "min_confidence")
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
@@ -18,7 +18,8 @@ _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 def questions(draw: st.DrawFn, world: World) -> Asked:
     """A question with a query, conditions and a spatial sort, or with some of them."""
     conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
-    changes: dict[str, object] = {"n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
+    now = draw(_times(world))
+    changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
     if "collection" in conditions:
         changes["collection"] = draw(st.sampled_from(COLLECTIONS))
     if "session_id" in conditions:
@@ -32,13 +33,23 @@ def questions(draw: st.DrawFn, world: World) -> Asked:
     if "context_filter" in conditions:
         changes["context_filter"] = draw(_filters(world))
     if "min_confidence" in conditions:
-        changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)))
+        decayed = st.sampled_from(world.known).map(lambda memory: memory.confidence(now, 0))
+        changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)) | decayed)
     if draw(st.booleans()):
         changes |= draw(_spatial_sorts(world))
     if draw(st.booleans()):
         some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
         changes["query"] = draw(st.sampled_from(world.texts) | some_words)
     return Asked(**changes)  # type: ignore[arg-type]
+
+
+@st.composite
+def _times(draw: st.DrawFn, world: World) -> int:
+    # To the nanosecond a whole number of days after some memory, or just before; or by the clock of a simulation.
+    some = draw(st.sampled_from(world.known)).new
+    days = draw(st.sampled_from((0, 1, 30, 100)) | st.integers(0, 500))
+    days_later = max(some.observed_at, some.received_at) + days * DAY + draw(st.sampled_from((-1, 0, 1)))
+    return draw(st.sampled_from((EPOCH + 200 * SECOND, days_later, days_later, 1000 * SECOND)))
 
 
 def _window(after: int, before: int) -> Mapping[str, object]:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Kind, RobotMemory, Stored
+from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.recall.question import parse_question
 
 VALUES: list[Any] = [True, False, None, 0, 1, 1.5, -1, "", "1", "true", "null", [], [1], {}, {"b": 1}, "ABSENT"]
@@ -129,8 +130,8 @@ def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
 
 def test_a_question_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
     question = parse_question(
-        memory.parameters, query="  red mug ", n=0, min_confidence=0, session_id=None, kind="fact", context_filter=None,
-        spatial_sort={"target": (1, 2)}, after=1, before=None, collection="",
+        memory.parameters, decay=Decay(0.01, now=1), query="  red mug ", n=0, min_confidence=0, session_id=None,
+        kind="fact", context_filter=None, spatial_sort={"target": (1, 2)}, after=1, before=None, collection="",
     )  # fmt: skip
     assert (question.query, question.n, question.collection, question.kind) == ("red mug", 5, "default", Kind.FACT)
     assert question.spatial_sort is not None

@@ -14,7 +14,7 @@ from ..providers import WordVectors
 from .known import Asked
 from .oracle import RefusedError, UndecidedError
 from .questions import questions
-from .worlds import World, build
+from .worlds import Clock, World, build
 
 SMALL_WORLDS = 16
 Worlds = Callable[[int, int, bool], World]
@@ -29,10 +29,11 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
         key = (seed, size, embeds)
         if key not in built:
             path = tmp_path_factory.mktemp("world") / "memory.db"
+            clock = Clock()
             memory = RobotMemory(
-                path, embedder=WordVectors() if embeds else None, embedding_model="", synchronous="normal"
+                path, embedder=WordVectors() if embeds else None, embedding_model="", synchronous="normal", clock=clock
             )
-            built[key] = build(memory, seed, size, embeds=embeds)
+            built[key] = build(memory, clock, seed, size, embeds=embeds)
         return built[key]
 
     yield world
@@ -72,6 +73,7 @@ def check(world: World, asked: Asked) -> None:
     event(f"{min(len(answer), 2)} answers or more, by {'distance' if asked.field else asked.query and 'relevance'}")
     assert answer.mode.value == told.mode
     assert [memory.id for memory in answer] == told.ids
+    assert [memory.confidence for memory in answer] == told.confidences
     assert [memory.score for memory in answer] == pytest.approx(told.scores, abs=1e-9)
     if asked.field:
         assert [memory.distance for memory in answer] == pytest.approx(told.distances, abs=1e-9)

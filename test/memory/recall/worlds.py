@@ -12,7 +12,7 @@ from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
 from robotmem_ros.memory.records import NewMemory
 
 from ..providers import WordVectors
-from .known import DEFAULT_COLLECTION, Asked, Known
+from .known import DAY, DEFAULT_COLLECTION, Asked, Known
 from .oracle import Oracle
 
 VOCABULARY = [
@@ -35,11 +35,22 @@ PATHS = (
 )  # fmt: skip
 
 
+class Clock:
+    """A clock that stands still until it is set, in nanoseconds."""
+
+    now = EPOCH + 200 * SECOND
+
+    def __call__(self) -> int:
+        """What it shows."""
+        return self.now
+
+
 @dataclass(frozen=True)
 class World:
     """Some memories, in a real memory and in the oracle."""
 
     memory: RobotMemory
+    clock: Clock
     known: list[Known]
     texts: list[str]
     embeds: bool
@@ -50,14 +61,15 @@ class World:
         return Oracle(self.known, WordVectors().embed_one if self.embeds else None)
 
     def recall(self, asked: Asked) -> Answer:
-        """What the real memory says."""
+        """What the real memory says; what it returned counts as recalled then."""
+        self.clock.now = asked.now
         spatial = {
             "field": asked.field,
             "target": list(asked.target),
             "frame_id": asked.frame_id,
             "max_distance": None if math.isinf(asked.max_distance) else asked.max_distance,
         }
-        return self.memory.recall(
+        answer = self.memory.recall(
             asked.query,
             asked.n,
             asked.min_confidence,
@@ -69,9 +81,12 @@ class World:
             asked.collection,
             kind=asked.kind,
         )
+        self.memory._touches.write()
+        self.memory._database.write(lambda connection: None).result()
+        return answer
 
 
-def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> World:
+def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bool = True) -> World:
     """Fills a memory with `size` random memories, some of them withdrawn and some corrected."""
     draw = random.Random(seed)
     texts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(1, 6))) for _ in range(min(20 + size // 10, 150))]
@@ -91,7 +106,7 @@ def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> 
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
         vector = vectors[now.content] if embeds else None
         known.append(Known(memory_id, now, json.loads(now.context), active, vector))
-    return World(memory, known, texts, embeds)
+    return World(memory, clock, known, texts, embeds)
 
 
 def _with_content(new: NewMemory, content: str) -> NewMemory:
@@ -105,7 +120,8 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         kind=Kind.FACT if is_fact else Kind.PERCEPTION,
         content=draw.choice(texts),
         collection=draw.choices(COLLECTIONS, weights=(8, 2, 1))[0],
-        observed_at=EPOCH + draw.randint(0, 100) * SECOND + draw.choice((0, 1)),
+        observed_at=_time(draw) if draw.random() < 0.9 else draw.randint(1, 3600) * SECOND,
+        received_at=_time(draw) if draw.random() < 0.2 else 0,
         frame_id=draw.choices(FRAMES, weights=(5, 1))[0],
         map_id="" if draw.random() < 0.9 else "upstairs",
         session_id=draw.choices(SESSIONS, weights=(50, 30, 20, 1))[0],
@@ -115,10 +131,15 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         perception_type=None if is_fact else draw.choice(("visual", "tactile")),
         label="" if is_fact else draw.choice(("", "mug", "desk lamp")),
         confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
-        category=draw.choice(("", "grasp", "place")),
+        category=draw.choice(("", "", "grasp", "place", "constraint", "preference")),
         scope_files=draw.choice(("", "grip_forc lamp")),
         scope_entities=draw.choice(("", "rug")),
     )
+
+
+def _time(draw: random.Random) -> int:
+    days = draw.choice((0, 0, 0, 1, 2, 30, 100, 400))
+    return EPOCH - days * DAY + draw.randint(0, 100) * SECOND + draw.choice((0, 1))
 
 
 def _point(draw: random.Random, size: int) -> list[float]:

@@ -1,0 +1,51 @@
+"""What time decay, sessions and consolidation need in the database."""
+
+# When a memory came in with a stream or was recalled last, whichever is later, in nanoseconds of the robot's clock; see
+# decay.py. What is older than this column counts from when it was stored.
+FRESHNESS = """
+ALTER TABLE memories ADD COLUMN refreshed_at INTEGER NOT NULL DEFAULT 0;
+UPDATE memories SET refreshed_at = coalesce(CAST(strftime('%s', created_at) AS INTEGER), 0) * 1000000000;
+"""
+
+# `owner` names the process that has an active session in hand: a process that ends in order gives it back, so that an
+# owner which is no more tells of a crash. Times are nanoseconds of the robot's clock.
+EPISODES = """
+ALTER TABLE sessions ADD COLUMN started_at INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN ended_at INTEGER;
+ALTER TABLE sessions ADD COLUMN end_reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
+CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
+CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
+"""
+
+# What was recalled while a session was open, and what came of it: the sum of the outcomes of the sessions in which a
+# memory was recalled, and their number.
+OUTCOMES = """
+CREATE TABLE session_recalls (
+    session_id TEXT NOT NULL,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    times INTEGER NOT NULL,
+    PRIMARY KEY (session_id, memory_id)
+) WITHOUT ROWID;
+CREATE INDEX idx_session_recalls_memory ON session_recalls (memory_id);
+CREATE TABLE memory_outcomes (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    total REAL NOT NULL,
+    sessions INTEGER NOT NULL
+);
+"""
+
+# A memory stands for those that were merged into it only as long as it says what it said then.
+CONSOLIDATION = """
+ALTER TABLE memories ADD COLUMN superseded_at TEXT;
+CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE TRIGGER consolidation_undone AFTER UPDATE OF status, content ON memories
+WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT old.content) BEGIN
+    UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL
+    WHERE superseded_by = old.id AND status = 'superseded' AND status_reason = 'consolidated';
+END;
+"""
+
+SESSION_TABLES = FRESHNESS + EPISODES + OUTCOMES + CONSOLIDATION
+"""The step that adds sessions to a database."""

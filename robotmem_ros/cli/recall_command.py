@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from datetime import datetime, timezone
 from typing import Any
 
 from ..memory import RobotMemory
 from ..memory.parameters import Parameters
 from ..memory.records import Answer, Memory
 from .database import existing
-
-_YEAR_2001 = 1e9
+from .moment import moment
 
 
 def add_to(commands: Any) -> None:
@@ -78,15 +76,4 @@ def _line(memory: Memory) -> str:
     if memory.pose is not None:
         x, y, z = memory.pose[:3]
         place = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
-    return f"{memory.score:.2f}  {memory.content}{place}  [{_time(memory.observed_at)}, id {memory.id}]"
-
-
-def _time(time_ns: int) -> str:
-    """UTC; the clock of a simulation stays in seconds."""
-    seconds = time_ns / 1e9
-    if seconds < _YEAR_2001:
-        return f"{seconds:.3f} s"
-    try:
-        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds:.0f} s"
+    return f"{memory.score:.2f}  {memory.content}{place}  [{moment(memory.observed_at)}, id {memory.id}]"

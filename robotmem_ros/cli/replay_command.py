@@ -77,7 +77,7 @@ def _replayed(bag: Bag, config: ReplayConfig, memory: RobotMemory | Rehearsal, a
     except KeyboardInterrupt:
         interrupted = True
     if isinstance(memory, RobotMemory):
-        interrupted = _written(memory, replay, interrupted)
+        interrupted = _moment(memory, replay, interrupted)
     line.end()
     result = replay.result()
     seconds = time.monotonic() - start
@@ -92,7 +92,7 @@ def _replayed(bag: Bag, config: ReplayConfig, memory: RobotMemory | Rehearsal, a
     return 0
 
 
-def _written(memory: RobotMemory, replay: Replay, interrupted: bool) -> bool:
+def _moment(memory: RobotMemory, replay: Replay, interrupted: bool) -> bool:
     """Waits until all is written, and has its vectors unless it is interrupted; whether it was."""
     if interrupted:
         memory.store_sightings(()).result()

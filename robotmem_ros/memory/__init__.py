@@ -7,6 +7,7 @@ from .errors import (
     MemoryClosedError,
     MemoryNotFoundError,
     RobotMemoryError,
+    SessionNotFoundError,
     StorageError,
 )
 from .parameters import Parameters
@@ -29,6 +30,7 @@ __all__ = [
     "RobotMemory",
     "RobotMemoryError",
     "SeenObject",
+    "SessionNotFoundError",
     "Sighting",
     "Status",
     "StorageError",

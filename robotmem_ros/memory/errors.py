@@ -39,6 +39,14 @@ class MemoryNotFoundError(RobotMemoryError):
         self.memory_id = memory_id
 
 
+class SessionNotFoundError(RobotMemoryError):
+    """No open session has this id."""
+
+    def __init__(self, session_id: str, why: str = "there is no such session; start one") -> None:
+        super().__init__(f"session_id: {shown(session_id)} cannot be used, {why}")
+        self.session_id = session_id
+
+
 class FrameMismatchError(RobotMemoryError):
     """A target is given in a frame in which no memory has a position."""
 

@@ -78,6 +78,13 @@ class Parameters:
         0.01, "Share of its confidence that a memory loses for every day it is not used; 0 for none.", unit="a day",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
+    outcome_weight: float = _parameter(
+        0.1, "How much more or less a memory counts that was recalled in sessions which all went well, or badly.",
+        minimum=0.0, maximum=0.5,
+    )  # fmt: skip
+    consolidation_similarity: float = _parameter(
+        0.5, "Lessons of a session with a Jaccard similarity above this become one.", minimum=0.0, maximum=0.99
+    )
     object_radius: float = _parameter(
         0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
         maximum=100.0,

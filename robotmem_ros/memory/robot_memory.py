@@ -13,6 +13,8 @@ from types import TracebackType
 
 from . import validation
 from .areas import Areas
+from .consolidation import consolidation
+from .consolidation.merge import Consolidation
 from .database import Database, imports, object_rows, rows
 from .decay import Decay
 from .embedding.backfill import Backfill
@@ -30,6 +32,8 @@ from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
 from .records import Answer, Mode, NewMemory, Recording, SeenObject, Sighting, Status, Stored, View
+from .sessions.report import Session, SessionReport, SessionStart
+from .sessions.sessions import Sessions
 
 _LOAD_PATIENCE = 60.0
 
@@ -73,6 +77,7 @@ class RobotMemory:
         )
         self._backfill = Backfill(self._database, self._embedder)
         self._touches = Touches(self._database)
+        self._sessions = Sessions(self._database)
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
@@ -307,7 +312,14 @@ class RobotMemory:
         """
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
-        self._database.write(lambda connection: rows.invalidate(connection, wanted, why)).result()
+
+        def work(connection: sqlite3.Connection) -> bool:
+            stood_for_others = consolidation.stands_for_others(connection, wanted)
+            rows.invalidate(connection, wanted, why)
+            return stood_for_others
+
+        if self._database.write(work).result():
+            self._backfill.wake(from_start=True)  # they are back, without their vectors
 
     def update(
         self,
@@ -349,6 +361,44 @@ class RobotMemory:
         self._database.write(lambda connection: rows.update(connection, wanted, columns, new_tags)).result()
         if content is not None:
             self._backfill.wake(from_start=True)
+
+    def start_session(
+        self, context: Mapping[str, object] | str | None = None, collection: str | None = None
+    ) -> SessionStart:
+        """Begins an episode; what is recalled in its collection until it ends shares in its outcome.
+
+        Raises:
+            InvalidFieldError: the context is no JSON object or larger than 64 KB, or the collection cannot be used.
+        """
+        self._touches.write()
+        return self._sessions.start(self.parameters, self._clock(), context, collection)
+
+    def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
+        """Ends an episode: consolidates its lessons, and tells what came of it and what to know the next time.
+
+        `outcome_score` lies in [0, 1]; None when nobody can say.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            SessionNotFoundError: no open session has this id.
+        """
+        self._touches.write()
+        return self._sessions.end(self.parameters, self.decay(), session_id, outcome_score)
+
+    def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
+        """The last `n` sessions, of a collection or of all; the one that was started last comes first."""
+        return self._sessions.latest(collection, n)
+
+    def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
+        """Merges the lessons of a session that say the same, or with `dry_run` tells what that would do.
+
+        Nothing is deleted: what is superseded comes back when the lesson that stands for it is forgotten or reworded.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            SessionNotFoundError: no session and no memory of the collection has this id.
+        """
+        return self._sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""
@@ -415,6 +465,7 @@ class RobotMemory:
         self._embedder.close()
         self._threads.shutdown()
         self._touches.write()
+        self._sessions.close()
         self._database.close()
 
     def __enter__(self) -> RobotMemory:

@@ -65,7 +65,7 @@ def fact_from(request: Learn.Request, parameters: Parameters, clock: Clock) -> N
         human_summary=request.human_summary,
         category=request.category,
         tags=request.tags,
-        confidence=_from_float32(request.confidence),
+        confidence=exact_float(request.confidence),
         observed_at=time_from("stamp", request.stamp),
     )
 
@@ -89,7 +89,7 @@ def perception_from(message: Perception, parameters: Parameters, clock: Clock) -
         pose=_pose_from(message.pose[0]) if message.pose else None,
         frame_id=message.header.frame_id,
         label=message.label,
-        confidence=_from_float32(message.confidence),
+        confidence=exact_float(message.confidence),
         observed_at=time_from("header.stamp", message.header.stamp),
     )
 
@@ -103,7 +103,7 @@ def question_from(request: Recall.Request) -> dict[str, Any]:
     return {
         "query": request.query,
         "n": int(request.n),
-        "min_confidence": _from_float32(request.min_confidence),
+        "min_confidence": exact_float(request.min_confidence),
         "session_id": request.session_id,
         "kind": request.kind,
         "context_filter": request.context_filter,
@@ -122,7 +122,7 @@ def correction_from(request: Update.Request) -> dict[str, Any]:
         "context": request.context or None,
         "category": request.category or None,
         "tags": list(request.tags) or None,
-        "confidence": _from_float32(request.confidence[0]) if request.confidence else None,
+        "confidence": exact_float(request.confidence[0]) if request.confidence else None,
     }
 
 
@@ -223,6 +223,6 @@ def _pose_message(pose: Pose) -> PoseMessage:
     )
 
 
-def _from_float32(value: float) -> float:
-    # 0.3 travels as 0.30000001192...; six digits are all that 32 bits hold for sure.
+def exact_float(value: float) -> float:
+    """The number that was meant by a 32-bit float: 0.3 travels as 0.30000001192..., and six digits hold for sure."""
     return round(value, 6) if math.isfinite(value) else value

@@ -19,6 +19,7 @@ from ..memory.records import Answer, Sighting, Stored
 from . import conversions
 from .frames import TargetFrames
 from .service_thread import ServiceThread
+from .session_services import SessionServices
 
 _HISTORY, _LONGEST_HISTORY = 100, 10_000
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class NotActiveError(RobotMemoryError):
 
 
 class Services:
-    """Learn, SavePerception, Recall, Forget, Update and ObjectHistory under the node's own name."""
+    """All services, under the node's own name."""
 
     def __init__(
         self, node: Node, memory: Memory, frames: Callable[[], TargetFrames], clock: conversions.Clock, workers: int
@@ -50,6 +51,7 @@ class Services:
         self._thread.add(Forget, "~/forget", self._forget, conversions.fill_nothing)
         self._thread.add(Update, "~/update", self._update, conversions.fill_nothing)
         self._thread.add(ObjectHistory, "~/object_history", self._object_history, conversions.fill_history)
+        SessionServices(memory, self._workers).add_to(self._thread)
         self._thread.start()
 
     def close(self) -> None:

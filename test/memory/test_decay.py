@@ -12,23 +12,12 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Answer, InvalidFieldError, Memory, Parameters, RobotMemory
 from robotmem_ros.memory.database.functions import register
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate
-from robotmem_ros.memory.decay import DAY, Decay
+from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.recall.question import parse_question
 
+from .clock import DAY, NOW, Clock
 from .conftest import OpenMemory
-
-NOW = 1_790_000_000 * 10**9
-
-
-class Clock:
-    """A clock that stands where it is set, in nanoseconds."""
-
-    def __init__(self, now: int = NOW) -> None:
-        self.now = now
-
-    def __call__(self) -> int:
-        return self.now
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ ALTER TABLE sessions ADD COLUMN ended_at INTEGER;
 ALTER TABLE sessions ADD COLUMN end_reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
+CREATE INDEX idx_mem_known ON memories (collection, type) WHERE status = 'active';
 CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
 CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
 """
@@ -39,7 +40,7 @@ CREATE TABLE memory_outcomes (
 # A memory stands for those that were merged into it only as long as it says what it said then.
 CONSOLIDATION = """
 ALTER TABLE memories ADD COLUMN superseded_at TEXT;
-CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE TRIGGER consolidation_undone AFTER UPDATE OF status, content ON memories
 WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT old.content) BEGIN
     UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL

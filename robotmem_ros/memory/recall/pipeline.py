@@ -1,6 +1,7 @@
 """The whole way from a question to its answer, stage by stage.
 
-    question -> eligible -> text search | vector search -> fusion -> source weight -> top n -> read -> normalise
+    question -> eligible -> text search | vector search -> fusion -> source weight -> outcome weight -> top n -> read
+    -> normalise
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) are part of `eligible`: they hold
 before anything is ranked. With a spatial sort, the ranked set is the memories that match, and distance orders it.
@@ -25,6 +26,7 @@ from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import FUSIONS, Scores, depth
 from .match import MARGIN, matching
 from .normalise import normalise
+from .outcome_weight import has_outcomes, weigh_outcomes
 from .question import Question, SpatialSort
 from .ranking import Ranking
 from .source_weight import weigh_sources
@@ -95,10 +97,9 @@ class _Run:
         return self._by_time(candidates)
 
     def _by_relevance(self, candidates: Eligible) -> Answer:
-        n = self.question.n
-        ranked = self._ranked(
-            enumerate_if_few(self.connection, candidates), depth(n, self.parameters.rrf_k, self.parameters.real_weight)
-        )
+        n, limits = self.question.n, self.parameters
+        wanted = depth(n, limits.rrf_k, limits.real_weight, self._outcome_bound())
+        ranked = self._ranked(enumerate_if_few(self.connection, candidates), wanted)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
 
@@ -146,7 +147,12 @@ class _Run:
         legs = (self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted))
         scores = FUSIONS[self.parameters.fusion]([leg.ranking for leg in legs if leg.ranking], self.parameters.rrf_k)
         scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
+        bound = self._outcome_bound()
+        scores = weigh_outcomes(self.connection, scores, bound) if bound else scores
         return _Ranked(scores, *_mode_and_reason(*legs))
+
+    def _outcome_bound(self) -> float:
+        return self.parameters.outcome_weight if has_outcomes(self.connection) else 0.0
 
     def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:

@@ -7,12 +7,15 @@ the robot's flash.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import Future
 
 from ..database import Database
 from ..database.rows import touch
+from ..database.session_rows import count_recalls
 from ..errors import MemoryClosedError
 from ..records import Answer
 
@@ -50,9 +53,14 @@ class Touches:
                 self._timer = None
         if counts:
             try:
-                self._database.write(lambda connection: touch(connection, counts, now)).add_done_callback(_log_failure)
+                self._database.write(lambda connection: _count(connection, counts, now)).add_done_callback(_log_failure)
             except MemoryClosedError:
                 _LOG.info("answers were not counted: the memory was closed meanwhile")
+
+
+def _count(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
+    touch(connection, counts, now)
+    count_recalls(connection, counts)
 
 
 def _log_failure(future: Future[None]) -> None:

@@ -15,6 +15,7 @@ from robotmem_ros.memory.records import NewMemory
 MAIN_FRAME, DEFAULT_COLLECTION = "map", "default"
 DAY = 24 * 3600 * 10**9
 DECAY_RATE = 0.01
+OUTCOME_WEIGHT = 0.1
 SIMULATED = 10**18
 """Times before it, in nanoseconds since the epoch, are those of a simulation."""
 
@@ -28,6 +29,16 @@ class Known:
     context: Mapping[str, object]
     active: bool
     vector: Vector | None
+    outcome: tuple[float, int] | None = None
+    """Sum of the outcomes of the sessions it was recalled in, and their number."""
+
+    @property
+    def weight(self) -> float:
+        """What its score is multiplied with for its outcomes."""
+        if self.outcome is None:
+            return 1.0
+        total, sessions = self.outcome
+        return 1 + OUTCOME_WEIGHT * (2 * (total + 1) / (sessions + 2) - 1)
 
     def confidence(self, now: int, recalled_at: int) -> float:
         """How sure it is at a time, after it was recalled last at another."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
-from .known import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, holds
+from .known import ABSENT, MAIN_FRAME, OUTCOME_WEIGHT, OWN_NAMES, Asked, Known, Told, at_path, holds
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the questions of these tests use."""
@@ -63,7 +63,7 @@ class Oracle:
         if not asked.query:
             newest = sorted(eligible, key=_newest_first)[: asked.n]
             return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
-        scores = self._fused(asked.query, eligible, 3 * asked.n + 2 * _RRF_K)
+        scores = self._fused(asked.query, eligible, self._depth(asked.n))
         best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[: asked.n]
         return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [], [])
 
@@ -153,7 +153,15 @@ class Oracle:
             for rank, memory_id in enumerate(order[:depth]):
                 scores[memory_id] = scores.get(memory_id, 0.0) + 1 / (_RRF_K + rank + 1)
         real = {memory.id for memory in eligible if at_path(memory.context, "env.sim_or_real") == "real"}
-        return {memory_id: score * (_REAL_WEIGHT if memory_id in real else 1) for memory_id, score in scores.items()}
+        weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in eligible}
+        return {memory_id: score * weights[memory_id] for memory_id, score in scores.items()}
+
+    def _depth(self, n: int) -> int:
+        # What neither list gave down to here cannot reach the n-th best.
+        if all(memory.outcome is None for memory in self._all):
+            return 3 * n + 2 * _RRF_K
+        ratio = _REAL_WEIGHT * (1 + OUTCOME_WEIGHT) / (1 - OUTCOME_WEIGHT)
+        return math.ceil(2 * ratio * (_RRF_K + n)) - _RRF_K
 
     def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
         # The formula of FTS5, term by term in its order; the statistics are those of the whole table.

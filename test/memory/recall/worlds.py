@@ -98,6 +98,7 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     corrected = {memory_id: draw.choice(texts) for memory_id in draw.sample(ids, k=min(size // 10, 100))}
     for memory_id in corrected.keys() - withdrawn:
         memory.update(memory_id, corrected[memory_id])
+    outcomes = _outcomes(memory, draw, ids) if seed % 2 else {}
     memory.flush()
     vectors = {text: WordVectors().embed_one(text) for text in texts}
     known = []
@@ -105,8 +106,19 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
         vector = vectors[now.content] if embeds else None
-        known.append(Known(memory_id, now, json.loads(now.context), active, vector))
+        known.append(Known(memory_id, now, json.loads(now.context), active, vector, outcomes.get(memory_id)))
     return World(memory, clock, known, texts, embeds)
+
+
+def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, tuple[float, int]]:
+    outcomes = {}
+    for memory_id in draw.sample(ids, k=len(ids) // 3):
+        sessions = draw.choice((1, 1, 3, 50))
+        outcomes[memory_id] = (sessions * draw.choice((0.0, 0.5, 1.0)), sessions)
+    rows = [(memory_id, *outcome) for memory_id, outcome in outcomes.items()]
+    sql = "INSERT INTO memory_outcomes VALUES (?, ?, ?)"
+    memory._database.write(lambda connection: connection.executemany(sql, rows)).result()
+    return outcomes
 
 
 def _with_content(new: NewMemory, content: str) -> NewMemory:

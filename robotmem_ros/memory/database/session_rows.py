@@ -1,0 +1,110 @@
+"""Writes sessions to their tables and reads them back: the only file that knows their columns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+
+from ..sessions.report import CRASHED, Session
+
+_COLUMNS = """
+    s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
+    (SELECT score FROM session_outcomes WHERE session_id = s.external_id), s.session_count,
+    (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active')
+"""
+_LAST_OBSERVED = """
+    SELECT max(observed_at) FROM memories WHERE session_id = ?1 AND session_id <> '' AND observed_at >= ?2
+"""
+
+
+def start(connection: sqlite3.Connection, session: Session, owner: str) -> None:
+    """Opens a session."""
+    connection.execute(
+        "INSERT INTO sessions (external_id, collection, context, started_at, owner) VALUES (?, ?, ?, ?, ?)",
+        (session.session_id, session.collection, session.context_json, session.started_at, owner),
+    )
+
+
+def find(connection: sqlite3.Connection, session_id: str) -> Session | None:
+    """The session of this id."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions AS s WHERE external_id = ?", (session_id,)).fetchone()
+    return None if row is None else Session(*row)
+
+
+def latest(connection: sqlite3.Connection, collection: str, n: int) -> tuple[Session, ...]:
+    """The last `n` sessions, of a collection or of all if it is empty; the one that was started last comes first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM sessions AS s WHERE ?1 IN ('', s.collection) ORDER BY s.id DESC LIMIT ?2",
+        (collection, n),
+    )
+    return tuple(Session(*row) for row in rows)
+
+
+def has_open(connection: sqlite3.Connection) -> bool:
+    """Whether any session is open."""
+    return connection.execute("SELECT 1 FROM sessions WHERE status = 'active' LIMIT 1").fetchone() is not None
+
+
+def has_memories(connection: sqlite3.Connection, session_id: str, collection: str) -> bool:
+    """Whether any memory of a collection names a session."""
+    sql = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND collection = ? LIMIT 1"
+    return connection.execute(sql, (session_id, collection)).fetchone() is not None
+
+
+def end(connection: sqlite3.Connection, session_id: str, when: int, reason: str) -> None:
+    """Ends an open session, at a time of the robot's clock in nanoseconds."""
+    connection.execute(
+        "UPDATE sessions SET status = 'ended', ended_at = max(started_at, ?), end_reason = ?, owner = '' "
+        "WHERE external_id = ?",
+        (when, reason, session_id),
+    )
+
+
+def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
+    """Notes how a session went, and lets what was recalled in it share in that."""
+    connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
+    connection.execute(
+        "INSERT INTO memory_outcomes (memory_id, total, sessions) "
+        "SELECT memory_id, ?1, 1 FROM session_recalls WHERE session_id = ?2 "
+        "ON CONFLICT DO UPDATE SET total = total + ?1, sessions = sessions + 1",
+        (score, session_id),
+    )
+
+
+def count_recalls(connection: sqlite3.Connection, counts: Mapping[int, int]) -> None:
+    """Counts memories as recalled in every open session of their collection."""
+    if not has_open(connection):
+        return
+    connection.executemany(
+        "INSERT INTO session_recalls (session_id, memory_id, times) "
+        "SELECT s.external_id, m.id, ?1 FROM memories AS m "
+        "JOIN sessions AS s ON s.collection = m.collection AND s.status = 'active' WHERE m.id = ?2 "
+        "ON CONFLICT DO UPDATE SET times = times + ?1",
+        [(count, memory_id) for memory_id, count in counts.items()],
+    )
+
+
+def take_over(connection: sqlite3.Connection, owner: str, is_alive: Callable[[str], bool]) -> tuple[str, ...]:
+    """Goes on with open sessions that nobody has in hand, and ends those whose owner is gone; the ids of the latter.
+
+    Those end at the last observation in them.
+    """
+    crashed = []
+    for session_id, started_at, last_owner in connection.execute(
+        "SELECT external_id, started_at, owner FROM sessions WHERE status = 'active'"
+    ).fetchall():
+        if not last_owner:
+            connection.execute(
+                "UPDATE sessions SET owner = ?, session_count = session_count + 1 WHERE external_id = ?",
+                (owner, session_id),
+            )
+        elif not is_alive(last_owner):
+            (last,) = connection.execute(_LAST_OBSERVED, (session_id, started_at)).fetchone()
+            end(connection, session_id, last or started_at, CRASHED)
+            crashed.append(session_id)
+    return tuple(crashed)
+
+
+def let_go(connection: sqlite3.Connection, owner: str) -> None:
+    """Leaves the open sessions of an owner to whoever comes next."""
+    connection.execute("UPDATE sessions SET owner = '' WHERE owner = ?", (owner,))

@@ -1,0 +1,103 @@
+"""Outcomes feed back: what was recalled in sessions that went well ranks higher, by a bounded amount."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory.recall.fusion import depth
+from robotmem_ros.memory.recall.outcome_weight import weigh_outcomes
+
+from ..conftest import OpenMemory
+
+
+def outcomes(memory: RobotMemory) -> dict[int, tuple[float, int]]:
+    """Sum and number of the outcomes of each memory."""
+    memory.flush()
+    with memory._database.reader() as connection:
+        rows = connection.execute("SELECT memory_id, total, sessions FROM memory_outcomes")
+        return {memory_id: (total, sessions) for memory_id, total, sessions in rows}
+
+
+def episode(memory: RobotMemory, memory_id: int, outcome: float | None) -> None:
+    """A session in which one memory is recalled."""
+    session = memory.start_session().session_id
+    assert len(memory.recall(context_filter={"id": memory_id})) == 1
+    memory.end_session(session, outcome)
+
+
+def test_memories_recalled_in_successful_episodes_rank_higher(memory: RobotMemory) -> None:
+    # Equals stand newest first, so the second one leads until the first one has helped.
+    first, second = (memory.learn("grasp the glass at its rim").memory_id for _ in range(2))
+    memory.flush()
+    assert [found.id for found in memory.recall("glass rim")] == [second, first]
+    episode(memory, first, 1.0)
+    assert [found.id for found in memory.recall("glass rim")] == [first, second]
+    for _ in range(2):
+        episode(memory, first, 0.0)
+    assert [found.id for found in memory.recall("glass rim")] == [second, first]
+
+
+def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome(memory: RobotMemory) -> None:
+    ids = [memory.learn(text).memory_id for text in ("before", "during", "after", "unrated", "other place")]
+    lab = memory.learn("lathe", collection="lab").memory_id
+    memory.recall("before")
+    session = memory.start_session().session_id
+    memory.recall(context_filter={"id": ids[1]})
+    memory.recall(context_filter={"id": ids[1]})
+    memory.recall(context_filter={"id": lab}, collection="lab")
+    memory.end_session(session, 0.75)
+    memory.recall(context_filter={"id": ids[2]})
+    episode(memory, ids[3], None)
+    assert outcomes(memory) == {ids[1]: (0.75, 1)}
+    episode(memory, ids[1], 0.25)
+    assert outcomes(memory) == {ids[1]: (1.0, 2)}
+
+
+def test_sessions_that_are_open_at_once_each_count(memory: RobotMemory) -> None:
+    memory_id = memory.learn("grasp the glass at its rim").memory_id
+    one, other = memory.start_session().session_id, memory.start_session().session_id
+    memory.recall("glass")
+    memory.end_session(one, 1.0)
+    memory.end_session(other, 0.5)
+    assert outcomes(memory) == {memory_id: (1.5, 2)}
+
+
+def test_a_weight_of_zero_turns_it_off(open_memory: OpenMemory) -> None:
+    memory = open_memory(outcome_weight=0.0)
+    first, second = (memory.learn("grasp the glass at its rim").memory_id for _ in range(2))
+    episode(memory, first, 1.0)
+    memory.flush()
+    assert [found.id for found in memory.recall("glass rim")] == [second, first]
+
+
+@given(
+    scores=st.lists(st.floats(0.0, 1.0), max_size=50),
+    sessions=st.integers(1, 10**6),
+    bound=st.floats(0.0, 0.5),
+)
+def test_the_weight_is_its_formula_and_bounded(scores: list[float], sessions: int, bound: float) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE memory_outcomes (memory_id, total, sessions)")
+    rows = [(number, score * sessions, sessions) for number, score in enumerate(scores)]
+    connection.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", rows)
+    weights = weigh_outcomes(connection, {**dict.fromkeys(range(len(scores)), 1.0), -1: 1.0}, bound)
+    connection.close()
+    assert weights.pop(-1) == 1.0
+    assert all(1 - bound <= weight <= 1 + bound for weight in weights.values())
+    expected = [1 + bound * (2 * (score * sessions + 1) / (sessions + 2) - 1) for score in scores]
+    assert list(weights.values()) == pytest.approx(expected)
+
+
+@given(n=st.integers(1, 100), k=st.integers(1, 1000), weight=st.floats(0.1, 10.0), bound=st.floats(0.0, 0.5))
+def test_what_both_searches_left_out_cannot_reach_the_best_n_whatever_the_outcomes(
+    n: int, k: int, weight: float, bound: float
+) -> None:
+    outside = max(weight, 1.0) * (1 + bound) * 2 / (k + 1 + depth(n, k, weight, bound))
+    nth_best_at_least = min(weight, 1.0) * (1 - bound) / (k + n)
+    assert outside < nth_best_at_least
+    assert Parameters().outcome_weight <= 0.5

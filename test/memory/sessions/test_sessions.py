@@ -1,0 +1,228 @@
+"""Sessions from their start to their report, over restarts and crashes."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError, Pose, RobotMemory, SessionNotFoundError
+from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.sessions.owner import is_alive, new_owner
+
+from ..children import running
+from ..clock import DAY, NOW, SECOND, Clock
+from ..conftest import OpenMemory
+
+CRASHING = """
+import sys
+from robotmem_ros.memory import RobotMemory
+memory = RobotMemory(sys.argv[1], embedding_model="", clock=lambda: int(sys.argv[2]))
+started = memory.start_session({"task": {"name": "tidy"}})
+memory.learn("the door is open", session_id=started.session_id, observed_at=int(sys.argv[2]) + 90 * 10**9)
+print(started.session_id, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A robot's clock."""
+    return Clock()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
+    """A memory with that clock."""
+    return open_memory(clock=clock)
+
+
+def test_start_session_gives_a_uuid_and_how_much_is_known(memory: RobotMemory) -> None:
+    memory.learn("the door is open")
+    memory.save_perception("a red mug", collection="lab")
+    forgotten = memory.learn("the door is shut").memory_id
+    memory.forget(forgotten, "a test")
+    first = memory.start_session({"task": {"name": "tidy"}})
+    assert str(uuid.UUID(first.session_id)) == first.session_id
+    assert (first.collection, first.known_facts, first.known_perceptions, first.known_sessions) == ("default", 1, 0, 0)
+    memory.end_session(first.session_id)
+    second = memory.start_session(collection="default")
+    assert second.session_id != first.session_id
+    assert second.known_sessions == 1
+    assert memory.start_session(collection="lab").known_perceptions == 1
+
+
+def test_the_context_of_a_session_may_have_64_kb(memory: RobotMemory) -> None:
+    fits = {"note": "x" * (65_536 - len('{"note":""}'))}
+    session_id = memory.start_session(fits).session_id
+    assert json.loads(memory.sessions()[0].context_json) == fits
+    assert memory.sessions()[0].session_id == session_id
+    with pytest.raises(InvalidFieldError, match=r"context: .* at most 65536 bytes are allowed"):
+        memory.start_session({"note": fits["note"] + "x"})
+    with pytest.raises(InvalidFieldError, match=r"context: '\[1\]' must be a JSON object"):
+        memory.start_session("[1]")
+    with pytest.raises(InvalidFieldError, match="collection: 5 must be text"):
+        memory.start_session(collection=5)  # type: ignore[arg-type]
+    assert len(memory.sessions()) == 1
+
+
+def test_end_session_tells_what_came_of_it(memory: RobotMemory, clock: Clock) -> None:
+    memory.save_perception("an old chair", label="chair", pose=[9, 9, 0], observed_at=NOW - SECOND)
+    started = memory.start_session({"task": {"name": "tidy"}})
+    session = started.session_id
+    for text, category in (("door a", "hazard"), ("lamp b", "grasp"), ("rug c", "grasp"), ("stair d", "")):
+        memory.learn(text, session_id=session, category=category)
+    memory.save_perception("a smell", "tactile", session_id=session)
+    clock.now += 90 * SECOND
+    mugs = [_sighting(memory, "mug", x, clock.now) for x in (1.0, 5.0)]
+    memory.store_sightings([*mugs, _sighting(memory, "chair", 3.0, clock.now)]).result()
+    report = memory.end_session(session, 0.75)
+    assert (report.session.session_id, report.session.outcome, report.session.end_reason) == (session, 0.75, "ended")
+    assert (report.session.started_at, report.session.duration) == (NOW, 90.0)
+    assert (report.facts, report.perceptions, report.session.memories) == (4, 1, 5)
+    assert list(report.categories.items()) == [("grasp", 2), ("", 1), ("hazard", 1)]
+    assert list(report.objects.items()) == [("mug", 2), ("chair", 1)]
+    assert report.consolidation.considered == 4
+    assert memory.sessions()[0] == report.session
+
+
+def _sighting(memory: RobotMemory, label: str, x: float, when: int) -> NewMemory:
+    return new_perception(
+        memory.parameters, now=lambda: when, description=f"a {label}", label=label, pose=Pose(x, 0.0, 0.0)
+    )
+
+
+def test_end_session_consolidates_redundant_memories(memory: RobotMemory) -> None:
+    session = memory.start_session().session_id
+    for text in ("hold the thin glass softly", "hold the thin glass gently", "charge before noon"):
+        memory.learn(text, session_id=session, category="grasp", confidence=0.8)
+    report = memory.end_session(session)
+    assert (report.consolidation.considered, report.consolidation.superseded) == (3, 1)
+    assert (report.facts, report.session.memories) == (2, 2)
+    assert len(memory.recall("thin glass")) == 1
+
+
+def test_ending_sessions_changes_no_confidence(memory: RobotMemory, clock: Clock) -> None:
+    memory.learn("the door is open", confidence=0.8)
+    memory.learn("never lift more than 2 kg", confidence=0.8, category="constraint")
+    faded = []
+    for _ in range(4):
+        session = memory.start_session().session_id
+        clock.now += 30 * DAY
+        faded.append(memory.end_session(session).decay)
+    with memory._database.reader() as connection:
+        assert connection.execute("SELECT DISTINCT confidence FROM memories").fetchall() == [(0.8,)]
+    assert [(one.memories, one.protected, one.decayed, one.faded) for one in faded] == [
+        (2, 1, 1, 0), (2, 1, 1, 0), (2, 1, 1, 0), (2, 1, 1, 1)
+    ]  # fmt: skip
+    assert faded[-1].mean_stored == pytest.approx(0.8)
+    assert faded[-1].mean_now == pytest.approx((0.8 + 0.8 * 0.99**120) / 2)
+
+
+def test_a_collection_without_memories_has_a_report_too(memory: RobotMemory) -> None:
+    report = memory.end_session(memory.start_session(collection="empty").session_id)
+    assert (report.facts, report.categories, report.objects, report.proactive) == (0, {}, {}, ())
+    assert (report.decay.memories, report.decay.mean_now) == (0, 0.0)
+    assert report.session.outcome is None
+
+
+def test_ending_an_ended_or_unknown_session_is_a_clear_error(memory: RobotMemory) -> None:
+    session = memory.start_session().session_id
+    memory.end_session(session, 1.0)
+    with pytest.raises(SessionNotFoundError, match=f"session_id: '{session}' cannot be used, it has ended already"):
+        memory.end_session(session, 0.0)
+    assert memory.sessions()[0].outcome == 1.0
+    with pytest.raises(SessionNotFoundError, match="'nobody' cannot be used, there is no such session; start one"):
+        memory.end_session("nobody")
+
+
+@pytest.mark.parametrize(
+    ("session_id", "score", "wanted"),
+    [
+        ("", None, "session_id: '' has nothing to read"),
+        (5, None, "session_id: 5 must be text"),
+        ("s" * 257, None, "at most 256 are allowed"),
+        ("s", 1.01, r"outcome_score: 1\.01 must lie in 0 to 1"),
+        ("s", -0.01, "outcome_score: -0.01 must lie"),
+        ("s", float("nan"), "outcome_score: nan must be a finite number"),
+        ("s", "good", "outcome_score: 'good' must be a number"),
+        ("s", True, "outcome_score: True must be a number"),
+    ],
+)
+def test_what_a_session_cannot_end_with_is_refused(
+    memory: RobotMemory, session_id: str, score: float, wanted: str
+) -> None:
+    memory.start_session()
+    with pytest.raises(InvalidFieldError, match=wanted):
+        memory.end_session(session_id, score)
+    assert memory.sessions()[0].is_open
+
+
+def test_an_open_session_survives_a_restart(open_memory: OpenMemory, clock: Clock) -> None:
+    memory = open_memory(clock=clock)
+    session = memory.start_session({"task": {"name": "tidy"}}).session_id
+    memory.learn("the door is open", session_id=session)
+    memory.close()
+    clock.now += 60 * SECOND
+    again = open_memory(clock=clock)
+    (open_one,) = again.sessions()
+    assert (open_one.session_id, open_one.is_open, open_one.processes) == (session, True, 2)
+    report = again.end_session(session, 1.0)
+    assert (report.facts, report.session.duration, report.session.end_reason) == (1, 60.0, "ended")
+
+
+def test_a_session_left_open_by_a_crash_is_closed_at_the_next_start_and_marked(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    path = tmp_path / "memory.db"
+    with running(CRASHING, path, NOW) as process:
+        assert process.stdout is not None
+        session = process.stdout.readline().strip()
+        beside = open_memory(path)
+        assert beside.sessions()[0].is_open, "its process still runs"
+        beside.close()
+        process.kill()
+        process.wait()
+    memory = open_memory(path)
+    (closed,) = memory.sessions()
+    assert (closed.session_id, closed.end_reason, closed.outcome) == (session, "crashed", None)
+    assert (closed.started_at, closed.duration, closed.memories) == (NOW, 90.0, 1)
+    with pytest.raises(SessionNotFoundError, match="it has crashed already"):
+        memory.end_session(session)
+    assert memory.consolidate(session).considered == 1
+
+
+def test_a_second_memory_of_the_same_file_leaves_the_sessions_of_the_first(open_memory: OpenMemory) -> None:
+    first = open_memory()
+    session = first.start_session().session_id
+    second = open_memory()
+    assert second.sessions()[0].processes == 1
+    second.close()
+    third = open_memory()
+    assert third.sessions()[0].is_open
+    assert third.end_session(session).session.end_reason == "ended"
+
+
+def test_an_owner_is_alive_as_long_as_its_process() -> None:
+    owner = new_owner()
+    boot, pid, started, _ = owner.split("/")
+    assert is_alive(owner)
+    dead = (f"other/{pid}/{started}/x", f"{boot}/{pid}/1/x", f"{boot}/999999999/{started}/x", "nonsense", "a/b/c/d")
+    for gone in dead:
+        assert not is_alive(gone)
+
+
+def test_sessions_are_listed_latest_first(memory: RobotMemory) -> None:
+    ids = [memory.start_session(collection=name).session_id for name in ("lab", "default", "lab")]
+    assert [one.session_id for one in memory.sessions()] == ids[::-1]
+    assert [one.session_id for one in memory.sessions("lab")] == [ids[2], ids[0]]
+    assert [one.session_id for one in memory.sessions(n=1)] == [ids[2]]
+
+
+def test_sessions_live_in_memory_too(open_memory: OpenMemory) -> None:
+    memory = open_memory(":memory:")
+    session = memory.start_session().session_id
+    assert memory.end_session(session, 0.5).session.outcome == 0.5

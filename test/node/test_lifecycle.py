@@ -12,7 +12,16 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 
 from robotmem_ros.msg import Perception
-from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
+from robotmem_ros.srv import (
+    Consolidate,
+    EndSession,
+    Forget,
+    Learn,
+    Recall,
+    SavePerception,
+    StartSession,
+    Update,
+)
 
 from .graph import Client
 
@@ -22,6 +31,9 @@ SERVICES = [
     (Recall, "recall", {"query": "x"}),
     (Forget, "forget", {"memory_id": 1, "reason": "x"}),
     (Update, "update", {"memory_id": 1, "content": "x"}),
+    (StartSession, "start_session", {}),
+    (EndSession, "end_session", {"session_id": "x"}),
+    (Consolidate, "consolidate", {"session_id": "x"}),
 ]
 TEXT_ONLY = ("-p", "embedding_model:=''")
 

@@ -1,0 +1,93 @@
+"""Sessions through a real node: from start to report, over a restart and a crash."""
+
+from __future__ import annotations
+
+import json
+import signal
+import uuid
+from pathlib import Path
+from typing import Any
+
+from geometry_msgs.msg import Point, Pose
+
+from robotmem_ros.msg import Perception
+from robotmem_ros.srv import Consolidate, EndSession, Learn, Recall, SavePerception, StartSession
+
+from .graph import Client, NodeProcess
+
+LESSONS = ("hold the thin glass softly", "hold the thin glass gently softly", "charge before noon")
+
+
+def learn(client: Client, session: str, text: str, **fields: object) -> int:
+    learned = client.call(Learn, "learn", insight=text, session_id=session, category="grasp", confidence=0.8, **fields)
+    assert learned.success, learned.error
+    return int(learned.memory_id)
+
+
+def test_a_session_from_its_start_to_its_report(client: Client) -> None:
+    context = json.dumps({"task": {"name": "tidy"}})
+    first = client.call(StartSession, "start_session", context=context, collection="flat")
+    assert (first.success, first.error, first.collection) == (True, "", "flat")
+    assert (first.known_facts, first.known_perceptions, first.known_sessions) == (0, 0, 0)
+    assert str(uuid.UUID(first.session_id)) == first.session_id
+    ids = [learn(client, first.session_id, text, collection="flat") for text in LESSONS]
+    mug = Perception(description="a red mug", label="mug", pose=[Pose(position=Point(x=1.0))], collection="flat")
+    mug.session_id = first.session_id
+    assert client.call(SavePerception, "save_perception", perception=mug).success
+    told = client.call(Consolidate, "consolidate", session_id=first.session_id, dry_run=True)
+    assert (told.success, told.considered, len(told.merges)) == (True, 3, 1)
+    report = client.call(EndSession, "end_session", session_id=first.session_id, outcome_score=[0.9])
+    assert (report.success, report.error) == (True, "")
+    assert (report.facts, report.perceptions, report.considered) == (2, 1, 3)
+    assert [(count.name, count.n) for count in report.categories] == [("grasp", 2)]
+    (merge,) = report.merges
+    assert (merge.kept, list(merge.superseded), merge.category) == (ids[1], [ids[0]], "grasp")
+    assert (merge.content, list(merge.superseded_contents), merge.similarity) == (LESSONS[1], [LESSONS[0]], 0.8)
+    assert (report.decay.memories, report.decay.decayed, report.decay.faded) == (3, 0, 0)
+    assert abs(report.decay.mean_stored - 2.5 / 3) < 1e-6
+    assert report.ended.sec >= report.started.sec > 0
+    assert list(report.proactive) == []
+    second = client.call(StartSession, "start_session", context=context, collection="flat")
+    assert (second.known_facts, second.known_perceptions, second.known_sessions) == (2, 1, 1)
+    report = client.call(EndSession, "end_session", session_id=second.session_id)
+    assert [memory.id for memory in report.proactive] == [ids[2], ids[1]]
+    assert report.proactive[0].score == 1.0
+
+
+def test_wrong_requests_are_answered_with_what_would_be_right(client: Client) -> None:
+    refused = client.call(StartSession, "start_session", context="[1]")
+    assert not refused.success
+    assert "context: '[1]' must be a JSON object" in refused.error
+    refused = client.call(EndSession, "end_session", session_id="nobody")
+    assert refused.error == "session_id: 'nobody' cannot be used, there is no such session; start one"
+    session = client.call(StartSession, "start_session").session_id
+    refused = client.call(EndSession, "end_session", session_id=session, outcome_score=[1.5])
+    assert refused.error == "outcome_score: 1.5 must lie in 0 to 1"
+    assert client.call(EndSession, "end_session", session_id=session).success
+    refused = client.call(EndSession, "end_session", session_id=session)
+    assert refused.error == f"session_id: '{session}' cannot be used, it has ended already"
+    refused = client.call(Consolidate, "consolidate", session_id="")
+    assert refused.error.startswith("session_id: '' has nothing to read")
+
+
+def test_an_open_session_survives_a_restart_and_is_closed_after_a_crash(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    client: Client = connect()
+
+    def started() -> NodeProcess:
+        client.status = None
+        node: NodeProcess = start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "embedding_model:=''")
+        client.until_status(lambda status: status.state == "active", "an active node")
+        return node
+
+    node = started()
+    session = client.call(StartSession, "start_session").session_id
+    assert node.stop() == 0
+    node = started()
+    learn(client, session, "the door is open")
+    assert node.stop(signal.SIGKILL) != 0
+    node = started()
+    assert client.call(Recall, "recall", session_id=session).memories[0].content == "the door is open"
+    refused = client.call(EndSession, "end_session", session_id=session)
+    assert refused.error == f"session_id: '{session}' cannot be used, it has crashed already"
+    assert session in node.output

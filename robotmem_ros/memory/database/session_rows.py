@@ -64,23 +64,23 @@ def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -
     """Notes how a session went, and lets what was recalled in it share in that."""
     connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
     connection.execute(
-        "INSERT INTO memory_outcomes (memory_id, total, sessions) "
-        "SELECT memory_id, ?1, 1 FROM session_recalls WHERE session_id = ?2 "
-        "ON CONFLICT DO UPDATE SET total = total + ?1, sessions = sessions + 1",
+        "INSERT INTO memory_outcomes (memory_id, total, weight) "
+        "SELECT memory_id, share * ?1, share FROM session_recalls WHERE session_id = ?2 "
+        "ON CONFLICT DO UPDATE SET total = total + excluded.total, weight = weight + excluded.weight",
         (score, session_id),
     )
 
 
-def count_recalls(connection: sqlite3.Connection, counts: Mapping[int, int]) -> None:
-    """Counts memories as recalled in every open session of their collection."""
+def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> None:
+    """Notes memories as recalled in every open session of their collection, by the best rank of each, from 1."""
     if not has_open(connection):
         return
     connection.executemany(
-        "INSERT INTO session_recalls (session_id, memory_id, times) "
+        "INSERT INTO session_recalls (session_id, memory_id, share) "
         "SELECT s.external_id, m.id, ?1 FROM memories AS m "
         "JOIN sessions AS s ON s.collection = m.collection AND s.status = 'active' WHERE m.id = ?2 "
-        "ON CONFLICT DO UPDATE SET times = times + ?1",
-        [(count, memory_id) for memory_id, count in counts.items()],
+        "ON CONFLICT DO UPDATE SET share = max(share, ?1)",
+        [(1.0 / rank, memory_id) for memory_id, rank in ranks.items()],
     )
 
 

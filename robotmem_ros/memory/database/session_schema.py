@@ -20,20 +20,21 @@ CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status 
 CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
 """
 
-# What was recalled while a session was open, and what came of it: the sum of the outcomes of the sessions in which a
-# memory was recalled, and their number.
+# What was recalled while a session was open, and what came of it. A share is 1 / rank of the best rank at which the
+# memory was returned: the first answer is what a robot acts on. `total` is the sum of the outcomes of the sessions in
+# which a memory was recalled, each times its share, `weight` the sum of the shares.
 OUTCOMES = """
 CREATE TABLE session_recalls (
     session_id TEXT NOT NULL,
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
-    times INTEGER NOT NULL,
+    share REAL NOT NULL,
     PRIMARY KEY (session_id, memory_id)
 ) WITHOUT ROWID;
 CREATE INDEX idx_session_recalls_memory ON session_recalls (memory_id);
 CREATE TABLE memory_outcomes (
     memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
     total REAL NOT NULL,
-    sessions INTEGER NOT NULL
+    weight REAL NOT NULL
 );
 """
 

@@ -1,8 +1,9 @@
 """Stage 5b, outcome weight: what was recalled in sessions that went well counts more, by a bounded amount.
 
-    weight = 1 + bound * (2 * u - 1),  u = (sum of the outcomes + 1) / (number of sessions + 2)
+    weight = 1 + bound * (2 * u - 1),  u = (sum of share * outcome + 1) / (sum of shares + 2)
 
-u is Laplace's estimate of how well a session goes in which the memory is recalled: one half while nothing is known, and
+The sums are over the sessions in which a memory was recalled, a share is 1 / rank at which it was returned there. u is
+Laplace's estimate of how well a session goes in which the memory is recalled: one half while nothing is known, and
 neither 0 nor 1 however often. So the weight lies between 1 - bound and 1 + bound, and is 1 for what was never recalled
 in a rated session.
 """
@@ -15,7 +16,7 @@ import sqlite3
 from .fusion import Scores
 
 _OUTCOMES = """
-    SELECT memory_id, (total + 1.0) / (sessions + 2) FROM memory_outcomes
+    SELECT memory_id, (total + 1.0) / (weight + 2.0) FROM memory_outcomes
     WHERE memory_id IN (SELECT value FROM json_each(?))
 """
 

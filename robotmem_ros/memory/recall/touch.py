@@ -10,12 +10,11 @@ import logging
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from concurrent.futures import Future
 
 from ..database import Database
 from ..database.rows import touch
-from ..database.session_rows import count_recalls
+from ..database.session_rows import note_recalls
 from ..errors import MemoryClosedError
 from ..records import Answer
 
@@ -30,6 +29,7 @@ class Touches:
         self._database = database
         self._lock = threading.Lock()
         self._counts: Counter[int] = Counter()
+        self._ranks: dict[int, int] = {}
         self._latest = 0
         self._timer: threading.Timer | None = None
 
@@ -38,6 +38,8 @@ class Touches:
         with self._lock:
             self._latest = now
             self._counts.update(memory.id for memory in answer)
+            for rank, memory in enumerate(answer, start=1):
+                self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
             if self._counts and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self.write)
                 self._timer.daemon = True
@@ -47,20 +49,21 @@ class Touches:
         """Queues what was counted; a failure is logged, since the answers were right without it."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
+            ranks, self._ranks = self._ranks, {}
             now = self._latest
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
         if counts:
+
+            def work(connection: sqlite3.Connection) -> None:
+                touch(connection, counts, now)
+                note_recalls(connection, ranks)
+
             try:
-                self._database.write(lambda connection: _count(connection, counts, now)).add_done_callback(_log_failure)
+                self._database.write(work).add_done_callback(_log_failure)
             except MemoryClosedError:
                 _LOG.info("answers were not counted: the memory was closed meanwhile")
-
-
-def _count(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
-    touch(connection, counts, now)
-    count_recalls(connection, counts)
 
 
 def _log_failure(future: Future[None]) -> None:

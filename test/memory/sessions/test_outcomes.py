@@ -15,12 +15,12 @@ from robotmem_ros.memory.recall.outcome_weight import weigh_outcomes
 from ..conftest import OpenMemory
 
 
-def outcomes(memory: RobotMemory) -> dict[int, tuple[float, int]]:
-    """Sum and number of the outcomes of each memory."""
+def outcomes(memory: RobotMemory) -> dict[int, tuple[float, float]]:
+    """Sum of the outcomes of each memory, and of its shares in them."""
     memory.flush()
     with memory._database.reader() as connection:
-        rows = connection.execute("SELECT memory_id, total, sessions FROM memory_outcomes")
-        return {memory_id: (total, sessions) for memory_id, total, sessions in rows}
+        rows = connection.execute("SELECT memory_id, total, weight FROM memory_outcomes")
+        return {memory_id: (total, weight) for memory_id, total, weight in rows}
 
 
 def episode(memory: RobotMemory, memory_id: int, outcome: float | None) -> None:
@@ -58,6 +58,15 @@ def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome
     assert outcomes(memory) == {ids[1]: (1.0, 2)}
 
 
+def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> None:
+    ids = [memory.learn(f"lesson {number}", observed_at=number).memory_id for number in range(3)]
+    session = memory.start_session().session_id
+    assert [found.id for found in memory.recall(kind="fact")] == ids[::-1]
+    assert [found.id for found in memory.recall(before=2, after=0)] == ids[1::-1]
+    memory.end_session(session, 0.5)
+    assert outcomes(memory) == {ids[2]: (0.5, 1.0), ids[1]: (0.5, 1.0), ids[0]: (0.25, 0.5)}
+
+
 def test_sessions_that_are_open_at_once_each_count(memory: RobotMemory) -> None:
     memory_id = memory.learn("grasp the glass at its rim").memory_id
     one, other = memory.start_session().session_id, memory.start_session().session_id
@@ -82,7 +91,7 @@ def test_a_weight_of_zero_turns_it_off(open_memory: OpenMemory) -> None:
 )
 def test_the_weight_is_its_formula_and_bounded(scores: list[float], sessions: int, bound: float) -> None:
     connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE memory_outcomes (memory_id, total, sessions)")
+    connection.execute("CREATE TABLE memory_outcomes (memory_id, total, weight)")
     rows = [(number, score * sessions, sessions) for number, score in enumerate(scores)]
     connection.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", rows)
     weights = weigh_outcomes(connection, {**dict.fromkeys(range(len(scores)), 1.0), -1: 1.0}, bound)

@@ -69,7 +69,7 @@ def test_confidence_is_its_formula(confidence: float, rate: float, days: int, re
     connection.close()
 
 
-def test_a_memory_loses_one_percent_a_day_and_falls_below_a_threshold(memory: RobotMemory, clock: Clock) -> None:
+def test_memories_that_have_decayed_below_the_threshold_are_filtered_out(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N")
     clock.now += 30 * DAY
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**30)
@@ -87,6 +87,16 @@ def test_within_its_first_day_a_memory_is_as_sure_as_it_was_stored(memory: Robot
     assert only(memory).confidence == 0.7
     clock.now += 1
     assert len(look(memory, 0.7)) == 0
+
+
+def test_frequently_recalled_memories_maintain_higher_confidence(memory: RobotMemory, clock: Clock) -> None:
+    used, unused = (memory.learn(text).memory_id for text in ("the glass holds at 12.5 N", "the bin has a pedal"))
+    for _ in range(12):
+        clock.now += 30 * DAY
+        assert [found.id for found in memory.recall("glass", n=1)] == [used]
+        memory.flush()
+    confidences = {found.id: found.confidence for found in look(memory)}
+    assert confidences == {used: 0.9, unused: pytest.approx(0.9 * 0.99**360)}
 
 
 def test_what_is_recalled_is_as_sure_as_before_and_decays_from_then(memory: RobotMemory, clock: Clock) -> None:

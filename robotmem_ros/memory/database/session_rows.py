@@ -52,7 +52,8 @@ def has_memories(connection: sqlite3.Connection, session_id: str, collection: st
 
 
 def end(connection: sqlite3.Connection, session_id: str, when: int, reason: str) -> None:
-    """Ends an open session, at a time of the robot's clock in nanoseconds."""
+    """Ends an open session at a time of the robot's clock in nanoseconds; what was recalled in it is of no more use."""
+    connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
     connection.execute(
         "UPDATE sessions SET status = 'ended', ended_at = max(started_at, ?), end_reason = ?, owner = '' "
         "WHERE external_id = ?",

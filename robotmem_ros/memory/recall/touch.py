@@ -47,23 +47,25 @@ class Touches:
 
     def write(self) -> None:
         """Queues what was counted; a failure is logged, since the answers were right without it."""
+        # Queued under the lock: whoever returns from here knows that all that was counted before is on its way.
         with self._lock:
             counts, self._counts = self._counts, Counter()
             ranks, self._ranks = self._ranks, {}
-            now = self._latest
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-        if counts:
+            if counts:
+                self._queue(counts, ranks, self._latest)
 
-            def work(connection: sqlite3.Connection) -> None:
-                touch(connection, counts, now)
-                note_recalls(connection, ranks)
+    def _queue(self, counts: Counter[int], ranks: dict[int, int], now: int) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            touch(connection, counts, now)
+            note_recalls(connection, ranks)
 
-            try:
-                self._database.write(work).add_done_callback(_log_failure)
-            except MemoryClosedError:
-                _LOG.info("answers were not counted: the memory was closed meanwhile")
+        try:
+            self._database.write(work).add_done_callback(_log_failure)
+        except MemoryClosedError:
+            _LOG.info("answers were not counted: the memory was closed meanwhile")
 
 
 def _log_failure(future: Future[None]) -> None:

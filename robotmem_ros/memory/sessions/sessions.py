@@ -72,9 +72,9 @@ class Sessions:
             session = _found(connection, wanted)
             if not session.is_open:
                 raise SessionNotFoundError(wanted, f"it has {session.end_reason} already")
-            session_rows.end(connection, wanted, decay.now, ENDED)
             if score is not None:
                 session_rows.set_outcome(connection, wanted, score)
+            session_rows.end(connection, wanted, decay.now, ENDED)
             return _found(connection, wanted)
 
         session = self._database.write(work).result()

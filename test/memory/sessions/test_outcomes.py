@@ -56,6 +56,8 @@ def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome
     assert outcomes(memory) == {ids[1]: (0.75, 1)}
     episode(memory, ids[1], 0.25)
     assert outcomes(memory) == {ids[1]: (1.0, 2)}
+    with memory._database.reader() as connection:
+        assert connection.execute("SELECT count(*) FROM session_recalls").fetchone() == (0,), "they ended"
 
 
 def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> None:

@@ -102,7 +102,8 @@ def test_end_session_consolidates_redundant_memories(memory: RobotMemory) -> Non
     report = memory.end_session(session)
     assert (report.consolidation.considered, report.consolidation.superseded) == (3, 1)
     assert (report.facts, report.session.memories) == (2, 2)
-    assert len(memory.recall("thin glass")) == 1
+    contents = [found.content for found in memory.recall(kind="fact")]
+    assert contents == ["charge before noon", "hold the thin glass gently"]
 
 
 def test_ending_sessions_changes_no_confidence(memory: RobotMemory, clock: Clock) -> None:

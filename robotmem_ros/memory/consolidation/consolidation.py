@@ -25,7 +25,7 @@ SURE = 0.95
 FEWEST = 3
 """Of fewer lessons nothing is merged."""
 _LESSONS = f"""
-    SELECT id, content, category, context, confidence FROM memories
+    SELECT id, content, category, context, confidence FROM memories INDEXED BY idx_mem_session
     WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active'
     AND type = 'fact' AND perception_type IS NULL
     AND category NOT IN ({", ".join(map(repr, SPARED))}) AND confidence < {SURE}

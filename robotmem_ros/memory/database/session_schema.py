@@ -15,7 +15,6 @@ ALTER TABLE sessions ADD COLUMN ended_at INTEGER;
 ALTER TABLE sessions ADD COLUMN end_reason TEXT NOT NULL DEFAULT '';
 ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
-CREATE INDEX idx_mem_known ON memories (collection, type) WHERE status = 'active';
 CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
 CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
 """
@@ -49,5 +48,30 @@ WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT
 END;
 """
 
-SESSION_TABLES = FRESHNESS + EPISODES + OUTCOMES + CONSOLIDATION
+# How many active memories of each type a collection has. An index to count by would tempt SQLite's planner away from
+# the better ones that questions have.
+KNOWN = """
+CREATE TABLE collection_tallies (
+    collection TEXT NOT NULL,
+    type TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    PRIMARY KEY (collection, type)
+) WITHOUT ROWID;
+INSERT INTO collection_tallies
+SELECT collection, type, count(*) FROM memories WHERE status = 'active' GROUP BY collection, type;
+CREATE TRIGGER collection_tallies_insert AFTER INSERT ON memories WHEN new.status = 'active' BEGIN
+    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
+    UPDATE collection_tallies SET n = n + 1 WHERE collection = new.collection AND type = new.type;
+END;
+CREATE TRIGGER collection_tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE collection_tallies SET n = n - 1 WHERE collection = old.collection AND type = old.type;
+END;
+CREATE TRIGGER collection_tallies_update AFTER UPDATE OF status, type, collection ON memories BEGIN
+    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
+    UPDATE collection_tallies SET n = n - (old.status = 'active') WHERE collection = old.collection AND type = old.type;
+    UPDATE collection_tallies SET n = n + (new.status = 'active') WHERE collection = new.collection AND type = new.type;
+END;
+"""
+
+SESSION_TABLES = FRESHNESS + EPISODES + OUTCOMES + CONSOLIDATION + KNOWN
 """The step that adds sessions to a database."""

@@ -9,19 +9,19 @@ from .report import DecayReport, Session
 
 _ASKED_FOR = 0.3
 """The confidence that recall asks for where nothing else is said."""
-_KNOWN = "SELECT type, count(*) FROM memories WHERE collection = ? AND status = 'active' GROUP BY type"
+_KNOWN = "SELECT type, n FROM collection_tallies WHERE collection = ?"
 _KINDS = """
-    SELECT type, count(*) FROM memories
+    SELECT type, count(*) FROM memories INDEXED BY idx_mem_session
     WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active' GROUP BY type
 """
 _CATEGORIES = """
-    SELECT category, count(*) FROM memories
+    SELECT category, count(*) FROM memories INDEXED BY idx_mem_session
     WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active' AND type = 'fact'
     GROUP BY category ORDER BY count(*) DESC, category
 """
 _OBJECTS = """
-    SELECT m.label, count(*) FROM memories AS m JOIN objects AS o ON o.memory_id = m.id
-    WHERE m.observed_at >= ? AND m.collection = ? AND m.status = 'active'
+    SELECT m.label, count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
+    WHERE o.last_seen >= ? AND m.collection = ? AND m.status = 'active'
     GROUP BY m.label ORDER BY count(*) DESC, m.label
 """
 

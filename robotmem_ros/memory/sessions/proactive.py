@@ -84,8 +84,9 @@ def _others(connection: sqlite3.Connection, session: Session) -> Iterator[_Other
 def _facts(connection: sqlite3.Connection, collection: str, other: _Other, decay: Decay, n: int) -> list[_Fact]:
     confidence, sure = decay.confidence(), decay.at_least(_LEAST_CONFIDENCE)
     rows = connection.execute(
-        f"SELECT {confidence.sql} AS now, m.id FROM memories AS m WHERE m.session_id = ? AND m.session_id <> '' "
-        f"AND m.collection = ? AND m.type = 'fact' AND m.status = 'active' AND {sure.sql} "
+        f"SELECT {confidence.sql} AS now, m.id FROM memories AS m INDEXED BY idx_mem_session "
+        "WHERE m.session_id = ? AND m.session_id <> '' AND m.collection = ? AND m.type = 'fact' "
+        f"AND m.status = 'active' AND {sure.sql} "
         "ORDER BY now DESC, m.id DESC LIMIT ?",
         (*confidence.arguments, other.session_id, collection, *sure.arguments, n),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,9 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
         "perception": types.count("perception"),
         "vector": len(embedded),
     }
+    known = connection.execute("SELECT collection, type, n FROM collection_tallies WHERE n <> 0").fetchall()
+    by_collection = Counter((row["collection"], row["type"]) for row in memories if row["status"] == "active")
+    assert {(collection, kind): n for collection, kind, n in known} == by_collection
 
 
 def _check_leaves(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:

@@ -21,6 +21,7 @@ Constraints and preferences do not decay, nor does a row whose column `decay_rat
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 DAY = 86_400 * 10**9
@@ -29,6 +30,7 @@ PROTECTED = ("constraint", "preference")
 """Categories that do not decay."""
 _FIRST_OF_WALL_CLOCKS = 10**18
 """September 2001 in nanoseconds since the epoch; a time before it is that of a simulation."""
+_RECENT = 30
 _IS_PROTECTED = f"(m.category IN ({', '.join(map(repr, PROTECTED))}) OR m.decay_rate = 0)"
 _FRESH = "max(m.observed_at, m.refreshed_at)"
 _CONFIDENCE = (
@@ -60,9 +62,14 @@ class Decay(NamedTuple):
         return Expression(_CONFIDENCE, (comparable, 1.0 - self.rate, self.now))
 
     def at_least(self, limit: float) -> Expression:
-        """Whether a memory is at least so sure now; most that are not are told without the formula."""
+        """Whether a memory is at least so sure now; most are told without the formula."""
         sql, arguments = self.confidence()
-        return Expression(f"(m.confidence >= ? AND {sql} >= ?)", (limit, *arguments, limit))
+        # Observed less than 30 days ago, it has more left than after 30 days.
+        recent, left = self.now - _RECENT * DAY, math.pow(1.0 - self.rate, _RECENT)
+        surely = "m.observed_at > ? AND m.confidence * ? >= ?"
+        return Expression(
+            f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, recent, left, limit, *arguments, limit)
+        )
 
 
 def is_protected() -> str:

@@ -6,16 +6,32 @@ from .errors import (
     InvalidFieldError,
     MemoryClosedError,
     MemoryNotFoundError,
+    PurgeUnfinishedError,
     RobotMemoryError,
     SessionNotFoundError,
     StorageError,
 )
 from .parameters import Parameters
-from .records import Answer, Kind, Memory, Mode, PerceptionType, Pose, SeenObject, Sighting, Status, Stored, View
+from .records import (
+    Answer,
+    Change,
+    Kind,
+    Memory,
+    Mode,
+    PerceptionType,
+    Pose,
+    Purged,
+    SeenObject,
+    Sighting,
+    Status,
+    Stored,
+    View,
+)
 from .robot_memory import RobotMemory
 
 __all__ = [
     "Answer",
+    "Change",
     "DatabaseUnusableError",
     "FrameMismatchError",
     "InvalidFieldError",
@@ -27,6 +43,8 @@ __all__ = [
     "Parameters",
     "PerceptionType",
     "Pose",
+    "PurgeUnfinishedError",
+    "Purged",
     "RobotMemory",
     "RobotMemoryError",
     "SeenObject",

@@ -71,6 +71,16 @@ class StorageError(RobotMemoryError):
         super().__init__(f"could not {doing}: {cause}")
 
 
+class PurgeUnfinishedError(RobotMemoryError):
+    """Memories are deleted, but traces of them are still in the file."""
+
+    def __init__(self, path: Path | str, why: str) -> None:
+        super().__init__(
+            f"database {str(path)!r}: the memories are deleted, but traces of them may still be in the file, since "
+            f"{why}; close it and finish the purge (`robotmem purge --finish`)"
+        )
+
+
 class MemoryClosedError(RobotMemoryError):
     """The memory was closed before this call."""
 

@@ -159,6 +159,32 @@ class Sighting:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One change of a memory, and what the memory was before it."""
+
+    changed_at: str
+    """ISO 8601 in UTC, by the wall clock."""
+    change: str
+    """What was done: `update`, `forget`, `restore` and so on."""
+    reason: str
+    before: dict[str, object]
+    """The fields that were changed, with the values they had."""
+
+
+@dataclass(frozen=True)
+class Purged:
+    """What a purge deleted."""
+
+    memories: int
+    sightings: int
+    """Of these memories, and the older ones of objects that stay."""
+    sessions: int
+    bytes_before: int
+    """Size of the file with its write-ahead log."""
+    bytes_after: int
+
+
+@dataclass(frozen=True)
 class View:
     """What a detector looked at, once, and what it saw there."""
 

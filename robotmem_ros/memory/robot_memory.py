@@ -15,7 +15,7 @@ from . import validation
 from .areas import Areas
 from .consolidation import consolidation
 from .consolidation.merge import Consolidation
-from .database import Database, imports, object_rows, rows
+from .database import Database, history, imports, object_rows, rows
 from .decay import Decay
 from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder
@@ -27,11 +27,13 @@ from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
 from .parameters import Parameters
+from .purge.purge import purge
+from .purge.selection import parse_selection
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
-from .records import Answer, Mode, NewMemory, Recording, SeenObject, Sighting, Status, Stored, View
+from .records import Answer, Change, Mode, NewMemory, Purged, Recording, SeenObject, Sighting, Status, Stored, View
 from .sessions.report import Session, SessionReport, SessionStart
 from .sessions.sessions import Sessions
 
@@ -321,6 +323,29 @@ class RobotMemory:
         if self._database.write(work).result():
             self._backfill.wake(from_start=True)  # they are back, without their vectors
 
+    def restore(self, memory_id: int) -> None:
+        """Brings back a memory that was forgotten or superseded: recall finds it again.
+
+        Raises:
+            MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        self._database.write(lambda connection: rows.restore(connection, wanted)).result()
+        self._backfill.wake(from_start=True)
+
+    def history(self, memory_id: int) -> tuple[Change, ...]:
+        """The last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
+
+        Raises:
+            MemoryNotFoundError: there is no such memory, not even a forgotten one.
+            StorageError: the database could not be read.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        with self._database.snapshot() as connection:
+            if not rows.exists(connection, wanted):
+                raise MemoryNotFoundError(wanted)
+            return history.changes(connection, wanted)
+
     def update(
         self,
         memory_id: int,
@@ -399,6 +424,27 @@ class RobotMemory:
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
         return self._sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
+
+    def purge(
+        self,
+        *,
+        ids: Iterable[int] | None = None,
+        session_id: str | None = None,
+        collection: str | None = None,
+        before: int | None = None,
+    ) -> Purged:
+        """Deletes memories for good, active or not, and every trace of them in the file. There is no way back.
+
+        Where several conditions are given all must hold; `before` is a time of observation in nanoseconds.
+
+        Raises:
+            InvalidFieldError: a condition cannot be used, or there is none.
+            MemoryNotFoundError: an id is unknown; then nothing is deleted.
+            PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
+            StorageError: the database could not be written.
+        """
+        wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
+        return purge(self._database, wanted)
 
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""

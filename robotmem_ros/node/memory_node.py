@@ -30,7 +30,7 @@ _DIAGNOSTICS_PERIOD = 1.0
 class MemoryNode(LifecycleNode):
     """Serves one memory.
 
-    Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/update, ~/object_history, ~/start_session,
+    Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,
     ~/end_session, ~/consolidate. Subscribes ~/perception and the configured topics, publishes ~/status, ~/markers and
     /diagnostics.
     The services exist in every state; while the node is not active they answer why.

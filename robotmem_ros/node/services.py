@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from rclpy.node import Node
 
-from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerception, Update
+from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, Restore, SavePerception, Update
 
 from ..memory import RobotMemory
 from ..memory.errors import FrameMismatchError, RobotMemoryError
@@ -49,6 +49,7 @@ class Services:
         self._thread.add(SavePerception, "~/save_perception", self._save_perception, conversions.fill_stored)
         self._thread.add(Recall, "~/recall", self._recall, conversions.fill_recall)
         self._thread.add(Forget, "~/forget", self._forget, conversions.fill_nothing)
+        self._thread.add(Restore, "~/restore", self._restore, conversions.fill_nothing)
         self._thread.add(Update, "~/update", self._update, conversions.fill_nothing)
         self._thread.add(ObjectHistory, "~/object_history", self._object_history, conversions.fill_history)
         SessionServices(memory, self._workers).add_to(self._thread)
@@ -75,6 +76,10 @@ class Services:
     def _forget(self, request: Forget.Request) -> Future[None]:
         memory = self._memory()
         return self._workers.submit(memory.forget, int(request.memory_id), request.reason)
+
+    def _restore(self, request: Restore.Request) -> Future[None]:
+        memory = self._memory()
+        return self._workers.submit(memory.restore, int(request.memory_id))
 
     def _update(self, request: Update.Request) -> Future[None]:
         memory = self._memory()

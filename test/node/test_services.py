@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, PointStamped, Pose, Quaternion
 from std_msgs.msg import Header
 
 from robotmem_ros.msg import Perception, SpatialSort
-from robotmem_ros.srv import Forget, Learn, Recall, SavePerception, Update
+from robotmem_ros.srv import Forget, Learn, Recall, Restore, SavePerception, Update
 
 from .graph import Client
 
@@ -129,6 +129,17 @@ def test_a_forgotten_memory_is_found_no_more(client: Client, collection: str) ->
     assert "invalidated (it was opened)" in again.error
 
 
+def test_a_forgotten_memory_can_be_restored(client: Client, collection: str) -> None:
+    learned = client.call(Learn, "learn", insight="the door is locked", collection=collection)
+    assert client.call(Forget, "forget", memory_id=learned.memory_id, reason="by mistake").success
+    assert client.call(Restore, "restore", memory_id=learned.memory_id).success
+    (memory,) = client.call(Recall, "recall", query="door", collection=collection).memories
+    assert memory.id == learned.memory_id
+    again = client.call(Restore, "restore", memory_id=learned.memory_id)
+    assert not again.success
+    assert "it is active; there is nothing to restore" in again.error
+
+
 def test_an_update_changes_what_it_names_and_nothing_else(client: Client, collection: str) -> None:
     learned = client.call(Learn, "learn", insight="the dock is in the hall", tags=["dock"], collection=collection)
     fields = {"content": "the dock is in the garage", "confidence": [0.5]}
@@ -195,9 +206,13 @@ def test_a_bad_perception_is_answered_with_what_is_wrong(client: Client, percept
     assert re.search(error, response.error), response.error
 
 
-@pytest.mark.parametrize("name", ["forget", "update"])
-def test_an_unknown_id_is_named_in_the_error(client: Client, name: str) -> None:
-    kind, fields = (Forget, {"reason": "gone"}) if name == "forget" else (Update, {"content": "new"})
+@pytest.mark.parametrize(
+    ("name", "kind", "fields"),
+    [("forget", Forget, {"reason": "gone"}), ("restore", Restore, {}), ("update", Update, {"content": "new"})],
+)
+def test_an_unknown_id_is_named_in_the_error(
+    client: Client, name: str, kind: type, fields: dict[str, object]
+) -> None:
     response = client.call(kind, name, memory_id=987_654, **fields)
     assert not response.success
     assert "memory_id: 987654" in response.error

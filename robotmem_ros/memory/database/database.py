@@ -57,6 +57,10 @@ class Database:
         """Gives a job to the writer; the future holds its result once it is committed."""
         return self._writer.submit(work)
 
+    def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Gives a job to the writer that must not run in a transaction; the future holds its result."""
+        return self._writer.submit_alone(work)
+
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
         """Lends a connection to read with.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from . import import_schema, object_schema, object_source_schema, schema, session_schema
+from . import history_schema, import_schema, object_schema, object_source_schema, schema, session_schema
 
 MIGRATIONS: Sequence[str] = (
     schema.VERSION_1,
@@ -15,6 +15,7 @@ MIGRATIONS: Sequence[str] = (
     import_schema.IMPORT_TABLES,
     object_source_schema.OBJECT_SOURCES,
     session_schema.SESSION_TABLES,
+    history_schema.HISTORY_TABLES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

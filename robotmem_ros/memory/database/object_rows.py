@@ -224,6 +224,26 @@ def thin_out(connection: sqlite3.Connection, memory_id: int, limit: int) -> None
         connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
 
 
+def drop_sightings(connection: sqlite3.Connection, memory_id: int, before: int) -> int:
+    """Leaves out the sightings of an object before a time, which stay counted; how many were kept until now."""
+    those = "FROM sightings WHERE memory_id = ? AND observed_at < ?"
+    kept, counted = connection.execute(
+        f"SELECT count(*), coalesce(sum(thinned + 1), 0) {those}", (memory_id, before)
+    ).fetchone()
+    connection.execute(f"DELETE {those}", (memory_id, before))
+    first = connection.execute(
+        "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
+    ).fetchone()
+    if first is None:
+        connection.execute(
+            "UPDATE objects SET unkept = unkept + ?, first_seen = last_seen WHERE memory_id = ?", (counted, memory_id)
+        )
+    else:
+        connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (counted, first[0]))
+        connection.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
+    return int(kept)
+
+
 def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:
     """The last `n` sightings of an object that were kept, newest first."""
     rows = connection.execute(

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..records import Kind, Memory, NewMemory, Pose
+from . import history
 
 _INSERT = """
     INSERT INTO memories (
@@ -47,7 +48,7 @@ def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
 def update(
     connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
 ) -> None:
-    """Corrects columns of an active memory; tags replace the old ones unless they are None.
+    """Corrects columns of an active memory; tags replace the old ones unless they are None. Its history keeps what was.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
@@ -58,10 +59,13 @@ def update(
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
     if "frame_id" in columns:
         _check_frame(connection, memory_id, columns["frame_id"])
+    now = iso(time.time_ns())
+    before = _before(connection, memory_id, columns, tags)
+    if before:
+        history.record(connection, memory_id, "update", when=now, before=before)
     assignments = "".join(f"{column} = ?, " for column in columns)
     connection.execute(
-        f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?",
-        (*columns.values(), iso(time.time_ns()), memory_id),
+        f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)
     )
     if tags is not None:
         connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
@@ -75,10 +79,46 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> N
         MemoryNotFoundError: no active memory has this id.
     """
     _check_active(connection, memory_id)
+    now = iso(time.time_ns())
+    history.record(connection, memory_id, "forget", when=now, reason=reason)
     connection.execute(
         "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
-        (reason, iso(time.time_ns()), memory_id),
+        (reason, now, memory_id),
     )
+
+
+def restore(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Brings back a memory that was withdrawn or superseded; its vector is computed anew.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
+    """
+    row = connection.execute(
+        "SELECT m.status, m.status_reason, m.superseded_by, o.memory_id FROM memories AS m "
+        "LEFT JOIN objects AS o ON o.memory_id = m.superseded_by WHERE m.id = ?",
+        (memory_id,),
+    ).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    status, reason, superseded_by, merged_into = row
+    if status == "active":
+        raise MemoryNotFoundError(memory_id, "it is active; there is nothing to restore")
+    if merged_into is not None:
+        raise MemoryNotFoundError(memory_id, f"it became a part of object {merged_into}, which has its sightings")
+    before: dict[str, object] = {"status": status}
+    if superseded_by is not None:
+        before["superseded_by"] = superseded_by
+    now = iso(time.time_ns())
+    history.record(connection, memory_id, "restore", when=now, reason=reason, before=before)
+    connection.execute(
+        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, updated_at = ? WHERE id = ?",
+        (now, memory_id),
+    )
+
+
+def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
+    """Whether there is a memory of this id, active or not."""
+    return connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
 
 
 def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
@@ -124,6 +164,21 @@ def _set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str
     connection.executemany(
         "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, 'user')", [(memory_id, tag) for tag in tags]
     )
+
+
+def _before(
+    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
+) -> dict[str, object]:
+    # The values of what is about to change, of that alone which really changes.
+    names = list(columns)
+    row = connection.execute(f"SELECT {', '.join([*names, 'id'])} FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    before = {name: old for name, old in zip(names, row, strict=False) if old != columns[name]}
+    if tags is not None:
+        found = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+        old_tags = [tag for (tag,) in found]
+        if old_tags != sorted(tags):
+            before["tags"] = old_tags
+    return before
 
 
 def _check_active(connection: sqlite3.Connection, memory_id: int) -> None:

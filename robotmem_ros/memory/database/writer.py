@@ -9,8 +9,9 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from ..errors import MemoryClosedError, StorageError
@@ -20,8 +21,9 @@ _MAX_GROUP = 512
 
 
 class _Job(Generic[T]):
-    def __init__(self, work: Callable[[sqlite3.Connection], T]) -> None:
+    def __init__(self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> None:
         self.work = work
+        self.alone = alone
         self.future: Future[T] = Future()
         self.result: T
         self.error: BaseException | None = None
@@ -36,6 +38,14 @@ class _Job(Generic[T]):
             connection.execute("ROLLBACK TO job")
             self.error = error
         connection.execute("RELEASE job")
+
+    def run_alone(self, connection: sqlite3.Connection) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.result = self.work(connection)
+        except Exception as error:
+            self.error = error
 
     def resolve(self, group_error: BaseException | None) -> None:
         if self.future.cancelled() or not (self.future.running() or self.future.set_running_or_notify_cancel()):
@@ -69,12 +79,11 @@ class Writer:
         Raises:
             MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
         """
-        job = _Job(work)
-        with self._closing:
-            if self._closed:
-                raise MemoryClosedError
-            self._jobs.put(job)
-        return job.future
+        return self._queued(_Job(work))
+
+    def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Queues a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
+        return self._queued(_Job(work, alone=True))
 
     def waiting(self) -> int:
         """How many jobs wait, about."""
@@ -88,11 +97,21 @@ class Writer:
                 self._jobs.put(None)
         self._thread.join()
 
+    def _queued(self, job: _Job[T]) -> Future[T]:
+        with self._closing:
+            if self._closed:
+                raise MemoryClosedError
+            self._jobs.put(job)
+        return job.future
+
     def _run(self) -> None:
         while True:
             group, last = self._next_group()
-            if group:
-                self._commit(group)
+            for alone, jobs in groupby(group, key=lambda job: job.alone):
+                if alone:
+                    self._run_alone(jobs)
+                else:
+                    self._commit(list(jobs))
             if last:
                 return
 
@@ -108,6 +127,12 @@ class Writer:
             except queue.Empty:
                 return group, False
         return group, True
+
+    def _run_alone(self, jobs: Iterable[_Job[Any]]) -> None:
+        for job in jobs:
+            with self._lock:
+                job.run_alone(self._connection)
+            job.resolve(None)
 
     def _commit(self, group: list[_Job[Any]]) -> None:
         error: BaseException | None = None

@@ -1,0 +1,61 @@
+"""What a purge would take, for the question before it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import NamedTuple
+
+from ..records import Kind
+from .selection import Selection
+
+_SHOWN = 5
+
+
+class Share(NamedTuple):
+    """How much of one collection and kind goes."""
+
+    collection: str
+    kind: Kind
+    memories: int
+    first_observed: int
+    """Nanoseconds of the robot's clock."""
+    last_observed: int
+
+
+class Preview(NamedTuple):
+    """What a purge would take."""
+
+    memories: int
+    sightings: int
+    """Of these memories, and of objects that stay, if they are older than the selection's time."""
+    sessions: int
+    shares: tuple[Share, ...]
+    """By collection and kind."""
+    examples: tuple[tuple[int, str], ...]
+    """Ids and contents of the first few."""
+
+
+def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
+    """What a purge of a selection would take now."""
+    chosen = json.dumps(selection.ids_in(connection))
+    those = "id IN (SELECT value FROM json_each(?))"
+    shares = connection.execute(
+        f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE {those} "
+        "GROUP BY collection, type ORDER BY collection, type",
+        (chosen,),
+    ).fetchall()
+    examples = connection.execute(
+        f"SELECT id, content FROM memories WHERE {those} ORDER BY id LIMIT ?", (chosen, _SHOWN)
+    ).fetchall()
+    parts = json.dumps(selection.objects_seen_before(connection))
+    of_objects = "SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
+    (sightings,) = connection.execute(of_objects, (chosen,)).fetchone()
+    (earlier,) = connection.execute(f"{of_objects} AND s.observed_at < ?", (parts, selection.before)).fetchone()
+    return Preview(
+        sum(share[2] for share in shares),
+        sightings + earlier,
+        len(selection.sessions_in(connection)),
+        tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
+        tuple(examples),
+    )

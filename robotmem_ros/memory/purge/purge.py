@@ -1,0 +1,54 @@
+"""The whole way of a purge: delete in steps, so that other writers get their turn, then overwrite the traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..database import Database
+from ..errors import MemoryNotFoundError
+from ..records import Purged
+from .deletion import delete_batch, delete_older_parts, delete_sessions, is_unfinished
+from .preview import preview
+from .scrub import scrub
+from .selection import Selection
+
+
+def purge(database: Database, selection: Selection) -> Purged:
+    """Deletes the chosen memories with all that was derived from them, and every trace of them in the file.
+
+    Raises:
+        MemoryNotFoundError: an id is unknown; then nothing is deleted.
+        PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
+        StorageError: the database could not be written.
+    """
+    with database.snapshot() as connection:
+        _check_ids(selection.ids or (), selection.ids_in(connection))
+        sightings = preview(connection, selection).sightings
+    before = database.size()
+    memories = 0
+    while count := database.write(lambda connection: delete_batch(connection, selection)).result():
+        memories += count
+    database.write(lambda connection: delete_older_parts(connection, selection)).result()
+    sessions = database.write(lambda connection: delete_sessions(connection, selection)).result()
+    finish(database)
+    return Purged(memories, sightings, sessions, before, database.size())
+
+
+def finish(database: Database) -> bool:
+    """Overwrites the traces of a purge, if there are any; whether there were.
+
+    Raises:
+        PurgeUnfinishedError: another process keeps it from being done.
+        StorageError: the database could not be written.
+    """
+    with database.reader() as connection:
+        if not is_unfinished(connection):
+            return False
+    database.write_alone(lambda connection: scrub(connection, database.path)).result()
+    return True
+
+
+def _check_ids(wanted: Iterable[int], known: Iterable[int]) -> None:
+    unknown = set(wanted) - set(known)
+    if unknown:
+        raise MemoryNotFoundError(min(unknown))

@@ -1,0 +1,79 @@
+"""Overwrites what deletes leave behind in the file.
+
+A deleted row is gone from every table, and yet its bytes may remain: FTS5 keeps the words of deleted texts in its
+segments until they are merged, the nodes of an R*Tree keep the cells they had, freed pages and the gaps inside of pages
+keep what stood there, and the write-ahead log keeps pages as they were. So the text index is merged into one segment,
+the nodes are cleared behind their cells, the whole file is written anew, and the log is emptied. Copies beside the file
+go as well: backups of migrations, and index files that are made from it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from ..database.connection import IN_MEMORY
+from ..errors import PurgeUnfinishedError
+from .deletion import UNFINISHED, delete_names
+
+_NODE_HEADER, _CELL = 4, 32
+"""Bytes; a cell is a rowid of 8 bytes and 6 coordinates of 4. See "file format" in SQLite's rtree.c."""
+COPIES = ("{name}.v*.bak", "{name}.usearch*")
+"""Patterns of the files beside a database that hold parts of it and can be done without."""
+
+
+def scrub(connection: sqlite3.Connection, path: Path) -> None:
+    """Removes the traces of all that was ever deleted; on a connection without a transaction.
+
+    Raises:
+        PurgeUnfinishedError: another process holds the file; then what was deleted stays deleted, and this is to be
+            done again.
+        sqlite3.Error: the file could not be written.
+    """
+    try:
+        delete_names(connection)
+        busy = str(path) != IN_MEMORY and _rewritten(connection)
+    except sqlite3.OperationalError as cause:
+        if "locked" in str(cause):
+            raise PurgeUnfinishedError(path, "another process writes to the file") from cause
+        raise
+    if busy:
+        raise PurgeUnfinishedError(path, "another process reads an older state of the file")
+    for copy in copies(path):
+        copy.unlink()
+    connection.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
+
+
+def copies(path: Path) -> list[Path]:
+    """The files beside a database that hold parts of it and can be done without."""
+    if str(path) == IN_MEMORY:
+        return []
+    return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escaped(path.name))))
+
+
+def _rewritten(connection: sqlite3.Connection) -> bool:
+    # Whether somebody keeps the write-ahead log from being emptied.
+    connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
+    connection.create_function("cleared_node", 1, _cleared_node, deterministic=True)
+    connection.execute("UPDATE positions_rtree_node SET data = cleared_node(data) WHERE data <> cleared_node(data)")
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'").fetchone():
+        connection.execute("DELETE FROM sqlite_stat4")  # samples of values
+    try:
+        # The new file is made beside, and RAM may be too small for it.
+        connection.execute("PRAGMA temp_store = FILE")
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
+    finally:
+        connection.execute("PRAGMA temp_store = MEMORY")
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return bool(busy)
+
+
+def _cleared_node(data: bytes) -> bytes:
+    cells = int.from_bytes(data[2:_NODE_HEADER], "big")
+    return data[: _NODE_HEADER + cells * _CELL].ljust(len(data), b"\0")
+
+
+def _escaped(name: str) -> str:
+    # In a pattern, brackets of a name stand for themselves.
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

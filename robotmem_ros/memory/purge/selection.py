@@ -1,0 +1,109 @@
+"""Which memories a purge takes: by id, session, collection or age; where several are given, all must hold."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from .. import validation
+from ..errors import InvalidFieldError
+
+# What was superseded by a chosen memory says the same in other words, so it goes too.
+_CHOSEN = """
+    WITH RECURSIVE chosen (id) AS (
+        SELECT id FROM (SELECT m.id FROM memories AS m WHERE {condition} ORDER BY m.id LIMIT ?)
+        UNION SELECT m.id FROM memories AS m JOIN chosen ON m.superseded_by = chosen.id
+    )
+"""
+_ALL = -1
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Conditions on memories, active or not; None is no condition."""
+
+    ids: tuple[int, ...] | None = None
+    session_id: str | None = None
+    collection: str | None = None
+    before: int | None = None
+    """Nanoseconds of the robot's clock; memories that were observed earlier."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of a session or a collection is meant, so that its sessions go with it."""
+        return self.ids is None and self.before is None
+
+    def ids_in(self, connection: sqlite3.Connection, limit: int = _ALL) -> list[int]:
+        """The ids of the first `limit` memories chosen, and of all that they superseded."""
+        condition, arguments = self._condition()
+        found = connection.execute(f"{_CHOSEN.format(condition=condition)} SELECT id FROM chosen", (*arguments, limit))
+        return [memory_id for (memory_id,) in found]
+
+    def objects_seen_before(self, connection: sqlite3.Connection) -> list[int]:
+        """Of the objects that were seen later too, and so are not chosen, those with sightings to go."""
+        if self.before is None:
+            return []
+        condition, arguments = self.scope()
+        found = connection.execute(
+            "SELECT DISTINCT s.memory_id FROM sightings AS s JOIN memories AS m ON m.id = s.memory_id "
+            f"WHERE s.observed_at < ? AND m.observed_at >= ? AND {condition} ORDER BY s.memory_id",
+            (self.before, self.before, *arguments),
+        )
+        return [memory_id for (memory_id,) in found]
+
+    def scope(self) -> tuple[str, tuple[object, ...]]:
+        """The conditions but that of time, as SQL over the alias `m` of memories, with its arguments."""
+        return replace(self, before=None)._condition()
+
+    def sessions_in(self, connection: sqlite3.Connection) -> list[str]:
+        """The sessions that go with the memories, by their external ids."""
+        if not self.is_whole:
+            return []
+        conditions = [(self.session_id, "external_id = ?"), (self.collection, "collection = ?")]
+        given = [(value, sql) for value, sql in conditions if value is not None]
+        found = connection.execute(
+            f"SELECT external_id FROM sessions WHERE {' AND '.join(sql for _, sql in given)} ORDER BY id",
+            [value for value, _ in given],
+        )
+        return [external_id for (external_id,) in found]
+
+    def _condition(self) -> tuple[str, tuple[object, ...]]:
+        conditions = (
+            (None if self.ids is None else json.dumps(self.ids), "m.id IN (SELECT value FROM json_each(?))"),
+            (self.session_id, "m.session_id = ? AND m.session_id <> ''"),
+            (self.collection, "m.collection = ?"),
+            (self.before, "m.observed_at < ?"),
+        )
+        given = [(value, sql) for value, sql in conditions if value is not None]
+        return " AND ".join(sql for _, sql in given) or "1", tuple(value for value, _ in given)
+
+
+def parse_selection(*, ids: object, session_id: object, collection: object, before: object) -> Selection:
+    """Checks what a caller chose; None is no condition.
+
+    Raises:
+        InvalidFieldError: a condition cannot be used, or there is none.
+    """
+    if ids is None and session_id is None and collection is None and before is None:
+        raise InvalidFieldError("ids", None, "chooses nothing; give ids, a session_id, a collection or a time before")
+    return Selection(
+        None if ids is None else _ids(ids),
+        None if session_id is None else _name("session_id", session_id),
+        None if collection is None else _name("collection", collection),
+        None if before is None else validation.time_ns("before", before),
+    )
+
+
+def _ids(value: object) -> tuple[int, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidFieldError("ids", value, "must be a list of whole numbers")
+    return tuple(sorted({validation.whole("ids", item) for item in value}))
+
+
+def _name(field: str, value: object) -> str:
+    clean = validation.name(field, value)
+    if not clean:
+        raise InvalidFieldError(field, value, "is empty; leave it out for any")
+    return clean

@@ -1,0 +1,49 @@
+"""Looks for memories in the raw bytes of a database's files, whatever SQLite says is in them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from robotmem_ros.memory.embedding import Vector
+
+_PIECE = 16
+"""Bytes; a vector may be cut by pages, but hardly into pieces smaller than this."""
+
+
+def files_of(path: Path) -> list[Path]:
+    """The database and all that lies beside it."""
+    return sorted(path.parent.glob(f"{path.name}*"))
+
+
+def found(path: Path, needles: Mapping[str, bytes]) -> set[str]:
+    """The names of the needles that stand somewhere in the files of a database."""
+    haystack = b"\0".join(file.read_bytes() for file in files_of(path))
+    return {name for name, needle in needles.items() if needle in haystack}
+
+
+def of_words(words: Iterable[str]) -> dict[str, bytes]:
+    """Texts as they stand in the file, and as far as the index of words may have cut them at either end."""
+    return {word: word.encode()[1:-1] for word in words}
+
+
+def of_vector(vector: Vector) -> dict[str, bytes]:
+    """The pieces of a vector."""
+    blob = vector.astype(np.float32).tobytes()
+    return {f"vector[{start}]": blob[start : start + _PIECE] for start in range(0, len(blob), _PIECE)}
+
+
+def of_position(position: Iterable[float]) -> dict[str, bytes]:
+    """The numbers of a position as SQLite has them: 8 bytes in a table, rounded to 4 in an R*Tree, and text."""
+    needles = {}
+    for name, number in zip("xyz", position, strict=False):
+        single = np.float32(number)
+        below, above = np.nextafter(single, np.float32(-np.inf)), np.nextafter(single, np.float32(np.inf))
+        needles[f"{name} as double"] = struct.pack(">d", number)
+        needles[f"{name} as text"] = repr(number).encode()
+        for side, value in (("below", below), ("rounded", single), ("above", above)):
+            needles[f"{name} {side} as float"] = struct.pack(">f", value)
+    return needles

@@ -1,0 +1,315 @@
+"""What a purge takes and what it leaves."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory import (
+    InvalidFieldError,
+    MemoryNotFoundError,
+    Purged,
+    PurgeUnfinishedError,
+    RobotMemory,
+    StorageError,
+)
+from robotmem_ros.memory.database import object_rows
+from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.purge.deletion import delete_batch
+from robotmem_ros.memory.purge.purge import finish
+from robotmem_ros.memory.purge.selection import Selection
+
+from ..children import running
+from ..conftest import OpenMemory
+from ..database.consistency import check_file
+from .raw_bytes import found, of_words
+
+SECOND = 10**9
+
+
+def contents(memory: RobotMemory, **conditions: Any) -> set[str]:
+    """The texts of the active memories."""
+    return {one.content for one in memory.recall(n=100, context_filter={"id": {"$exists": True}}, **conditions)}
+
+
+def test_by_id_only_these_go(memory: RobotMemory) -> None:
+    ids = [memory.learn(f"mug {number}").memory_id for number in range(5)]
+    done = memory.purge(ids=[ids[1], ids[3], ids[3]])
+    assert (done.memories, done.sightings, done.sessions) == (2, 0, 0)
+    assert done.bytes_after == memory.status().db_bytes
+    assert contents(memory) == {"mug 0", "mug 2", "mug 4"}
+
+
+def test_forgotten_memories_can_be_purged_too(memory: RobotMemory) -> None:
+    forgotten = memory.learn("old mug").memory_id
+    memory.forget(forgotten, "a test")
+    assert memory.purge(ids=[forgotten]).memories == 1
+    with pytest.raises(MemoryNotFoundError, match=f"memory_id: {forgotten} cannot be used, there is no such memory"):
+        memory.history(forgotten)
+
+
+def test_an_unknown_id_is_said_and_nothing_is_deleted(memory: RobotMemory) -> None:
+    known = memory.learn("mug").memory_id
+    with pytest.raises(MemoryNotFoundError, match="memory_id: 77 cannot be used, there is no such memory"):
+        memory.purge(ids=[known, 99, 77])
+    assert contents(memory) == {"mug"}
+
+
+def test_by_session_the_session_goes_with_its_memories(memory: RobotMemory) -> None:
+    for session in ("s1", "s2"):
+        memory.learn(f"mug of {session}", session_id=session)
+        add_session(memory, session, "default")
+    done = memory.purge(session_id="s1")
+    assert (done.memories, done.sessions) == (1, 1)
+    assert contents(memory) == {"mug of s2"}
+    assert sessions(memory) == ["s2"]
+    assert memory.purge(session_id="s1") == Purged(0, 0, 0, memory.status().db_bytes, memory.status().db_bytes)
+
+
+def add_session(memory: RobotMemory, session: str, collection: str) -> None:
+    """Notes a session with an outcome."""
+    with sqlite3.connect(memory.path) as connection:
+        connection.execute("INSERT INTO sessions (external_id, collection) VALUES (?, ?)", (session, collection))
+        connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, 0.5)", (session,))
+    connection.close()
+
+
+def sessions(memory: RobotMemory) -> list[str]:
+    """The sessions that are known, which are those with an outcome."""
+    with sqlite3.connect(memory.path) as connection:
+        found = connection.execute("SELECT external_id FROM sessions ORDER BY id").fetchall()
+        assert connection.execute("SELECT session_id FROM session_outcomes ORDER BY id").fetchall() == found
+    connection.close()
+    return [session for (session,) in found]
+
+
+def test_by_collection_and_session_both_must_hold(memory: RobotMemory) -> None:
+    for collection in ("lab", "home"):
+        for session in ("s1", "s2"):
+            memory.learn(f"{collection} {session}", collection=collection, session_id=session)
+        add_session(memory, f"of {collection}", collection)
+    assert memory.purge(collection="lab", session_id="s1").memories == 1
+    assert contents(memory, collection="lab") == {"lab s2"}
+    assert contents(memory, collection="home") == {"home s1", "home s2"}
+    done = memory.purge(collection="lab")
+    assert (done.memories, done.sessions) == (1, 1)
+    assert sessions(memory) == ["of home"]
+
+
+def test_by_age_what_was_observed_before_goes(memory: RobotMemory) -> None:
+    for second in (1, 2, 3):
+        memory.learn(f"second {second}", observed_at=second * SECOND, session_id="s")
+    add_session(memory, "s", "default")
+    assert memory.purge(before=2 * SECOND).memories == 1
+    assert contents(memory) == {"second 2", "second 3"}
+    assert memory.purge(before=3 * SECOND, session_id="s").memories == 1
+    assert contents(memory) == {"second 3"}
+    assert sessions(memory) == ["s"]
+
+
+def test_by_age_an_object_that_was_seen_again_loses_its_earlier_sightings_but_not_their_count(
+    memory: RobotMemory,
+) -> None:
+    cup = 0
+    for second in range(10, 20):
+        new = new_perception(
+            memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[1, 2, 3],
+            observed_at=second * SECOND,
+        )  # fmt: skip
+        cup = memory.store_sightings([new]).result()[0].memory_id
+    memory.purge(before=17 * SECOND, collection="elsewhere")
+    assert len(memory.object_history(cup)) == 10
+    done = memory.purge(before=17 * SECOND)
+    assert (done.memories, done.sightings) == (0, 7)
+    history = memory.object_history(cup)
+    assert [(one.observed_at // SECOND, one.thinned) for one in history] == [(19, 0), (18, 0), (17, 7)]
+    (found,) = memory.recall(context_filter={"label": "cup"})
+    assert (found.times_seen, found.first_seen) == (10, 17 * SECOND)
+
+
+def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
+    memory.parameters = memory.parameters.changed(sighting_interval=100.0)
+    for second in (10, 20, 30):
+        new = new_perception(
+            memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[1, 2, 3],
+            observed_at=second * SECOND,
+        )  # fmt: skip
+        cup = memory.store_sightings([new]).result()[0].memory_id
+    memory.purge(before=25 * SECOND)
+    assert memory.object_history(cup) == ()
+    (found,) = memory.recall(context_filter={"label": "cup"})
+    assert (found.times_seen, found.first_seen) == (3, 30 * SECOND)
+    with sqlite3.connect(memory.path) as connection:
+        assert connection.execute("SELECT unkept FROM objects").fetchone() == (3,)
+    connection.close()
+
+
+def test_what_a_memory_superseded_goes_with_it(memory: RobotMemory) -> None:
+    ids = [memory.learn(f"grip {number}").memory_id for number in range(4)]
+    with sqlite3.connect(memory.path) as connection:
+        connection.executemany(
+            "UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ?",
+            [(ids[1], ids[0]), (ids[2], ids[1])],
+        )
+    connection.close()
+    assert memory.purge(ids=[ids[2]]).memories == 3
+    assert contents(memory) == {"grip 3"}
+    path = memory.path
+    memory.close()
+    assert check_file(path) == 1
+
+
+def test_what_superseded_a_memory_stays(memory: RobotMemory) -> None:
+    old, new = (memory.learn(f"grip {number}").memory_id for number in range(2))
+    with sqlite3.connect(memory.path) as connection:
+        connection.execute("UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ?", (new, old))
+    connection.close()
+    assert memory.purge(ids=[old]).memories == 1
+    assert contents(memory) == {"grip 1"}
+
+
+def test_more_memories_than_one_step_takes_all_go(memory: RobotMemory) -> None:
+    for pending in [
+        memory.store(new_perception(memory.parameters, now=lambda: 1, description=f"mug {number}", collection="lab"))
+        for number in range(600)
+    ]:
+        pending.result()
+    assert memory.purge(collection="lab").memories == 600
+    assert memory.status().memories == 0
+
+
+def test_in_memory_a_purge_deletes_as_well(open_memory: OpenMemory) -> None:
+    memory = open_memory(":memory:")
+    chosen = memory.learn("red mug").memory_id
+    memory.learn("blue mug")
+    assert memory.purge(ids=[chosen]) == Purged(1, 0, 0, 0, 0)
+    assert contents(memory) == {"blue mug"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({}, "ids: None chooses nothing; give ids, a session_id, a collection or a time before"),
+        ({"ids": 5}, "ids: 5 must be a list of whole numbers"),
+        ({"ids": "12"}, "ids: '12' must be a list of whole numbers"),
+        ({"ids": [1, "2"]}, "ids: '2' must be a whole number"),
+        ({"ids": [True]}, "ids: True must be a whole number"),
+        ({"session_id": " "}, "session_id: ' ' is empty; leave it out for any"),
+        ({"collection": ""}, "collection: '' is empty; leave it out for any"),
+        ({"collection": "a\nb"}, "collection: .* contains control characters"),
+        ({"before": -1}, "before: -1 must not lie before the epoch"),
+        ({"before": 1.5}, "before: 1.5 must be a whole number"),
+    ],
+)
+def test_a_bad_choice_is_named_and_nothing_is_deleted(
+    memory: RobotMemory, choice: dict[str, Any], message: str
+) -> None:
+    memory.learn("mug", session_id="s")
+    with pytest.raises(InvalidFieldError, match=f"^{message}"):
+        memory.purge(**choice)
+    assert memory.status().memories == 1
+
+
+def test_no_ids_are_no_memories(memory: RobotMemory) -> None:
+    memory.learn("mug")
+    assert memory.purge(ids=[]).memories == 0
+    assert contents(memory) == {"mug"}
+
+
+READ = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN")
+print(connection.execute("SELECT count(*) FROM memories").fetchone()[0], flush=True)
+sys.stdin.readline()
+connection.execute("COMMIT")
+print("done", flush=True)
+sys.stdin.readline()
+"""
+WRITE = READ.replace('"BEGIN"', '"BEGIN IMMEDIATE"')
+
+
+def test_a_process_that_reads_an_older_state_keeps_the_traces_and_is_told_of(open_memory: OpenMemory) -> None:
+    memory = open_memory(busy_timeout=0.2)
+    secret = memory.learn("qzxjvsecret").memory_id
+    with running(READ, memory.path) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "1\n"
+        with pytest.raises(PurgeUnfinishedError, match="another process reads an older state of the file; close it"):
+            memory.purge(ids=[secret])
+        assert memory.status().memories == 0
+        assert found(memory.path, of_words(["qzxjvsecret"]))
+        tell_to_go_on(reader)
+        assert reader.stdout.readline() == "done\n"
+        # It has the file still open, but reads no older state any more.
+        assert finish(memory._database)
+        assert found(memory.path, of_words(["qzxjvsecret"])) == set()
+    assert not finish(memory._database)
+
+
+def test_a_process_that_writes_keeps_the_memories_and_the_next_purge_finishes(open_memory: OpenMemory) -> None:
+    memory = open_memory(busy_timeout=0.2)
+    secret = memory.learn("qzxjvsecret").memory_id
+    with running(WRITE, memory.path) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "1\n"
+        with pytest.raises(StorageError, match="could not write to the database: database is locked"):
+            memory.purge(ids=[secret])
+        assert memory.status().memories == 1
+        tell_to_go_on(writer)
+        assert writer.stdout.readline() == "done\n"
+        assert memory.purge(ids=[secret]).memories == 1
+    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
+
+
+def test_a_process_that_writes_keeps_the_traces_of_what_is_deleted(open_memory: OpenMemory) -> None:
+    memory = open_memory(busy_timeout=0.2)
+    chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
+    memory._database.write(lambda connection: delete_batch(connection, chosen)).result()
+    with running(WRITE, memory.path) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "0\n"
+        with pytest.raises(PurgeUnfinishedError, match="since another process writes to the file; close it"):
+            finish(memory._database)
+        tell_to_go_on(writer)
+        assert writer.stdout.readline() == "done\n"
+    assert finish(memory._database)
+    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
+
+
+def tell_to_go_on(process: Any) -> None:
+    """Sends the line that a child waits for."""
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_readers_of_the_same_program_do_not_stand_in_the_way(open_memory: OpenMemory) -> None:
+    one, other = open_memory(), open_memory()
+    secret = one.learn("qzxjvsecret").memory_id
+    one.learn("mug")
+    assert other.recall("qzxjvsecret")[0].id == secret
+    assert one.purge(ids=[secret]).memories == 1
+    assert found(one.path, of_words(["qzxjvsecret"])) == set()
+    assert contents(other) == {"mug"}
+    assert other.learn("another mug").memory_id == 3
+
+
+def test_a_purge_that_was_cut_off_is_finished_by_the_next(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory()
+    ids = [memory.learn(f"qzxjvsecret {number}").memory_id for number in range(3)]
+    memory._database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)))).result()
+    memory.close()
+    assert found(memory.path, of_words(["qzxjvsecret"]))
+    again = open_memory()
+    assert again.purge(collection="nowhere").memories == 0
+    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
+
+
+def test_leaving_out_sightings_of_what_is_no_object_does_nothing(memory: RobotMemory) -> None:
+    memory.learn("mug")
+    with sqlite3.connect(memory.path) as connection:
+        assert object_rows.drop_sightings(connection, 1, 5) == 0
+    connection.close()

@@ -7,16 +7,35 @@ import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
-from . import consolidate_command, recall_command, replay_command, sessions_command, status_command
+from . import (
+    consolidate_command,
+    history_command,
+    purge_command,
+    recall_command,
+    replay_command,
+    restore_command,
+    sessions_command,
+    status_command,
+)
 
 _INTERRUPTED = 130
+_COMMANDS = (
+    replay_command,
+    recall_command,
+    status_command,
+    sessions_command,
+    consolidate_command,
+    history_command,
+    restore_command,
+    purge_command,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; 0 when it did what was asked, 1 when something is wrong, 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="robotmem", description="A memory that lasts, for robots.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (replay_command, recall_command, status_command, sessions_command, consolidate_command):
+    for module in _COMMANDS:
         module.add_to(commands)
     return run(parser, arguments)
 

@@ -27,7 +27,8 @@ from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
 from .parameters import Parameters
-from .purge.purge import purge
+from .purge.preview import Preview, preview
+from .purge.purge import finish, purge
 from .purge.selection import parse_selection
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
@@ -425,6 +426,19 @@ class RobotMemory:
         """
         return self._sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
+    def preview_purge(
+        self,
+        *,
+        ids: Iterable[int] | None = None,
+        session_id: str | None = None,
+        collection: str | None = None,
+        before: int | None = None,
+    ) -> Preview:
+        """What a purge of the same would delete now; raises what `purge` raises of these."""
+        wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
+        with self._database.snapshot() as connection:
+            return preview(connection, wanted)
+
     def purge(
         self,
         *,
@@ -445,6 +459,15 @@ class RobotMemory:
         """
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
         return purge(self._database, wanted)
+
+    def finish_purge(self) -> bool:
+        """Overwrites the traces that a purge could not overwrite; whether there were any.
+
+        Raises:
+            PurgeUnfinishedError: another process still keeps it from being done.
+            StorageError: the database could not be written.
+        """
+        return finish(self._database)
 
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""

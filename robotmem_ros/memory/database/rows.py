@@ -111,7 +111,8 @@ def restore(connection: sqlite3.Connection, memory_id: int) -> None:
     now = iso(time.time_ns())
     history.record(connection, memory_id, "restore", when=now, reason=reason, before=before)
     connection.execute(
-        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, updated_at = ? WHERE id = ?",
+        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
+        "updated_at = ? WHERE id = ?",
         (now, memory_id),
     )
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..errors import MemoryNotFoundError
 from ..records import Kind
 from .selection import Selection
 
@@ -37,7 +39,12 @@ class Preview(NamedTuple):
 
 
 def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
-    """What a purge of a selection would take now."""
+    """What a purge of a selection would take now.
+
+    Raises:
+        MemoryNotFoundError: an id is unknown.
+    """
+    _check_ids(connection, selection.ids or ())
     chosen = json.dumps(selection.ids_in(connection))
     those = "id IN (SELECT value FROM json_each(?))"
     shares = connection.execute(
@@ -59,3 +66,11 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
         tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
         tuple(examples),
     )
+
+
+def _check_ids(connection: sqlite3.Connection, wanted: Iterable[int]) -> None:
+    unknown = connection.execute(
+        "SELECT min(value) FROM json_each(?) WHERE value NOT IN (SELECT id FROM memories)", (json.dumps(list(wanted)),)
+    ).fetchone()[0]
+    if unknown is not None:
+        raise MemoryNotFoundError(unknown)

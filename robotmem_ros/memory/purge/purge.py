@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ..database import Database
-from ..errors import MemoryNotFoundError
 from ..records import Purged
 from .deletion import delete_batch, delete_older_parts, delete_sessions, is_unfinished
 from .preview import preview
@@ -22,7 +19,6 @@ def purge(database: Database, selection: Selection) -> Purged:
         StorageError: the database could not be written.
     """
     with database.snapshot() as connection:
-        _check_ids(selection.ids or (), selection.ids_in(connection))
         sightings = preview(connection, selection).sightings
     before = database.size()
     memories = 0
@@ -46,9 +42,3 @@ def finish(database: Database) -> bool:
             return False
     database.write_alone(lambda connection: scrub(connection, database.path)).result()
     return True
-
-
-def _check_ids(wanted: Iterable[int], known: Iterable[int]) -> None:
-    unknown = set(wanted) - set(known)
-    if unknown:
-        raise MemoryNotFoundError(min(unknown))

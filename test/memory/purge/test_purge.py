@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,20 +11,13 @@ from robotmem_ros.memory import (
     InvalidFieldError,
     MemoryNotFoundError,
     Purged,
-    PurgeUnfinishedError,
     RobotMemory,
-    StorageError,
 )
 from robotmem_ros.memory.database import object_rows
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.purge.deletion import delete_batch
-from robotmem_ros.memory.purge.purge import finish
-from robotmem_ros.memory.purge.selection import Selection
 
-from ..children import running
 from ..conftest import OpenMemory
 from ..database.consistency import check_file
-from .raw_bytes import found, of_words
 
 SECOND = 10**9
 
@@ -217,95 +209,6 @@ def test_no_ids_are_no_memories(memory: RobotMemory) -> None:
     memory.learn("mug")
     assert memory.purge(ids=[]).memories == 0
     assert contents(memory) == {"mug"}
-
-
-READ = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], isolation_level=None)
-connection.execute("BEGIN")
-print(connection.execute("SELECT count(*) FROM memories").fetchone()[0], flush=True)
-sys.stdin.readline()
-connection.execute("COMMIT")
-print("done", flush=True)
-sys.stdin.readline()
-"""
-WRITE = READ.replace('"BEGIN"', '"BEGIN IMMEDIATE"')
-
-
-def test_a_process_that_reads_an_older_state_keeps_the_traces_and_is_told_of(open_memory: OpenMemory) -> None:
-    memory = open_memory(busy_timeout=0.2)
-    secret = memory.learn("qzxjvsecret").memory_id
-    with running(READ, memory.path) as reader:
-        assert reader.stdout is not None
-        assert reader.stdout.readline() == "1\n"
-        with pytest.raises(PurgeUnfinishedError, match="another process reads an older state of the file; close it"):
-            memory.purge(ids=[secret])
-        assert memory.status().memories == 0
-        assert found(memory.path, of_words(["qzxjvsecret"]))
-        tell_to_go_on(reader)
-        assert reader.stdout.readline() == "done\n"
-        # It has the file still open, but reads no older state any more.
-        assert finish(memory._database)
-        assert found(memory.path, of_words(["qzxjvsecret"])) == set()
-    assert not finish(memory._database)
-
-
-def test_a_process_that_writes_keeps_the_memories_and_the_next_purge_finishes(open_memory: OpenMemory) -> None:
-    memory = open_memory(busy_timeout=0.2)
-    secret = memory.learn("qzxjvsecret").memory_id
-    with running(WRITE, memory.path) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "1\n"
-        with pytest.raises(StorageError, match="could not write to the database: database is locked"):
-            memory.purge(ids=[secret])
-        assert memory.status().memories == 1
-        tell_to_go_on(writer)
-        assert writer.stdout.readline() == "done\n"
-        assert memory.purge(ids=[secret]).memories == 1
-    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
-
-
-def test_a_process_that_writes_keeps_the_traces_of_what_is_deleted(open_memory: OpenMemory) -> None:
-    memory = open_memory(busy_timeout=0.2)
-    chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
-    memory._database.write(lambda connection: delete_batch(connection, chosen)).result()
-    with running(WRITE, memory.path) as writer:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "0\n"
-        with pytest.raises(PurgeUnfinishedError, match="since another process writes to the file; close it"):
-            finish(memory._database)
-        tell_to_go_on(writer)
-        assert writer.stdout.readline() == "done\n"
-    assert finish(memory._database)
-    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
-
-
-def tell_to_go_on(process: Any) -> None:
-    """Sends the line that a child waits for."""
-    process.stdin.write("\n")
-    process.stdin.flush()
-
-
-def test_readers_of_the_same_program_do_not_stand_in_the_way(open_memory: OpenMemory) -> None:
-    one, other = open_memory(), open_memory()
-    secret = one.learn("qzxjvsecret").memory_id
-    one.learn("mug")
-    assert other.recall("qzxjvsecret")[0].id == secret
-    assert one.purge(ids=[secret]).memories == 1
-    assert found(one.path, of_words(["qzxjvsecret"])) == set()
-    assert contents(other) == {"mug"}
-    assert other.learn("another mug").memory_id == 3
-
-
-def test_a_purge_that_was_cut_off_is_finished_by_the_next(open_memory: OpenMemory, tmp_path: Path) -> None:
-    memory = open_memory()
-    ids = [memory.learn(f"qzxjvsecret {number}").memory_id for number in range(3)]
-    memory._database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)))).result()
-    memory.close()
-    assert found(memory.path, of_words(["qzxjvsecret"]))
-    again = open_memory()
-    assert again.purge(collection="nowhere").memories == 0
-    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
 
 
 def test_leaving_out_sightings_of_what_is_no_object_does_nothing(memory: RobotMemory) -> None:

@@ -1,0 +1,44 @@
+"""`robotmem history`: what a memory was before it was changed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from ..memory import RobotMemory
+from .database import existing
+from .table import table
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of `robotmem`."""
+    parser = commands.add_parser(
+        "history", help="what a memory was before", description="The changes of a memory, newest first."
+    )
+    parser.add_argument("id", type=int, metavar="ID", help="the memory, forgotten or not")
+    parser.add_argument("--db", required=True, help="database file")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the history.
+
+    Raises:
+        RobotMemoryError: there is no such memory, or the database cannot be used.
+    """
+    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+        changes = memory.history(arguments.id)
+    if arguments.json:
+        found = {"id": arguments.id, "changes": [asdict(change) for change in changes]}
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        return 0
+    body = [
+        (change.changed_at[:19], change.change, change.reason, json.dumps(change.before, ensure_ascii=False))
+        for change in changes
+    ]
+    sys.stdout.write(table(("when (UTC)", "change", "reason", "before"), body) or "never changed\n")
+    return 0

@@ -1,0 +1,38 @@
+"""`robotmem restore`: brings back what was forgotten."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from ..memory import RobotMemory
+from .database import existing
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of `robotmem`."""
+    parser = commands.add_parser(
+        "restore", help="bring back what was forgotten", description="Brings back forgotten or superseded memories."
+    )
+    parser.add_argument("id", type=int, nargs="+", metavar="ID", help="the memories")
+    parser.add_argument("--db", required=True, help="database file")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Restores one after the other, up to the first that cannot be.
+
+    Raises:
+        RobotMemoryError: a memory cannot be restored, or the database cannot be used.
+    """
+    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+        for memory_id in arguments.id:
+            memory.restore(memory_id)
+            if not arguments.json:
+                sys.stdout.write(f"restored: {memory_id}\n")
+    if arguments.json:
+        sys.stdout.write(json.dumps({"restored": arguments.id}, indent=2) + "\n")
+    return 0

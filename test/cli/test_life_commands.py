@@ -1,0 +1,194 @@
+"""The commands that end, restore and tell the life of a memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import RobotMemory
+
+SECOND = 10**9
+YEAR_2023 = 1_700_000_000 * SECOND
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    """Three memories: of a simulation, of the year 2023 in a session, and forgotten."""
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a red mug\non the table", observed_at=928_500_000_000)
+        memory.learn("grasp mugs by the handle", session_id="s1", observed_at=YEAR_2023)
+        memory.learn("红色的杯子", collection="lab", observed_at=YEAR_2023)
+        memory.forget(memory.learn("mugs can fly", observed_at=YEAR_2023).memory_id, "a mistake")
+    return path
+
+
+class Terminal(io.StringIO):
+    """A terminal at which somebody types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def memories(db: Path) -> list[int]:
+    """The ids of all memories in a file."""
+    with sqlite3.connect(db) as connection:
+        found = [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]
+    connection.close()
+    return found
+
+
+def test_purge_shows_what_goes_and_deletes_after_a_yes(
+    db: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    assert main(["purge", "--db", str(db), "--id", "1", "2", "4"]) == 0
+    written = capsys.readouterr()
+    assert written.err == "Delete 3 memories for good? Type yes to go on: "
+    lines = written.out.splitlines()
+    assert lines[:7] == [
+        "collection  kind        memories  first observed           last observed",
+        "default     fact               2  2023-11-14 22:13:20 UTC  2023-11-14 22:13:20 UTC",
+        "default     perception         1  928.500 s                928.500 s",
+        "",
+        "id  content",
+        "1   a red mug on the table",
+        "2   grasp mugs by the handle",
+    ]
+    assert lines[-1].startswith("deleted: 3 memories, 0 sightings, 0 sessions; the file had ")
+    assert memories(db) == [3]
+    assert b"handle" not in db.read_bytes()
+
+
+@pytest.mark.parametrize("answer", ["no\n", "y\n", "\n", ""])
+def test_without_a_yes_nothing_is_deleted(
+    db: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(answer))
+    assert main(["purge", "--db", str(db), "--collection", "default"]) == 1
+    assert capsys.readouterr().err.endswith("robotmem: nothing was deleted\n")
+    assert memories(db) == [1, 2, 3, 4]
+
+
+def test_where_nobody_can_be_asked_purge_wants_a_yes_before(
+    db: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    assert main(["purge", "--db", str(db), "--id", "1"]) == 1
+    assert capsys.readouterr().err == "robotmem: this cannot be undone and there is nobody to ask; give --yes\n"
+    assert main(["purge", "--db", str(db), "--id", "1", "--yes"]) == 0
+    assert memories(db) == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("choice", "left"),
+    [
+        (["--session", "s1"], [1, 3, 4]),
+        (["--collection", "lab"], [1, 2, 4]),
+        (["--older-than", "30"], []),
+        (["--older-than", "30", "--collection", "lab"], [1, 2, 4]),
+        (["--before", "2001-01-01"], [2, 3, 4]),
+        (["--before", "2023-11-14T23:13:20+01:00"], [2, 3, 4]),
+        (["--before", "2023-11-14T22:13:21"], []),
+        (["--session", "none"], [1, 2, 3, 4]),
+    ],
+)
+def test_purge_takes_what_is_chosen_and_writes_json(
+    db: Path, capsys: pytest.CaptureFixture[str], choice: list[str], left: list[int]
+) -> None:
+    assert main(["purge", "--db", str(db), *choice, "--yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["memories"] == 4 - len(left)
+    assert memories(db) == left
+
+
+def test_a_dry_run_only_says_what_would_go(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["purge", "--db", str(db), "--collection", "lab", "--dry-run", "--json"]) == 0
+    share = {
+        "collection": "lab", "kind": "fact", "memories": 1, "first_observed": YEAR_2023, "last_observed": YEAR_2023,
+    }  # fmt: skip
+    assert json.loads(capsys.readouterr().out) == {
+        "memories": 1, "sightings": 0, "sessions": 0, "shares": [share],
+        "examples": [{"id": 3, "content": "红色的杯子"}],
+    }  # fmt: skip
+    assert main(["purge", "--db", str(db), "--session", "none", "--dry-run"]) == 0
+    assert capsys.readouterr().out == "no memories\n\n0 sightings, 0 sessions\n"
+    assert memories(db) == [1, 2, 3, 4]
+
+
+def test_finish_says_whether_there_was_anything_left(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["purge", "--db", str(db), "--finish"]) == 0
+    assert capsys.readouterr().out == "there are no traces\n"
+    with sqlite3.connect(db) as connection:
+        connection.execute("INSERT INTO settings VALUES ('purge_unfinished', '1')")
+    connection.close()
+    assert main(["purge", "--db", str(db), "--finish", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"finished": True}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ([], "robotmem: ids: None chooses nothing; give ids, a session_id, a collection or a time before\n"),
+        (["--id", "9"], "robotmem: memory_id: 9 cannot be used, there is no such memory\n"),
+        (["--collection", ""], "robotmem: collection: '' is empty; leave it out for any\n"),
+    ],
+)
+def test_a_choice_that_cannot_be_used_is_said(
+    db: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
+) -> None:
+    assert main(["purge", "--db", str(db), "--yes", *arguments]) == 1
+    assert capsys.readouterr().err == error
+    assert memories(db) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--older-than", "-1"], "-1 must be days, from 0 to 100000"),
+        (["--older-than", "nan"], "nan must be days, from 0 to 100000"),
+        (["--before", "yesterday"], "'yesterday' is no time such as 2026-01-31T12:00"),
+        (["--before", "2026-01-01", "--older-than", "1"], "not allowed with argument"),
+    ],
+)
+def test_times_that_are_none_are_refused(
+    db: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["purge", "--db", str(db), "--yes", *arguments])
+    assert error in capsys.readouterr().err
+    assert memories(db) == [1, 2, 3, 4]
+
+
+def test_restore_brings_back_and_history_tells(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["restore", "--db", str(db), "4"]) == 0
+    assert capsys.readouterr().out == "restored: 4\n"
+    assert main(["restore", "--db", str(db), "4"]) == 1
+    assert "it is active; there is nothing to restore" in capsys.readouterr().err
+    assert main(["history", "--db", str(db), "4"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["when", "(UTC)", "change", "reason", "before"]
+    assert [line.split()[1:] for line in lines] == [
+        ["restore", "a", "mistake", '{"status":', '"invalidated"}'],
+        ["forget", "a", "mistake", "{}"],
+    ]
+    assert main(["history", "--db", str(db), "4", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [change["change"] for change in told["changes"]] == ["restore", "forget"]
+    assert main(["history", "--db", str(db), "1"]) == 0
+    assert capsys.readouterr().out == "never changed\n"
+
+
+def test_restore_writes_json(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["restore", "--db", str(db), "4", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"restored": [4]}
+
+
+@pytest.mark.parametrize("command", [["restore", "9"], ["history", "9"]])
+def test_an_unknown_id_is_said(db: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+    assert main([*command, "--db", str(db)]) == 1
+    assert capsys.readouterr().err == "robotmem: memory_id: 9 cannot be used, there is no such memory\n"

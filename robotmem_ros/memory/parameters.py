@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from .errors import InvalidFieldError
 from .objects.label_rules import LabelRules, label_rules
+from .retention.budgets import Budget, budgets
 
 Value = bool | int | float | str | tuple[str, ...]
 _T = TypeVar("_T", bound=Value)
@@ -123,6 +124,28 @@ class Parameters:
         "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
         read_only=True,
     )  # fmt: skip
+    retention_rows: int = _parameter(
+        0, "Most memories kept, of all collections and kinds; of more, the least useful go. 0 for any.",
+        unit="memories", minimum=0, maximum=1_000_000_000,
+    )  # fmt: skip
+    retention_bytes: int = _parameter(
+        0, "Largest size of the database file with its log; the least useful memories go. 0 for any.", unit="bytes",
+        minimum=0, maximum=2**60,
+    )  # fmt: skip
+    retention_age: float = _parameter(
+        0.0, "Memories go that were neither observed nor recalled for so long, but no constraints. 0 for any.",
+        unit="days", minimum=0.0, maximum=100_000.0,
+    )  # fmt: skip
+    retention_budgets: str = _parameter(
+        "", "Budgets of parts, `collection[/kind]: amount unit`, such as `lab: 5000 rows, */perception: 30 days`."
+    )
+    retention_sightings: int = _parameter(
+        0, "Most sightings kept of all objects together; of more, the longest histories are halved. 0 for any.",
+        unit="sightings", minimum=0, maximum=1_000_000_000,
+    )  # fmt: skip
+    retention_export: str = _parameter(
+        "", "File to which memories are written as JSON lines before retention removes them; empty for none."
+    )
     synchronous: str = _parameter(
         "full",
         "`full` survives a power cut, `normal` only the end of the process.",
@@ -193,6 +216,7 @@ class Parameters:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
         self.label_rules()
+        self.budgets()
 
     def label_rules(self) -> LabelRules:
         """What the parameters of objects say about labels.
@@ -201,6 +225,16 @@ class Parameters:
             InvalidFieldError: `object_radii` or `object_confusions` cannot be read.
         """
         return label_rules(self.object_radius, self.object_radii, self.object_confusions)
+
+    def budgets(self) -> tuple[Budget, ...]:
+        """The budgets of memories that the parameters of retention give, in the order in which they are met.
+
+        Raises:
+            InvalidFieldError: `retention_bytes` or `retention_budgets` cannot be used.
+        """
+        return budgets(
+            rows=self.retention_rows, size=self.retention_bytes, age=self.retention_age, parts=self.retention_budgets
+        )
 
     def changed(self, **changes: object) -> Parameters:
         """These parameters with some replaced.

@@ -286,6 +286,8 @@ class Status:
     facts: int
     perceptions: int
     pending_vectors: int
+    removed: int = 0
+    """Memories that retention removed so far."""
 
     @property
     def memories(self) -> int:

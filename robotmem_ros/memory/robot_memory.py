@@ -35,6 +35,10 @@ from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
 from .records import Answer, Change, Mode, NewMemory, Purged, Recording, SeenObject, Sighting, Status, Stored, View
+from .retention.background import BackgroundRetention
+from .retention.removal import removed
+from .retention.report import Report
+from .retention.retention import Retention
 from .sessions.report import Session, SessionReport, SessionStart
 from .sessions.sessions import Sessions
 
@@ -81,6 +85,8 @@ class RobotMemory:
         self._backfill = Backfill(self._database, self._embedder)
         self._touches = Touches(self._database)
         self._sessions = Sessions(self._database)
+        self._retention = Retention(self._database, lambda: self.parameters, clock)
+        self._budgets = BackgroundRetention(self._retention)
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
@@ -172,7 +178,7 @@ class RobotMemory:
         """Queues a validated memory; the future is done when it is on disk."""
         tagged = self._tagged(new)
         future = self._database.write(lambda connection: imports.insert_once(connection, tagged))
-        future.add_done_callback(lambda done: self._backfill.wake())
+        future.add_done_callback(lambda done: self._stored())
         return future
 
     def store_sightings(
@@ -209,7 +215,7 @@ class RobotMemory:
             return stored
 
         future = self._database.write(work)
-        future.add_done_callback(lambda done: self._backfill.wake())
+        future.add_done_callback(lambda done: self._stored())
         return future
 
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
@@ -469,11 +475,21 @@ class RobotMemory:
         """
         return finish(self._database)
 
+    def retain(self, *, dry_run: bool = False) -> Report:
+        """Removes now what exceeds the budgets, which happens in the background anyway, or says what would go.
+
+        Raises:
+            ExportError: what is to go could not be exported, and so stays.
+            StorageError: the database could not be read or written.
+        """
+        return self._retention.plan() if dry_run else self._retention.run()
+
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""
         with self._database.reader() as connection:
             tally = rows.tallies(connection)
-        missing = [self._embedder.why_not, self._database.missing]
+            gone = removed(connection)
+        missing = [self._embedder.why_not, self._database.missing, self._budgets.trouble]
         if not tokens.has_jieba():
             missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
         return Status(
@@ -486,11 +502,16 @@ class RobotMemory:
             facts=tally["fact"],
             perceptions=tally["perception"],
             pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
+            removed=sum(n for (_, kind), n in gone.items() if kind in tally),
         )
 
     def decay(self) -> Decay:
         """How memories decay, seen from now by the robot's clock."""
         return Decay(self.parameters.decay_rate, self._clock())
+
+    def _stored(self) -> None:
+        self._backfill.wake()
+        self._budgets.wake()
 
     def _tagged(self, new: NewMemory) -> NewMemory:
         if not self._areas or not self._is_here(new.frame_id, new.map_id):
@@ -530,6 +551,7 @@ class RobotMemory:
 
     def close(self) -> None:
         """Commits what was accepted and closes the database; a second call does nothing."""
+        self._budgets.close()
         self._backfill.close()
         self._embedder.close()
         self._threads.shutdown()

@@ -67,6 +67,7 @@ class Diagnostics:
                 ("database_bytes", status.db_bytes),
                 ("memories", status.memories),
                 ("pending_vectors", status.pending_vectors),
+                ("removed_by_retention", status.removed),
             ]
         values += queues.items()
         values += ((f"refused.{reason}", number) for reason, number in sorted(refused.items()))

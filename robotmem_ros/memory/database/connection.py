@@ -10,6 +10,8 @@ from ..errors import DatabaseUnusableError
 from .functions import register
 
 IN_MEMORY = ":memory:"
+LOG_LIMIT = 8_388_608
+"""Bytes; about the size at which SQLite writes the log back into the file, 1000 pages."""
 
 
 def resolve(db_path: str | os.PathLike[str]) -> Path:
@@ -57,6 +59,11 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
     try:
         # Two vectors of 384 floats fill a page of 4096 bytes to three quarters only; of 8192 bytes, five fill all.
         connection.execute("PRAGMA page_size = 8192")
+        if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
+            # So that what retention frees can be given back in small steps. To an older file it would be a write.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        # What a large write made of the log is cut back to what an ordinary one makes of it.
+        connection.execute(f"PRAGMA journal_size_limit = {LOG_LIMIT}")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         # INSERT OR REPLACE must fire the delete triggers too.

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from . import history_schema, import_schema, object_schema, object_source_schema, schema, session_schema
+from . import (
+    history_schema,
+    import_schema,
+    object_schema,
+    object_source_schema,
+    retention_schema,
+    schema,
+    session_schema,
+)
 
 MIGRATIONS: Sequence[str] = (
     schema.VERSION_1,
@@ -16,8 +25,12 @@ MIGRATIONS: Sequence[str] = (
     object_source_schema.OBJECT_SOURCES,
     session_schema.SESSION_TABLES,
     history_schema.HISTORY_TABLES,
+    retention_schema.REMOVED,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
+
+INCREMENTAL = 2
+"""The value of PRAGMA auto_vacuum with which free pages can be given back in small steps."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -43,6 +56,11 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
         _back_up(connection, path, version)
     for step in range(version, len(migrations)):
         _run(connection, migrations[step], step)
+    if 0 < version < len(migrations) and connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        # A file of an older program begins to give free pages back only when it is written anew. It works without, too.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("VACUUM")
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

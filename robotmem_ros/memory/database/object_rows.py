@@ -212,8 +212,12 @@ def add_sighting(connection: sqlite3.Connection, memory_id: int, sighting: Sight
 def thin_out(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
     """Leaves every second sighting out if there are more than `limit`; the first and the last stay."""
     (count,) = connection.execute("SELECT count(*) FROM sightings WHERE memory_id = ?", (memory_id,)).fetchone()
-    if count <= limit:
-        return
+    if count > limit:
+        halve_history(connection, memory_id)
+
+
+def halve_history(connection: sqlite3.Connection, memory_id: int) -> int:
+    """Leaves every second sighting out; the first and the last stay. How many went."""
     kept = connection.execute(
         "SELECT id, thinned FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
     ).fetchall()
@@ -222,6 +226,7 @@ def thin_out(connection: sqlite3.Connection, memory_id: int, limit: int) -> None
     for (gone, thinned), (stays, _) in leaving:
         connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (thinned + 1, stays))
         connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
+    return len(leaving)
 
 
 def drop_sightings(connection: sqlite3.Connection, memory_id: int, before: int) -> int:

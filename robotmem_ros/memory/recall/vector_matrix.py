@@ -1,7 +1,7 @@
 """All vectors of the database in RAM, for the questions that few conditions narrow.
 
-It only ever grows by rows it has not seen; whether a row still counts is asked of the database. So it can never give a
-wrong answer, whoever writes, only ask once more.
+It grows by rows it has not seen; whether a row still counts is asked of the database. So it can never give a wrong
+answer, whoever writes, only ask once more. When more than half of its rows are gone, it is read anew.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ class VectorMatrix:
             given_up_to, wanted = limit, wanted * 4
 
     def _current(self, connection: sqlite3.Connection, dim: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+        (live,) = connection.execute("SELECT n FROM tallies WHERE name = 'vector'").fetchone()
         with self._lock:
+            if self._used > 2 * live + _FIRST_CAPACITY:
+                self._ids, self._vectors, self._used = np.empty(0, np.int64), np.empty((0, dim), np.float32), 0
             last = int(self._ids[self._used - 1]) if self._used else 0
             rows = connection.execute(
                 "SELECT id, embedding FROM memories_vec WHERE id > ? ORDER BY id", (last,)

@@ -72,6 +72,20 @@ def test_an_older_database_is_migrated_after_a_backup(version_1: Path, monkeypat
         assert [found.content for found in memory.recall(context_filter={"task.success": True})] == ["red mug"]
 
 
+def test_an_older_file_can_give_free_pages_back_from_now_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "memory.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("VACUUM")
+    connection.close()
+    open_with(path, MIGRATIONS[:1], monkeypatch)
+    for steps, expected in ((MIGRATIONS[:1], 0), (MIGRATIONS, 2)):
+        open_with(path, steps, monkeypatch)
+        with sqlite3.connect(path) as connection:
+            assert connection.execute("PRAGMA auto_vacuum").fetchone() == (expected,)
+        connection.close()
+
+
 def test_steps_run_in_order_and_each_only_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [*MIGRATIONS, "CREATE TABLE steps (n); INSERT INTO steps VALUES (2);", "INSERT INTO steps VALUES (3);"]
     open_with(version_1, steps, monkeypatch)

@@ -1,0 +1,1 @@
+"""Budgets of a memory, and which memories go when one is exceeded."""

@@ -1,0 +1,61 @@
+"""How full the file is, and how it shrinks."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from ..database.connection import LOG_LIMIT
+from ..database.migrations import INCREMENTAL
+
+_STEP = 64
+"""Pages."""
+_MARGIN = 20
+"""A twentieth of a budget is for what is written until retention comes by, and a twentieth of the pages may be free."""
+
+
+class FileSize(NamedTuple):
+    """The pages of a file, without its write-ahead log."""
+
+    page: int
+    """Bytes of one."""
+    pages: int
+    free: int
+
+    @property
+    def used(self) -> int:
+        """Bytes of the pages in use."""
+        return self.page * (self.pages - self.free)
+
+
+def file_size(connection: sqlite3.Connection) -> FileSize:
+    """The size that the connection sees, which the file has after the next checkpoint."""
+    names = ("page_size", "page_count", "freelist_count")
+    return FileSize(*(int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names))
+
+
+def pages_limit(limit: int) -> int:
+    """How many bytes of pages may be in use, so that the file with its log stays within a limit."""
+    return file_limit(limit) - limit // _MARGIN
+
+
+def file_limit(limit: int) -> int:
+    """How many bytes the file may have, so that there is room for its log within a limit."""
+    return limit - min(LOG_LIMIT, limit // 10)
+
+
+def to_give_back(connection: sqlite3.Connection, limit: int | None) -> int:
+    """How many free pages to give back in one step, for a file that may have `limit` bytes with its log."""
+    if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
+        return 0
+    size = file_size(connection)
+    surplus = size.free - size.pages // _MARGIN
+    if limit is not None:
+        surplus = max(surplus, size.pages - file_limit(limit) // size.page)
+    return max(min(surplus, size.free, _STEP), 0)
+
+
+def give_back(connection: sqlite3.Connection, pages: int) -> None:
+    """Cuts free pages off the end of the file."""
+    # It moves one page for each row that is asked for.
+    connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()

@@ -1,0 +1,133 @@
+"""Retention runs by itself, gives room back and hurts nobody."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.new_memory import new_fact
+from robotmem_ros.memory.recall.vector_matrix import VectorMatrix
+from robotmem_ros.memory.retention.file_size import file_size, to_give_back
+
+from ..conftest import OpenMemory
+from ..database.consistency import check_file
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for something that another thread does."""
+    deadline = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what}"
+        threading.Event().wait(0.05)
+
+
+def fill(memory: RobotMemory, first: int, last: int, size: int = 0) -> None:
+    """Stores facts of about `size` bytes, numbered, each a nanosecond later."""
+    facts = (
+        new_fact(memory.parameters, now=lambda: 1, insight=f"mug {n}", context={"x": "y" * size}, observed_at=n + 1)
+        for n in range(first, last)
+    )
+    for pending in [memory.store(fact) for fact in facts]:
+        pending.result()
+
+
+def test_what_is_too_much_goes_by_itself_while_more_is_stored_and_asked(open_memory: OpenMemory) -> None:
+    memory = open_memory(retention_rows=100)
+    fill(memory, 0, 300)
+    assert memory.recall("mug 299")
+    until(lambda: memory.status().memories <= 100, "retention")
+    fill(memory, 300, 500)
+    until(lambda: memory.status().memories <= 100, "second retention")
+    memory.flush()
+    status = memory.status()
+    assert (status.removed, status.pending_vectors, status.reason) == (400, 0, "")
+    memory.close()
+    assert check_file(memory.path) == 100
+
+
+def test_a_budget_that_is_set_later_holds_from_then_on(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    fill(memory, 0, 20)
+    memory.parameters = memory.parameters.changed(retention_rows=5)
+    memory.learn("one more")
+    until(lambda: memory.status().memories == 5, "retention")
+
+
+def test_trouble_is_told_by_the_status_and_forgotten_when_it_is_over(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory(retention_rows=5, retention_export=str(tmp_path))
+    fill(memory, 0, 20)
+    until(lambda: "retention_export" in memory.status().reason, "trouble")
+    assert memory.status().memories == 20
+    memory.parameters = memory.parameters.changed(retention_export="")
+    memory.learn("one more")
+    until(lambda: memory.status().memories == 5, "retention")
+    until(lambda: memory.status().reason == "", "end of trouble")
+
+
+def test_the_file_shrinks_when_much_went(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    fill(memory, 0, 400, size=6000)
+    large = memory.status().db_bytes
+    memory.parameters = memory.parameters.changed(retention_rows=20)
+    memory.retain()
+    with sqlite3.connect(memory.path) as connection:
+        assert file_size(connection).free <= file_size(connection).pages // 20
+        assert to_give_back(connection, None) == 0
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    assert memory.status().db_bytes < large / 3
+    path = memory.path
+    memory.close()
+    assert check_file(path) == 20
+
+
+def test_a_file_that_cannot_shrink_uses_its_free_pages_again(open_memory: OpenMemory, tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as connection:
+        # As an older program made it.
+        connection.execute("PRAGMA page_size = 8192")
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("VACUUM")
+    connection.close()
+    memory = open_memory(path)
+    fill(memory, 0, 200, size=6000)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (0,)
+    memory.parameters = memory.parameters.changed(retention_rows=20)
+    memory.retain()
+    pages = file_size(connection).pages
+    fill(memory, 200, 350, size=6000)
+    assert file_size(connection).pages == pages
+    connection.close()
+
+
+def test_vectors_that_went_do_not_stay_in_ram_for_ever(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    fill(memory, 0, 2500)
+    memory.flush()
+    matrix = VectorMatrix()
+    query = memory._embedder.embed_one("mug 2499")
+    with memory._database.reader() as connection:
+        assert len(matrix._current(connection, len(query))[0]) == 2500
+        memory.parameters = memory.parameters.changed(retention_rows=100)
+        memory.retain()
+        left = [row_id for (row_id,) in connection.execute("SELECT id FROM memories_vec ORDER BY id")]
+        assert matrix._current(connection, len(query))[0].tolist() == left
+    assert len(left) == 100
+    assert memory.recall("mug 2499")[0].content == "mug 2499"
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_closing_ends_it(open_memory: OpenMemory, times: int) -> None:
+    memory = open_memory(retention_rows=10)
+    fill(memory, 0, 200)
+    for _ in range(times):
+        memory.close()
+    assert not [thread for thread in threading.enumerate() if thread is memory._budgets._thread]

@@ -1,0 +1,71 @@
+"""What retention removes can be written out before."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.retention.export import ExportError
+
+from ..conftest import OpenMemory
+
+
+def cup(memory: RobotMemory, second: int) -> int:
+    """Sees a cup; its id."""
+    new = new_perception(
+        memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[1, 2, 3], data=b"\xff\x00",
+        metadata={"camera": 1}, observed_at=second * 10**9,
+    )  # fmt: skip
+    return memory.store_sightings([new]).result()[0].memory_id
+
+
+def test_every_line_has_all_that_was_known(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory()
+    seen, _ = (cup(memory, second) for second in (1, 3))
+    fact = memory.learn("红色的杯子", {"task": {"success": True}}, tags=["b", "a"], observed_at=5 * 10**9).memory_id
+    memory.update(fact, "蓝色的杯子")
+    kept = memory.learn("grip", category="constraint").memory_id
+    path = tmp_path / "new" / "removed.jsonl"
+    memory.parameters = memory.parameters.changed(retention_rows=1, retention_export=str(path))
+    memory.retain()
+    assert [one.id for one in memory.recall(n=9, context_filter={"id": {"$exists": True}})] == [kept]
+    exported = {line["id"]: line for line in map(json.loads, path.read_text().splitlines())}
+    assert set(exported) == {seen, fact}
+    line = exported[fact]
+    assert (line["content"], line["context"], line["tags"]) == ("蓝色的杯子", {"task": {"success": True}}, ["a", "b"])
+    assert (line["type"], line["collection"], line["observed_at"]) == ("fact", "default", 5 * 10**9)
+    assert [change["before"] for change in line["history"]] == [{"content": "红色的杯子"}]
+    line = exported[seen]
+    assert (line["label"], line["x"], line["perception_metadata"]) == ("cup", 1.0, {"camera": 1})
+    assert base64.b64decode(line["perception_data"]) == b"\xff\x00"
+    assert [sighting["observed_at"] for sighting in line["sightings"]] == [3 * 10**9, 10**9]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_lines_are_appended(open_memory: OpenMemory, tmp_path: Path) -> None:
+    path = tmp_path / "removed.jsonl"
+    path.write_text('{"id": 0}\n')
+    memory = open_memory(retention_export=str(path))
+    for number in range(3):
+        memory.learn(f"mug {number}", observed_at=number)
+    memory.parameters = memory.parameters.changed(retention_rows=1)
+    memory.retain()
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("path", ["/proc/none/removed.jsonl", "{folder}"])
+def test_what_cannot_be_exported_stays(open_memory: OpenMemory, tmp_path: Path, path: str) -> None:
+    memory = open_memory()
+    for number in range(3):
+        memory.learn(f"mug {number}")
+    export = path.format(folder=tmp_path)
+    memory.parameters = memory.parameters.changed(retention_rows=1, retention_export=export)
+    with pytest.raises(ExportError, match=r"^retention_export: '.*' cannot be written \(.*\); until it can, "):
+        memory.retain()
+    assert memory.status().memories == 3
+    assert memory.retain(dry_run=True).memories == 2

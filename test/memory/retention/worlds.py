@@ -1,0 +1,82 @@
+"""Memories for retention: made from plain values, and read back the same way, beside all code under test."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.database import Database, rows
+from robotmem_ros.memory.records import Kind, NewMemory
+
+DAY = 86_400 * 10**9
+NOW = 1_800_000_000 * 10**9
+"""Nanoseconds; in January 2027."""
+OPEN_SESSION, ENDED_SESSION = "open", "ended"
+
+
+@dataclass(frozen=True)
+class Plain:
+    """What counts of a memory."""
+
+    collection: str = "default"
+    kind: str = "fact"
+    content: str = "mug"
+    category: str = ""
+    session: str = ""
+    status: str = "active"
+    confidence: float = 0.9
+    recalls: int = 0
+    age: float = 0.0
+    """Days."""
+    data: bytes = b""
+
+
+PLAIN = st.builds(
+    Plain,
+    collection=st.sampled_from(("default", "lab")),
+    kind=st.sampled_from(("fact", "perception")),
+    content=st.sampled_from(("mug", "a red mug", "红色的杯子在桌子上", "mug " * 40)),
+    category=st.sampled_from(("", "", "constraint", "preference", "decision")),
+    session=st.sampled_from(("", OPEN_SESSION, ENDED_SESSION, "unknown")),
+    status=st.sampled_from(("active", "active", "active", "superseded", "invalidated")),
+    confidence=st.sampled_from((0.0, 0.5, 0.9, 1.0)) | st.floats(0, 1),
+    recalls=st.sampled_from((0, 0, 1, 4, 1000)),
+    age=st.sampled_from((0.0, 1.0, 100.0)) | st.floats(-10, 1000) | st.just(20_000.0),
+    data=st.sampled_from((b"", b"\xff" * 500)),
+)
+
+
+def stored(database: Database, world: Iterable[Plain]) -> None:
+    """Stores memories; their ids are 1, 2, 3 and so on."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        for name, status in ((OPEN_SESSION, "active"), (ENDED_SESSION, "ended")):
+            connection.execute(
+                "INSERT OR IGNORE INTO sessions (external_id, collection, status) VALUES (?, '', ?)", (name, status)
+            )
+        for plain in world:
+            new = NewMemory(
+                Kind(plain.kind), plain.content, plain.collection, NOW - round(plain.age * DAY), "map", "",
+                session_id=plain.session, category=plain.category, confidence=plain.confidence,
+                perception_data=plain.data or None, context='{"a":1}',
+            )  # fmt: skip
+            memory_id = rows.insert(connection, new)
+            lived = plain.status, plain.recalls, memory_id
+            connection.execute("UPDATE memories SET status = ?, access_count = ? WHERE id = ?", lived)
+
+    database.write(work).result()
+
+
+def opened(path: object = ":memory:", **options: object) -> Database:
+    """A database whose ids begin with 1."""
+    return Database(Parameters(db_path=str(path), synchronous="normal").changed(**options))
+
+
+def ids(database: Database) -> list[int]:
+    """The ids of all memories, active or not."""
+    with database.reader() as connection:
+        return [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]

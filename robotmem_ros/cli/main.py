@@ -14,6 +14,7 @@ from . import (
     recall_command,
     replay_command,
     restore_command,
+    retention_command,
     sessions_command,
     status_command,
 )
@@ -27,6 +28,7 @@ _COMMANDS = (
     consolidate_command,
     history_command,
     restore_command,
+    retention_command,
     purge_command,
 )
 

@@ -1,0 +1,105 @@
+"""`robotmem retention`: what goes when there is room for less."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from ..memory import RobotMemory
+from ..memory.parameters import Parameters
+from ..memory.retention.report import Report
+from ..replay import load_config
+from .confirm import confirm
+from .database import existing
+from .table import table
+
+_PARAMETERS = {
+    "rows": (int, "most memories"),
+    "bytes": (int, "largest file"),
+    "age": (float, "days since a memory was last of use"),
+    "budgets": (str, "budgets of parts, such as 'lab: 5000 rows, */perception: 30 days'"),
+    "sightings": (int, "most sightings of all objects"),
+    "export": (str, "file for what goes, as JSON lines"),
+}
+_WHAT = (
+    "Removes the least useful memories until the budgets hold, after asking. The node does the same in the background, "
+    "by the same parameters: retention_rows, retention_bytes and so on."
+)
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to those of `robotmem`."""
+    parser = commands.add_parser("retention", help="remove the least useful memories", description=_WHAT)
+    parser.add_argument("--db", required=True, help="database file")
+    parser.add_argument("--config", help="parameter file of the node, for the budgets that are not given here")
+    for name, (kind, meaning) in _PARAMETERS.items():
+        parser.add_argument(f"--{name}", type=kind, help=f"{meaning}; in place of retention_{name}")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Removes, after a yes.
+
+    Raises:
+        RobotMemoryError: a budget or the database cannot be used, nobody said yes, or the export cannot be written.
+    """
+    path = existing(arguments.db)
+    options = _options(arguments)
+    with RobotMemory(path, embedding_model="", **options) as memory:
+        planned = memory.retain(dry_run=True)
+    if arguments.dry_run:
+        return _say(arguments, planned, "would go")
+    if not arguments.json:
+        sys.stdout.write(_shown(planned, "would go"))
+        sys.stdout.flush()
+    if not (planned.memories or planned.sightings):
+        return _say(arguments, planned, "went") if arguments.json else 0
+    # Nothing is open while somebody thinks about it: a memory with budgets keeps them by itself.
+    confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings?", yes=arguments.yes)
+    with RobotMemory(path, embedding_model="", **options) as memory:
+        return _say(arguments, memory.retain(), "went")
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    parameters = load_config(arguments.config).parameters if arguments.config else Parameters()
+    found = {f"retention_{name}": getattr(parameters, f"retention_{name}") for name in _PARAMETERS}
+    given = {f"retention_{name}": getattr(arguments, name) for name in _PARAMETERS}
+    return {**found, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _say(arguments: argparse.Namespace, report: Report, how: str) -> int:
+    text = json.dumps(_fields(report), ensure_ascii=False, indent=2) + "\n" if arguments.json else _shown(report, how)
+    sys.stdout.write(text)
+    return 0
+
+
+def _shown(report: Report, how: str) -> str:
+    shares = [(one.reason.value, one.collection, one.kind.value, one.memories, one.payload) for one in report.shares]
+    first = [
+        (str(one.memory_id), one.protection, f"{one.usefulness:.3f}", one.collection, one.content[:60])
+        for one in report.examples
+    ]
+    lines = [
+        table(("budget", "collection", "kind", "memories", "bytes"), shares),
+        f"{how}: {report.memories:,} memories, {report.sightings:,} sightings\n",
+    ]
+    if first:
+        lines.append(f"\nfirst:\n{table(('id', 'protection', 'usefulness', 'collection', 'content'), first)}\n")
+    return "".join(lines)
+
+
+def _fields(report: Report) -> dict[str, object]:
+    return {
+        "memories": report.memories,
+        "sightings": report.sightings,
+        "shares": [{**one._asdict(), "reason": one.reason.value, "kind": one.kind.value} for one in report.shares],
+        "first": [
+            {"id": one.memory_id, "protection": one.protection, "usefulness": one.usefulness, "content": one.content}
+            for one in report.examples
+        ],
+    }

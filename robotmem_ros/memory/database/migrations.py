@@ -11,6 +11,7 @@ from ..errors import DatabaseUnusableError
 from . import (
     history_schema,
     import_schema,
+    leaf_schema,
     object_schema,
     object_source_schema,
     retention_schema,
@@ -24,6 +25,7 @@ MIGRATIONS: Sequence[str] = (
     import_schema.IMPORT_TABLES,
     object_source_schema.OBJECT_SOURCES,
     session_schema.SESSION_TABLES,
+    leaf_schema.LEAF_TRIGGERS,
     history_schema.HISTORY_TABLES,
     retention_schema.REMOVED,
 )

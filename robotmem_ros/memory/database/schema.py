@@ -135,20 +135,20 @@ END;
 # Not INSERT OR IGNORE below: inside of a trigger, an INSERT OR REPLACE of memories would turn that into a replacement.
 # Values keep their JSON type: numbers and texts as such, false/true as x'00'/x'01', null as x'', a list as x'5b' and an
 # object as x'7b' ('[' and '{'). SQLite orders numbers before texts before blobs, so types never mix in a comparison.
-_LEAVES_OF = """
+LEAVES_OF = """
     SELECT p.id, CASE leaf.type
         WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
         WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value END
     """
-_INSERT_LEAVES = f"""
+INSERT_LEAVES = f"""
     INSERT INTO context_paths (path) SELECT key FROM json_each(context_leaves(new.context)) WHERE true
     ON CONFLICT DO NOTHING;
-    INSERT INTO context_leaves (path_id, value, memory_id) {_LEAVES_OF}, new.id
+    INSERT INTO context_leaves (path_id, value, memory_id) {LEAVES_OF}, new.id
     FROM json_each(context_leaves(new.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
 """
 _DELETE_LEAVES = f"""
     DELETE FROM context_leaves WHERE memory_id = old.id AND (path_id, value) IN (
-        {_LEAVES_OF} FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key
+        {LEAVES_OF} FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key
     );
 """
 CONTEXT_INDEX = f"""
@@ -159,10 +159,10 @@ CREATE TABLE context_leaves (
     memory_id INTEGER NOT NULL,
     PRIMARY KEY (path_id, value, memory_id)
 ) WITHOUT ROWID;
-CREATE TRIGGER context_leaves_insert AFTER INSERT ON memories WHEN new.context <> '{{}}' BEGIN {_INSERT_LEAVES} END;
+CREATE TRIGGER context_leaves_insert AFTER INSERT ON memories WHEN new.context <> '{{}}' BEGIN {INSERT_LEAVES} END;
 CREATE TRIGGER context_leaves_delete AFTER DELETE ON memories WHEN old.context <> '{{}}' BEGIN {_DELETE_LEAVES} END;
 CREATE TRIGGER context_leaves_update AFTER UPDATE OF context ON memories WHEN old.context IS NOT new.context BEGIN
-    {_DELETE_LEAVES} {_INSERT_LEAVES}
+    {_DELETE_LEAVES} {INSERT_LEAVES}
 END;
 """
 

@@ -118,7 +118,7 @@ def _points(row: sqlite3.Row) -> Iterator[tuple[str, tuple[float | None, ...]]]:
 def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     for name, item in value.items():
         if not name or "." in name:
-            continue
+            continue  # no path leads there
         if isinstance(item, dict):
             yield from _arrays(item, f"{path}.{name}")
         elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):

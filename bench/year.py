@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""A simulated year with a budget: `python3 bench/year.py [--days 365] [--megabytes 100] [--no-reference]`.
+
+Each day of an accelerated clock brings 200 memories and ten questions; every week the time of a recall is measured,
+with a text, with a filter and with a distance. The same year without a budget stands beside it. At the end the robot is
+asked for everything that it needed in the year, for the constraints, and for what it never asked for. Writes a table,
+and a plot where matplotlib is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.measure import load
+from bench.year_page import page, plot
+from bench.year_world import Day, Lesson, WordVectors, make_year
+from robotmem_ros.memory import RobotMemory
+
+_START, _MINUTE = 1_767_225_600 * 10**9, 60 * 10**9
+"""The year begins on 1 January 2026."""
+_ASKED_A_DAY, _MEASURED = 10, 30
+_SEED = 5
+
+
+@dataclass
+class Week:
+    """What was measured at the end of a week."""
+
+    day: int
+    memories: int
+    size: int
+    """Bytes of the file with its log, the most of the week."""
+    recall: float
+    """Milliseconds, median."""
+    slow_recall: float
+    """The 95th percentile."""
+    found: float
+    """Share of the week's questions whose answer was among the first five."""
+    retention: float
+    """Seconds that retention took, all of the week."""
+
+
+@dataclass
+class Year:
+    """One run."""
+
+    weeks: list[Week] = field(default_factory=list)
+    useful: float = 0.0
+    """Share of the lessons that were asked for in the year and are found at its end, each among the first five."""
+    constraints: float = 0.0
+    unused: float = 0.0
+    removed: int = 0
+
+
+class Clock:
+    """The robot's clock, which runs as fast as it is told."""
+
+    now = _START
+
+    def __call__(self) -> int:
+        """Nanoseconds since the epoch."""
+        return self.now
+
+
+def live(days: Sequence[Day], path: Path, budget: int) -> Year:
+    """Lives through the days with a budget in bytes, 0 for none."""
+    clock, dice, year = Clock(), random.Random(_SEED), Year()
+    with RobotMemory(path, embedder=WordVectors(), clock=clock, synchronous="normal") as memory:
+        # Retention is run once a day, where the background would run it by the wall clock.
+        parameters = memory.parameters
+        known: list[Lesson] = []
+        hits: list[bool] = []
+        largest, spent = 0, 0.0
+        for number, day in enumerate(days):
+            store(memory, clock, number, day)
+            known += day.useful
+            hits += [is_found(memory, dice.choice(known)) for _ in range(_ASKED_A_DAY)]
+            memory.flush()
+            memory.parameters = parameters.changed(retention_bytes=budget)
+            began = time.perf_counter()
+            memory.retain()
+            spent += time.perf_counter() - began
+            memory.parameters = parameters
+            largest = max(largest, memory.status().db_bytes)
+            if number % 7 == 6 or number == len(days) - 1:
+                times = [1000 * seconds for seconds in recall_times(memory, known, day, dice)]
+                slow = statistics.quantiles(times, n=20)[-1]
+                week = Week(
+                    number + 1, memory.status().memories, largest, statistics.median(times), slow,
+                    statistics.fmean(hits), spent,
+                )  # fmt: skip
+                year.weeks.append(week)
+                show(week)
+                largest, spent = 0, 0.0
+                hits.clear()
+        for name in ("useful", "constraints", "unused"):
+            lessons = [lesson for day in days for lesson in getattr(day, name)]
+            setattr(year, name, statistics.fmean(is_found(memory, lesson) for lesson in lessons))
+        year.removed = memory.status().removed
+    return year
+
+
+def store(memory: RobotMemory, clock: Clock, number: int, day: Day) -> None:
+    """One episode: perceptions with a pose, and what was learned, a minute or so apart."""
+    session = f"day-{number}"
+    clock.now = _START + number * 1440 * _MINUTE
+    for index, lived in enumerate(day.lived):
+        clock.now += 5 * _MINUTE
+        if index % 4:
+            memory.save_perception(lived.content, context=lived.context, pose=lived.position, session_id=session)
+        else:
+            memory.learn(lived.content, lived.context, session_id=session)
+    for lesson in (*day.useful, *day.unused, *day.constraints):
+        memory.learn(lesson.content, {"task": {"success": True}}, session_id=session, category=lesson.category)
+
+
+def is_found(memory: RobotMemory, lesson: Lesson) -> bool:
+    """Whether a lesson is among the first five answers to its question."""
+    return lesson.content in [found.content for found in memory.recall(lesson.question)]
+
+
+def recall_times(
+    memory: RobotMemory, known: Sequence[Lesson], day: Day, dice: random.Random
+) -> Iterator[float]:
+    """Seconds of recalls with a text, with a filter too, and with a distance too; a third each."""
+    for index in range(_MEASURED):
+        place = dice.choice(day.lived)
+        extra: tuple[dict[str, Any], ...] = (
+            {},
+            {"context_filter": {"task.success": True, "params.force.value": {"$lt": 15}}},
+            {"spatial_sort": {"field": "position", "target": place.position}},
+        )
+        question = dice.choice(known).question if index % 3 == 0 else f"the {place.colour} {place.thing}"
+        began = time.perf_counter()
+        memory.recall(question, **extra[index % 3])
+        yield time.perf_counter() - began
+
+
+def show(week: Week) -> None:
+    """One line of progress."""
+    print(
+        f"day {week.day:3}: {week.memories:6} memories, {week.size / 1e6:6.1f} MB, recall {week.recall:5.1f} ms "
+        f"(p95 {week.slow_recall:5.1f}), {100 * week.found:3.0f} % found, retention {week.retention:5.1f} s",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Runs, prints and writes the table and the plot."""
+    parser = argparse.ArgumentParser(description="A simulated year of a robot's memory with a budget.")
+    parser.add_argument("--days", type=int, default=365, help="how many days (365)")
+    parser.add_argument("--megabytes", type=float, default=100.0, help="the budget (100)")
+    parser.add_argument("--no-reference", action="store_true", help="leave out the year without a budget")
+    results = Path(__file__).resolve().parent / "results"
+    parser.add_argument("--results", type=Path, default=results, help="where table and plot are written")
+    options = parser.parse_args()
+    when, before = datetime.now(timezone.utc), load()
+    days = make_year(options.days, _SEED)
+    budget = round(options.megabytes * 1e6)
+    with tempfile.TemporaryDirectory(prefix="robotmem-year-") as folder:
+        print(f"a year within {options.megabytes:g} MB", flush=True)
+        kept = live(days, Path(folder) / "budget.db", budget)
+        reference = None
+        if not options.no_reference:
+            print("the same without a budget", flush=True)
+            reference = live(days, Path(folder) / "reference.db", 0)
+    about = f"{when:%Y-%m-%d %H:%M} UTC, load average {before} before, {load()} after"
+    text = page(kept, reference, budget=budget, about=about)
+    print(f"\n{text}")
+    options.results.mkdir(parents=True, exist_ok=True)
+    file = options.results / f"{when:%Y-%m-%d}-year.md"
+    file.write_text(text)
+    drawn = plot(kept, reference, budget=budget, file=file.with_suffix(".png"))
+    print(f"written to {file}" + (f" and {file.with_suffix('.png')}" if drawn else "; no plot, matplotlib is missing"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

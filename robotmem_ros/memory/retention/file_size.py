@@ -41,7 +41,19 @@ def pages_limit(limit: int) -> int:
 
 def file_limit(limit: int) -> int:
     """How many bytes the file may have, so that there is room for its log within a limit."""
-    return limit - min(LOG_LIMIT, limit // 10)
+    return limit - log_limit(limit)
+
+
+def log_limit(limit: int) -> int:
+    """How many bytes the log may have within a limit for both."""
+    return min(LOG_LIMIT, limit // 10)
+
+
+def limit_log(connection: sqlite3.Connection, limit: int) -> None:
+    """Lets the log grow to the share that it has of a limit, not more; on the connection that writes."""
+    (page,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.execute(f"PRAGMA journal_size_limit = {log_limit(limit)}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {max(log_limit(limit) // page // 2, 1)}").fetchall()
 
 
 def to_give_back(connection: sqlite3.Connection, limit: int | None) -> int:

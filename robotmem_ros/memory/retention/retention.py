@@ -18,7 +18,7 @@ from ..parameters import Parameters
 from .budgets import Budget, Measure
 from .excess import Leaving, leaving, overhead
 from .export import append, lines
-from .file_size import file_size, give_back, to_give_back
+from .file_size import file_size, give_back, limit_log, to_give_back
 from .removal import count, remove
 from .report import Report, Tally
 from .sightings import thinnings
@@ -47,6 +47,7 @@ class Retention:
         self._clock = clock
         self._lock = threading.Lock()
         self._stopped = threading.Event()
+        self._limited = 0
 
     def stop(self) -> None:
         """Ends what runs after the step at hand; nothing is removed any more."""
@@ -77,6 +78,7 @@ class Retention:
         """
         with self._lock:
             tally, parameters, now = Tally(), self._parameters(), self._clock()
+            self._limit_log(parameters.retention_bytes)
             for budget in parameters.budgets():
                 for gone in self._removed(budget, parameters.retention_export, now):
                     tally.add(budget.measure, gone)
@@ -85,6 +87,11 @@ class Retention:
             if parameters.budgets():
                 self._shrink(parameters.retention_bytes or None)
             return tally.report()
+
+    def _limit_log(self, limit: int) -> None:
+        if limit and limit != self._limited:
+            self._database.write_alone(lambda connection: limit_log(connection, limit)).result()
+            self._limited = limit
 
     def _removed(self, budget: Budget, export: str, now: int) -> Iterator[list[Leaving]]:
         while not self._stopped.is_set():

@@ -31,6 +31,7 @@ def test_a_working_node_says_what_it_holds_and_how_fast_it_takes(own: Any, tmp_p
     assert (memory.level, memory.message) == (DiagnosticStatus.OK, "active")
     numbers = values(client, "memory")
     assert (numbers["mode"], numbers["memories"], numbers["waiting_to_be_written"]) == ("hybrid", "20", "0")
+    assert numbers["removed_by_retention"] == "0"
     assert int(numbers["database_bytes"]) > 0
 
 

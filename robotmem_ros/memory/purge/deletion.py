@@ -43,13 +43,14 @@ def delete_older_parts(connection: sqlite3.Connection, selection: Selection) -> 
 
 
 def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int:
-    """Deletes the sessions that go with the memories, and their outcomes; how many there were."""
+    """Deletes the sessions that go with the memories, and all that is told of them elsewhere; how many there were."""
     sessions = selection.sessions_in(connection)
-    named = json.dumps([*sessions, *([selection.session_id] if selection.is_whole and selection.session_id else [])])
-    those = "IN (SELECT value FROM json_each(?))"
-    gone = connection.execute(f"DELETE FROM session_outcomes WHERE session_id {those}", (named,)).rowcount
-    connection.execute(f"DELETE FROM sessions WHERE external_id {those}", (json.dumps(sessions),))
-    if sessions or gone:
+    named = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
+    those, arguments = "IN (SELECT value FROM json_each(?))", (json.dumps(sorted(filter(None, named))),)
+    gone = connection.execute(f"DELETE FROM sessions WHERE external_id {those}", arguments).rowcount
+    for table in _tables_of_sessions(connection):
+        gone += connection.execute(f"DELETE FROM {table} WHERE session_id {those}", arguments).rowcount
+    if gone:
         _leave_note(connection)
     return len(sessions)
 
@@ -65,6 +66,15 @@ def delete_names(connection: sqlite3.Connection) -> None:
 def is_unfinished(connection: sqlite3.Connection) -> bool:
     """Whether traces of deleted memories may still be in the file."""
     return connection.execute("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)).fetchone() is not None
+
+
+def _tables_of_sessions(connection: sqlite3.Connection) -> list[str]:
+    # Outcomes and whatever else names sessions; memories are deleted by their own conditions.
+    found = connection.execute(
+        "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' "
+        "WHERE t.type = 'table' AND t.name <> 'memories' ORDER BY t.name"
+    )
+    return [name for (name,) in found]
 
 
 def _leave_note(connection: sqlite3.Connection) -> None:

@@ -18,7 +18,7 @@ from .deletion import UNFINISHED, delete_names
 
 _NODE_HEADER, _CELL = 4, 32
 """Bytes; a cell is a rowid of 8 bytes and 6 coordinates of 4. See "file format" in SQLite's rtree.c."""
-COPIES = ("{name}.v*.bak", "{name}.usearch*")
+COPIES = ("{name}.v*.bak", "{name}.usearch*", "{name}.*.usearch", "{name}.*.unfinished")
 """Patterns of the files beside a database that hold parts of it and can be done without."""
 
 

@@ -35,6 +35,11 @@ class Selection:
         """Whether all of a session or a collection is meant, so that its sessions go with it."""
         return self.ids is None and self.before is None
 
+    @property
+    def is_only_a_session(self) -> bool:
+        """Whether all of a session is meant, in whatever collection."""
+        return self.is_whole and self.collection is None
+
     def ids_in(self, connection: sqlite3.Connection, limit: int = _ALL) -> list[int]:
         """The ids of the first `limit` memories chosen, and of all that they superseded."""
         condition, arguments = self._condition()

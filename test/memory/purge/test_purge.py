@@ -78,6 +78,29 @@ def sessions(memory: RobotMemory) -> list[str]:
     return [session for (session,) in found]
 
 
+def test_what_other_tables_tell_of_a_session_goes_with_it(memory: RobotMemory) -> None:
+    with sqlite3.connect(memory.path) as connection:
+        connection.execute("CREATE TABLE later_tales (session_id TEXT, tale TEXT)")
+        connection.executemany("INSERT INTO later_tales VALUES (?, 'x')", [("s1",), ("s2",), ("",)])
+        connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES ('s1', 1.0)")
+    connection.close()
+    memory.purge(session_id="s1", collection="default")
+    memory.purge(session_id="s1", before=9)
+    told = "SELECT session_id FROM later_tales ORDER BY session_id"
+    assert connection_rows(memory, told) == ["", "s1", "s2"]
+    memory.purge(session_id="s1")
+    assert connection_rows(memory, told) == ["", "s2"]
+    assert connection_rows(memory, "SELECT session_id FROM session_outcomes") == []
+
+
+def connection_rows(memory: RobotMemory, sql: str) -> list[str]:
+    """The first column of what a query gives."""
+    with sqlite3.connect(memory.path) as connection:
+        rows = [row[0] for row in connection.execute(sql)]
+    connection.close()
+    return rows
+
+
 def test_by_collection_and_session_both_must_hold(memory: RobotMemory) -> None:
     for collection in ("lab", "home"):
         for session in ("s1", "s2"):

@@ -121,7 +121,7 @@ def sighting(memory: RobotMemory, place: tuple[float, ...], when: int) -> NewMem
 
 def test_backups_and_index_files_beside_the_database_go_too(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "my[1].db")
-    names = ("my[1].db.v1.bak", "my[1].db.usearch", "my[1].db.usearch.tmp")
+    names = ("my[1].db.v1.bak", "my[1].db.usearch", "my[1].db.1-9-abcdef01.usearch", "my[1].db.77.unfinished")
     strangers = ("my1.db.v1.bak", "my[1].db2", "my[1].db.notes.txt", "other.db.v1.bak")
     for name in (*names, *strangers):
         (tmp_path / name).write_bytes(b"copy")

@@ -77,14 +77,16 @@ class Retention:
             StorageError: the database could not be read or written.
         """
         with self._lock:
-            tally, parameters, now = Tally(), self._parameters(), self._clock()
+            tally, parameters = Tally(), self._parameters()
+            budgets = parameters.budgets()
+            now = self._clock() if budgets else 0
             self._limit_log(parameters.retention_bytes)
-            for budget in parameters.budgets():
+            for budget in budgets:
                 for gone in self._removed(budget, parameters.retention_export, now):
                     tally.add(budget.measure, gone)
             if parameters.retention_sightings:
                 tally.sightings = self._thin_out(parameters.retention_sightings)
-            if parameters.budgets():
+            if budgets:
                 self._shrink(parameters.retention_bytes or None)
             return tally.report()
 

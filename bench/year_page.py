@@ -15,7 +15,7 @@ _EVERY = 4
 
 def page(kept: Year, reference: Year | None, *, budget: int, about: str) -> str:
     """The table, every fourth week, and what was asked at the end."""
-    head = ["day", "memories", "file, MB", "recall p50, ms", "recall p95, ms", "found, %", "retention, s a day"]
+    head = ["day", "memories", "file, MB", "recall p50, ms", "p95, ms", "found, %", "retention, s a day"]
     head += ["without a budget: memories", "file, MB", "recall p50, ms"] if reference else []
     rows = []
     for index, week in enumerate(kept.weeks):
@@ -41,7 +41,8 @@ def page(kept: Year, reference: Year | None, *, budget: int, about: str) -> str:
         (
             "Every day 200 memories (three of four are perceptions with a pose) and ten questions for lessons; found: "
             "share of the week's questions whose lesson was among the first five. Recall: 30 at the end of a week, in "
-            "process, with a text, with a filter and with a distance. Vectors are made of words, not by the model."
+            "process, in time of the processor, a third each with a text alone, with a filter and with a distance. "
+            "Vectors are made of words, not by the model."
         ),
     ]
     lines = [
@@ -77,13 +78,13 @@ def plot(kept: Year, reference: Year | None, *, budget: int, file: Path) -> bool
         found.plot(days, [100 * week.found for week in year.weeks], color=colour, label=name)
     size.axhline(budget / 1e6, color="tab:red", linestyle="--", label="budget")
     size.set_ylabel("file and log, MB")
-    recall.set_ylabel("recall, ms (dotted: p95)")
+    recall.set_ylabel("recall, ms of CPU (dotted: p95)")
     found.set_ylabel("useful lessons found, %")
     found.set_xlabel("day")
     for axes in (size, recall, found):
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper left" if axes is recall else "lower right")
     figure.suptitle(f"A simulated year, 200 memories a day, {budget / 1e6:g} MB")
     _save(figure, file)
     return True

@@ -8,6 +8,7 @@ asked for, and must be there all the same when they are.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from bench.world import WorldMemory, make_world
 
 DAYS, A_DAY = 365, 200
 _DIM = 384
+_WORD = re.compile(r"\w+")
 _ROOMS = ("kitchen", "workshop", "cellar", "pantry", "garage", "office")
 
 
@@ -83,7 +85,7 @@ class WordVectors:
 
     def embed_one(self, text: str) -> npt.NDArray[np.float32]:
         """The unit vector of one text."""
-        total = np.sum([_direction(word) for word in text.lower().split()] or [_direction("")], axis=0)
+        total = np.sum([_direction(word) for word in _WORD.findall(text.lower())] or [_direction("")], axis=0)
         vector: npt.NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
         return vector
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
-from . import recall_command, replay_command, status_command
+from . import explain_command, recall_command, replay_command, status_command
 
 _INTERRUPTED = 130
 
@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; 0 when it did what was asked, 1 when something is wrong, 2 for wrong arguments."""
     parser = argparse.ArgumentParser(prog="robotmem", description="A memory that lasts, for robots.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in (replay_command, recall_command, status_command):
+    for module in (replay_command, recall_command, explain_command, status_command):
         module.add_to(commands)
     return run(parser, arguments)
 

@@ -74,6 +74,12 @@ class Parameters:
     real_weight: float = _parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
     )
+    rules_file: str = _parameter(
+        "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
+    )
+    taxonomy_file: str = _parameter(
+        "", "YAML file of tags of one's own, added to the package's.", read_only=True
+    )
     object_radius: float = _parameter(
         0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
         maximum=100.0,

@@ -119,6 +119,55 @@ class Stored:
     """False when an import had stored it before."""
 
 
+@dataclass(frozen=True)
+class Learned(Stored):
+    """What became of a fact that was learned."""
+
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    confidence: float = 0.0
+    """As it is stored now, in [0, 1]."""
+
+
+class Decision(NamedTuple):
+    """One thing that was decided about a memory when it was learned."""
+
+    field: str
+    """`category`, `confidence`, `tag`, `scope_file`, `scope_entity`, or a path such as `params.grip_force`."""
+    value: str
+    rule: str
+    """The name of the rule that decided; several are joined by ` + `. `caller`: it was given."""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What a memory was before it was corrected."""
+
+    revised_at: int
+    """When it was corrected: nanoseconds since the epoch, by the wall clock."""
+    content: str
+    human_summary: str
+    context_json: str
+    category: str
+    tags: tuple[str, ...]
+    confidence: float
+    scope_files: str
+    scope_entities: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a memory is what it is."""
+
+    memory_id: int
+    status: str
+    """`active`, `superseded` or `invalidated`."""
+    decisions: tuple[Decision, ...]
+    """What was decided when it was learned or last corrected, and by which rules; none of what was not classified."""
+    revisions: tuple[Revision, ...]
+    """What it was before each correction, oldest first."""
+
+
 class ImportKey(NamedTuple):
     """What of a recording a memory was made of; it is stored once."""
 
@@ -201,6 +250,10 @@ class NewMemory:
     scope_files: str = ""
     scope_entities: str = ""
     import_key: ImportKey | None = None
+    given: frozenset[str] = frozenset()
+    """Of a fact: which of category, tags, confidence, scope_files and scope_entities its caller gave."""
+    decisions: tuple[Decision, ...] = ()
+    """Of a fact that was classified: what was decided, and by which rule."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
 from .errors import InvalidFieldError, MemoryNotFoundError
 from .language import tokens
+from .learning.correction import Correction
+from .learning.learning import Learning, explain
 from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
@@ -28,7 +30,7 @@ from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
-from .records import Answer, Mode, NewMemory, Recording, Sighting, Status, Stored, View
+from .records import Answer, Explanation, Learned, Mode, NewMemory, Recording, Sighting, Status, Stored, View
 
 _LOAD_PATIENCE = 60.0
 
@@ -65,6 +67,7 @@ class RobotMemory:
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock = clock
         self._areas = Areas(self.parameters.areas_file)
+        self._learning = Learning(self.parameters)
         self._database = Database(self.parameters)
         model = self.parameters.embedding_model
         self._embedder = BackgroundEmbedder(
@@ -87,18 +90,21 @@ class RobotMemory:
         human_summary: str | None = None,
         category: str | None = None,
         tags: Iterable[str] = (),
-        confidence: float = 0.9,
+        confidence: float | None = None,
         observed_at: int | None = None,
         scope_files: Iterable[str] = (),
         scope_entities: Iterable[str] = (),
-    ) -> Stored:
+    ) -> Learned:
         """Stores a fact. When this returns, it is on disk.
+
+        What is left open of category, tags, confidence, scope and `context.params` is found by rules; `explain` says
+        by which.
 
         Raises:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        return self.store(
+        return self.learn_fact(
             new_fact(
                 self.parameters,
                 now=self._clock,
@@ -114,7 +120,30 @@ class RobotMemory:
                 scope_files=scope_files,
                 scope_entities=scope_entities,
             )
-        ).result()
+        )
+
+    def learn_fact(self, new: NewMemory) -> Learned:
+        """Learns a validated fact. When this returns, it is on disk.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        prepared = self._tagged(self._learning.prepared(new))
+        learned = self._database.write(lambda connection: self._learning.store(connection, prepared)).result()
+        self._backfill.wake()
+        return learned
+
+    def explain(self, memory_id: int) -> Explanation:
+        """What was decided about a memory and by which rules, and what it was before it was corrected.
+
+        Raises:
+            InvalidFieldError: the id is no whole number.
+            MemoryNotFoundError: there is no such memory, not even a forgotten one.
+            StorageError: the database could not be read.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        with self._database.snapshot() as connection:
+            return explain(connection, wanted)
 
     def save_perception(
         self,
@@ -160,7 +189,7 @@ class RobotMemory:
         ).result()
 
     def store(self, new: NewMemory) -> Future[Stored]:
-        """Queues a validated memory; the future is done when it is on disk."""
+        """Queues a validated memory, to be stored as it is; the future is done when it is on disk."""
         tagged = self._tagged(new)
         future = self._database.write(lambda connection: imports.insert_once(connection, tagged))
         future.add_done_callback(lambda done: self._backfill.wake())
@@ -305,6 +334,8 @@ class RobotMemory:
     ) -> None:
         """Corrects a memory; what is None stays. A new context or new tags replace the old ones as a whole.
 
+        What rules found in the old text they find anew in the new one; what it was before is kept for `explain`.
+
         Raises:
             InvalidFieldError: a field cannot be used, or nothing is to be changed.
             MemoryNotFoundError: no active memory has this id.
@@ -329,7 +360,8 @@ class RobotMemory:
         new_tags = None if tags is None else validation.names("tags", tags)
         if not columns and new_tags is None:
             raise InvalidFieldError("memory_id", wanted, "gets no correction; give at least one field to change")
-        self._database.write(lambda connection: rows.update(connection, wanted, columns, new_tags)).result()
+        correction = Correction(columns, new_tags)
+        self._database.write(lambda connection: self._learning.correct(connection, wanted, correction)).result()
         if content is not None:
             self._backfill.wake(from_start=True)
 
@@ -378,6 +410,7 @@ class RobotMemory:
     def warm_up(self) -> None:
         """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
         tokens.warm_up()
+        self._learning.warm_up()
         if self._embedder.wait():
             self._embedder.embed_one("warm up")
 

@@ -23,7 +23,9 @@ _COLUMNS = """
     m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection,
     o.first_seen, o.last_seen, o.times_seen, o.confirmed
 """
-_UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence", "frame_id"})
+_UPDATABLE = frozenset({
+    "content", "human_summary", "context", "category", "confidence", "frame_id", "scope_files", "scope_entities",
+})  # fmt: skip
 
 
 def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
@@ -39,7 +41,7 @@ def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
         ),
     )  # fmt: skip
     memory_id = int(cursor.lastrowid or 0)
-    _set_tags(connection, memory_id, new.tags)
+    set_tags(connection, memory_id, new.tags, given=not new.decisions or "tags" in new.given)
     return memory_id
 
 
@@ -51,7 +53,7 @@ def update(
     Raises:
         MemoryNotFoundError: no active memory has this id.
     """
-    _check_active(connection, memory_id)
+    check_active(connection, memory_id)
     unknown = set(columns) - _UPDATABLE
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
@@ -63,8 +65,7 @@ def update(
         (*columns.values(), iso(time.time_ns()), memory_id),
     )
     if tags is not None:
-        connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
-        _set_tags(connection, memory_id, tags)
+        replace_tags(connection, memory_id, tags, given=True)
 
 
 def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:
@@ -73,7 +74,7 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> N
     Raises:
         MemoryNotFoundError: no active memory has this id.
     """
-    _check_active(connection, memory_id)
+    check_active(connection, memory_id)
     connection.execute(
         "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
         (reason, iso(time.time_ns()), memory_id),
@@ -116,13 +117,57 @@ def iso(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns // 1000 / 1e6, timezone.utc).isoformat(timespec="microseconds")
 
 
-def _set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]) -> None:
+def nanoseconds(written: str) -> int:
+    """Nanoseconds since the epoch of what `iso` wrote, exact to the microsecond."""
+    return round(datetime.fromisoformat(written).timestamp() * 1e6) * 1000
+
+
+def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
+    """`active`, `superseded` or `invalidated`.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory.
+    """
+    row = connection.execute("SELECT status FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    return str(row[0])
+
+
+def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
+    """A fact as it would be given to be stored again; None for what is no fact."""
+    row = connection.execute(
+        "SELECT content, collection, observed_at, frame_id, map_id, session_id, human_summary, context, confidence, "
+        "category, scope_files, scope_entities FROM memories WHERE id = ? AND type = 'fact'",
+        (memory_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+    content, collection, observed_at, frame_id, map_id, session_id, summary, context, confidence, category, *scope = row
+    return NewMemory(
+        Kind.FACT, content, collection, observed_at, frame_id, map_id, session_id, summary, context,
+        confidence=confidence, category=category, tags=tuple(tag for (tag,) in tags), scope_files=scope[0],
+        scope_entities=scope[1],
+    )  # fmt: skip
+
+
+def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
+    """Puts tags in the place of those that a memory had; `given` as in `set_tags`."""
+    connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
+    set_tags(connection, memory_id, tags, given=given)
+
+
+def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
+    """Adds tags to a memory; `given` are those of its caller, the others those of rules."""
+    source = "user" if given else "auto"
     connection.executemany(
-        "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, 'user')", [(memory_id, tag) for tag in tags]
+        "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, ?)", [(memory_id, tag, source) for tag in tags]
     )
 
 
-def _check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Raises MemoryNotFoundError unless an active memory has this id."""
     row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
     if row is None:
         raise MemoryNotFoundError(memory_id)
@@ -145,14 +190,13 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
         perception_type, label, confidence, category, context, session_id, collection,
         first_seen, last_seen, times_seen, confirmed,
     ) = row  # fmt: skip
-    created = datetime.fromisoformat(str(created_at))
     return Memory(
         id=int(memory_id),  # type: ignore[call-overload]
         kind=Kind(kind),
         content=str(content),
         human_summary=str(human_summary),
         observed_at=int(observed_at),  # type: ignore[call-overload]
-        created_at=round(created.timestamp() * 1e6) * 1000,
+        created_at=nanoseconds(str(created_at)),
         frame_id=str(frame_id),
         map_id=str(map_id),
         pose=None if x is None else Pose(x, y, z, qx, qy, qz, qw),  # type: ignore[arg-type]

@@ -35,6 +35,7 @@ PARTS = {
     ("eligible", "context_filter"),
     ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
+    ("contradiction_weight", "fusion"),
     ("normalise", "fusion"),
 }
 

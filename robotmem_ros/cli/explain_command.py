@@ -44,16 +44,25 @@ def run(arguments: argparse.Namespace) -> int:
 def _fields(explanation: Explanation) -> dict[str, object]:
     fields = dataclasses.asdict(explanation)
     fields["decisions"] = [decision._asdict() for decision in explanation.decisions]
+    fields["repetitions"] = [repetition._asdict() for repetition in explanation.repetitions]
+    fields["contradictions"] = [contradiction._asdict() for contradiction in explanation.contradictions]
     return fields
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
-    yield f"memory {explanation.memory_id}, {explanation.status}"
+    yield f"memory {explanation.memory_id}, {explanation.status}, learned {explanation.times_learned} times"
     widths = [max((len(decision[part]) for decision in explanation.decisions), default=0) for part in (0, 1)]
     for field, value, rule in explanation.decisions:
         yield f"  {field:{widths[0]}}  {value:{widths[1]}}  by {rule}"
     if not explanation.decisions:
         yield "  nothing was decided by rules"
+    for one in explanation.contradictions:
+        yield f"  {'contradicted by' if one.is_newer else 'contradicts'} {one.memory_id} ({one.reason}): {one.content}"
+    for again in explanation.repetitions:
+        yield f"  again at {_time(again.repeated_at)} ({again.method} {again.similarity:.2f}): {again.content}"
     for revision in explanation.revisions:
-        when = datetime.fromtimestamp(revision.revised_at / 1e9, timezone.utc)
-        yield f"  until {when:%Y-%m-%d %H:%M:%S} UTC: {revision.content}"
+        yield f"  until {_time(revision.revised_at)}: {revision.content}"
+
+
+def _time(time_ns: int) -> str:
+    return f"{datetime.fromtimestamp(time_ns / 1e9, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"

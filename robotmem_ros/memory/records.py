@@ -79,6 +79,8 @@ class Memory:
     """How many sightings an object was made of; 0 for what is no object."""
     confirmed: bool = False
     """Whether an object was seen as often as the parameter `object_confirmations` wants."""
+    contradicted_by: int = 0
+    """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     score: float = 1.0
     """In [0, 1], relative to the best answer."""
     distance: float = float("nan")
@@ -116,7 +118,7 @@ class Stored:
 
     memory_id: int
     is_new: bool = True
-    """False when an import had stored it before."""
+    """False when an import had stored it before, and for a duplicate."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,19 @@ class Learned(Stored):
     tags: tuple[str, ...] = ()
     confidence: float = 0.0
     """As it is stored now, in [0, 1]."""
+    method: str = ""
+    """Of a duplicate: how it was found to be one, `exact`, `jaccard` or `cosine`; empty for a new fact."""
+    similarity: float = 0.0
+    """Of a duplicate: how alike the two are by that method, in [0, 1]."""
+    contradicts: tuple[int, ...] = ()
+    """The facts that it contradicts."""
+    reason: str = ""
+    """What was missing, when something was: without a model, meanings are not compared."""
+
+    @property
+    def status(self) -> str:
+        """`stored`, or `duplicate` of the fact with this id, which is stronger now."""
+        return "stored" if self.is_new else "duplicate"
 
 
 class Decision(NamedTuple):
@@ -155,6 +170,33 @@ class Revision:
     scope_entities: str
 
 
+class Repetition(NamedTuple):
+    """A fact that was learned again."""
+
+    repeated_at: int
+    """Nanoseconds since the epoch, by the wall clock."""
+    session_id: str
+    content: str
+    """The words of the repetition."""
+    method: str
+    """`exact`, `jaccard` or `cosine`."""
+    similarity: float
+    confidence_before: float
+    observed_before: int
+    """When it was observed last before: nanoseconds since the epoch, by the robot's clock."""
+
+
+class Contradiction(NamedTuple):
+    """A fact that contradicts another one."""
+
+    memory_id: int
+    reason: str
+    """In what, such as `force: 12.5 N, now 15 N`."""
+    content: str
+    is_newer: bool
+    """Whether it is the one to believe."""
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Why a memory is what it is."""
@@ -166,6 +208,11 @@ class Explanation:
     """What was decided when it was learned or last corrected, and by which rules; none of what was not classified."""
     revisions: tuple[Revision, ...]
     """What it was before each correction, oldest first."""
+    times_learned: int = 1
+    repetitions: tuple[Repetition, ...] = ()
+    """The last hundred times that it was learned again, oldest first."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """The active facts that contradict it, newest first."""
 
 
 class ImportKey(NamedTuple):

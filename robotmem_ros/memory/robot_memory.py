@@ -22,6 +22,7 @@ from .errors import InvalidFieldError, MemoryNotFoundError
 from .language import tokens
 from .learning.correction import Correction
 from .learning.learning import Learning, explain
+from .learning.neighbours import Neighbours, neighbours
 from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
@@ -67,7 +68,7 @@ class RobotMemory:
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock = clock
         self._areas = Areas(self.parameters.areas_file)
-        self._learning = Learning(self.parameters)
+        self._learning = Learning(lambda: self.parameters)
         self._database = Database(self.parameters)
         model = self.parameters.embedding_model
         self._embedder = BackgroundEmbedder(
@@ -78,7 +79,8 @@ class RobotMemory:
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
-        self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._threads)
+        self._matrix = VectorMatrix()
+        self._pipeline = Pipeline(self._database, self._embedder, self._matrix, self._threads)
 
     def learn(
         self,
@@ -95,7 +97,7 @@ class RobotMemory:
         scope_files: Iterable[str] = (),
         scope_entities: Iterable[str] = (),
     ) -> Learned:
-        """Stores a fact. When this returns, it is on disk.
+        """Learns a fact: stores it, or strengthens the one that says the same. When this returns, it is on disk.
 
         What is left open of category, tags, confidence, scope and `context.params` is found by rules; `explain` says
         by which.
@@ -125,11 +127,14 @@ class RobotMemory:
     def learn_fact(self, new: NewMemory) -> Learned:
         """Learns a validated fact. When this returns, it is on disk.
 
+        A fact that says what another one of its collection says strengthens that one instead of being stored.
+
         Raises:
             StorageError: the database could not be written.
         """
         prepared = self._tagged(self._learning.prepared(new))
-        learned = self._database.write(lambda connection: self._learning.store(connection, prepared)).result()
+        near = self._neighbours(prepared.content)
+        learned = self._database.write(lambda connection: self._learning.admit(connection, prepared, near)).result()
         self._backfill.wake()
         return learned
 
@@ -388,6 +393,11 @@ class RobotMemory:
         if not self._areas or not self._is_here(new.frame_id, new.map_id):
             return new
         return replace(new, context=self._areas.tagged(new.context, new.pose))
+
+    def _neighbours(self, text: str) -> Neighbours:
+        if not self.parameters.deduplicate:
+            return Neighbours()
+        return neighbours(self._database, self._embedder, self._matrix, text, self.parameters.duplicate_cosine)
 
     def _placed(self, context: str, frame_id: str, map_id: str, position: Point) -> str:
         if not self._is_here(frame_id, map_id):

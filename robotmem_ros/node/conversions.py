@@ -72,10 +72,15 @@ def fact_from(request: Learn.Request, parameters: Parameters, clock: Clock) -> N
 
 def fill_learned(response: Learn.Response, learned: Learned) -> None:
     """Puts what became of a fact into the response of Learn."""
+    response.status = learned.status
     response.memory_id = int(learned.memory_id)
+    response.method = learned.method
+    response.similarity = float(learned.similarity)
     response.category = learned.category
     response.tags = list(learned.tags)
     response.confidence = float(learned.confidence)
+    response.contradicts = list(learned.contradicts)
+    response.reason = learned.reason
 
 
 def perception_from(message: Perception, parameters: Parameters, clock: Clock) -> NewMemory:
@@ -168,6 +173,7 @@ def memory_message(memory: Memory) -> MemoryMessage:
         last_seen=time_message(memory.last_seen or 0),
         times_seen=int(memory.times_seen),
         confirmed=bool(memory.confirmed),
+        contradicted_by=int(memory.contradicted_by),
         category=memory.category,
         tags=list(memory.tags),
         context=memory.context_json,

@@ -21,7 +21,11 @@ _INSERT = """
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
     m.qy, m.qz, m.qw, m.perception_type, m.label, m.confidence, m.category, m.context, m.session_id, m.collection,
-    o.first_seen, o.last_seen, o.times_seen, o.confirmed
+    o.first_seen, o.last_seen, o.times_seen, o.confirmed, (
+        SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
+        WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
+        ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
+    )
 """
 _UPDATABLE = frozenset({
     "content", "human_summary", "context", "category", "confidence", "frame_id", "scope_files", "scope_entities",
@@ -188,7 +192,7 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
     (
         memory_id, kind, content, human_summary, observed_at, created_at, frame_id, map_id, x, y, z, qx, qy, qz, qw,
         perception_type, label, confidence, category, context, session_id, collection,
-        first_seen, last_seen, times_seen, confirmed,
+        first_seen, last_seen, times_seen, confirmed, contradicted_by,
     ) = row  # fmt: skip
     return Memory(
         id=int(memory_id),  # type: ignore[call-overload]
@@ -212,4 +216,5 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
         last_seen=last_seen,  # type: ignore[arg-type]
         times_seen=int(times_seen or 0),  # type: ignore[call-overload]
         confirmed=bool(confirmed),
+        contradicted_by=int(contradicted_by or 0),  # type: ignore[call-overload]
     )

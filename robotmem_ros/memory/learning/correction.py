@@ -35,7 +35,8 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, memory_id: i
     learning_rows.keep_revision(connection, memory_id)
     old = rows.stored_fact(connection, memory_id)
     decisions = learning_rows.decisions_of(connection, memory_id)
-    if old is None:
+    if old is None or not decisions:
+        # What never was classified stays as it was given.
         rows.update(connection, memory_id, correction.columns, correction.tags)
         return
     if _DERIVED_FROM.isdisjoint(correction.columns):
@@ -56,13 +57,11 @@ def _as_if_new(old: NewMemory, decisions: tuple[Decision, ...], correction: Corr
     # The memory as its caller would give it now: what rules had filled in is open again.
     by_caller = {decision.field for decision in decisions if decision.rule == "caller"}
     given = {name for name in _OPEN if name in by_caller or name in correction.columns}
-    if not decisions:
-        given |= {name for name in _OPEN if getattr(old, name)}
     tags = old.tags
     if correction.tags is not None:
         tags = correction.tags
         given.add("tags")
-    elif "tag" in by_caller or (not decisions and old.tags):
+    elif "tag" in by_caller:
         given.add("tags")
     context = correction.columns.get("context", _without_lifted(old.context, decisions))
     values = {**vars(old), **correction.columns, "context": context, "tags": tags, "given": frozenset(given)}

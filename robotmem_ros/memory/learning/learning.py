@@ -6,13 +6,17 @@ fact -> classified (category, confidence, scope, tags, parameters) -> stored
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from functools import cached_property
 
-from ..database import learning_rows, rows
+from ..database import learning_rows, rows, wording_rows
 from ..parameters import Parameters
 from ..records import Explanation, Learned, NewMemory
+from .admission import admit, note_contradictions
 from .classification import Classifier, load_classifier
 from .correction import Correction, correct
+from .keys import keys
+from .neighbours import Neighbours
 
 
 class Learning:
@@ -22,8 +26,9 @@ class Learning:
         InvalidFieldError: the file of rules or of tags cannot be used.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
-        self._files = (parameters.rules_file, parameters.taxonomy_file)
+    def __init__(self, parameters: Callable[[], Parameters]) -> None:
+        self._parameters = parameters
+        self._files = (parameters().rules_file, parameters().taxonomy_file)
         self._knows_taxonomy = False
         if any(self._files):
             self.warm_up()
@@ -39,16 +44,16 @@ class Learning:
 
     def prepared(self, new: NewMemory) -> NewMemory:
         """A fact with what its caller left open filled in."""
+        # Its wording is taken apart here and remembered, so that the writer finds that done.
+        keys(new.collection, new.content)
         return self._classifier.classified(new)
 
-    def store(self, connection: sqlite3.Connection, new: NewMemory) -> Learned:
-        """Stores a prepared fact; to be called in a transaction."""
+    def admit(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
+        """Stores a prepared fact, or strengthens the one that says the same; to be called in a transaction."""
         if not self._knows_taxonomy:
             learning_rows.set_taxonomy(connection, self._classifier.taxonomy.meta.values())
             self._knows_taxonomy = True
-        memory_id = rows.insert(connection, new)
-        learning_rows.set_decisions(connection, memory_id, new.decisions)
-        return Learned(memory_id, category=new.category, tags=new.tags, confidence=new.confidence)
+        return admit(connection, new, near, self._parameters())
 
     def correct(self, connection: sqlite3.Connection, memory_id: int, correction: Correction) -> None:
         """Corrects a memory; to be called in a transaction.
@@ -58,6 +63,7 @@ class Learning:
             InvalidFieldError: a new context moves its positions away from the frame of its pose.
         """
         correct(connection, self._classifier, memory_id, correction)
+        note_contradictions(connection, memory_id, self._parameters())
 
 
 def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
@@ -67,5 +73,13 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
         MemoryNotFoundError: there is no such memory.
     """
     status = rows.status_of(connection, memory_id)
-    decisions = learning_rows.decisions_of(connection, memory_id)
-    return Explanation(memory_id, status, decisions, learning_rows.revisions_of(connection, memory_id))
+    times, repetitions = wording_rows.repetitions_of(connection, memory_id)
+    return Explanation(
+        memory_id,
+        status,
+        learning_rows.decisions_of(connection, memory_id),
+        learning_rows.revisions_of(connection, memory_id),
+        times,
+        repetitions,
+        wording_rows.contradictions_of(connection, memory_id),
+    )

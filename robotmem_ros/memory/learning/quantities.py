@@ -51,6 +51,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class _Known:
+    units: Mapping[str, Unit]
     numbers: re.Pattern[str]
     exact: Mapping[str, Unit]
     lower: Mapping[str, Unit]
@@ -69,9 +70,16 @@ def quantities(text: str) -> list[Quantity]:
     return list(_quantities(text)) if any(character.isdigit() for character in text) else []
 
 
+def unit_named(symbol: str) -> Unit | None:
+    """The unit with this symbol."""
+    return _known().units.get(symbol)
+
+
 def _quantities(text: str) -> Iterator[Quantity]:
     known = _known()
     for match in known.numbers.finditer(text):
+        if match["low"].count(".") > 1:
+            continue  # a version
         value = _value(match["sign"], match["low"])
         upper = None if match["high"] is None else _value("", match["high"])
         unit = known.unit(match["unit"]) if match["unit"] else None
@@ -83,7 +91,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
 
 
 def _value(sign: str, digits: str) -> float:
-    # 1,200 has a comma between thousands, 12,5 one for a point; of 2.3.1 the first two parts are the number.
+    # 1,200 has a comma between thousands, 12,5 one for a point.
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
         digits = digits.replace(",", "")
     whole, *parts = digits.replace(",", ".").split(".")
@@ -122,11 +130,13 @@ def _written_name(known: _Known, written: str) -> str:
 @cache
 def _known() -> _Known:
     parts = read_data_file("quantities", QUANTITIES_FILE).parts(frozenset({"units", "quantities"}))
+    units: dict[str, Unit] = {}
     exact: dict[str, Unit] = {}
     lower: dict[str, Unit] = {}
     for symbol, entry in parts["units"].items():
         fields = entry.parts(frozenset({"quantity", "factor", "exact", "names"}))
         unit = Unit(symbol, fields["quantity"].text(), fields["factor"].number(0.0, 1e12))
+        units[symbol] = unit
         exact |= dict.fromkeys(_texts(fields.get("exact")), unit)
         lower |= dict.fromkeys(map(str.lower, _texts(fields.get("names"))), unit)
     names = {
@@ -135,7 +145,7 @@ def _known() -> _Known:
         for name, entry in group.items()
         for word in _texts(entry)
     }
-    return _Known(_number_pattern(exact, lower), exact, lower, _word_pattern(names), names)
+    return _Known(units, _number_pattern(exact, lower), exact, lower, _word_pattern(names), names)
 
 
 def _texts(entry: Entry | None) -> list[str]:

@@ -21,6 +21,7 @@ from ..embedding import ModelUnavailableError, Vector
 from ..errors import MemoryClosedError
 from ..parameters import Parameters
 from ..records import Answer, Mode
+from .contradiction_weight import weigh_contradictions
 from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import FUSIONS, Scores, depth
 from .match import MARGIN, matching
@@ -95,10 +96,9 @@ class _Run:
         return self._by_time(candidates)
 
     def _by_relevance(self, candidates: Eligible) -> Answer:
-        n = self.question.n
-        ranked = self._ranked(
-            enumerate_if_few(self.connection, candidates), depth(n, self.parameters.rrf_k, self.parameters.real_weight)
-        )
+        n, real, contradicted = self.question.n, self.parameters.real_weight, self.parameters.contradicted_weight
+        ratio = max(real, 1.0) / min(real, 1.0) / contradicted
+        ranked = self._ranked(enumerate_if_few(self.connection, candidates), depth(n, self.parameters.rrf_k, ratio))
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
 
@@ -146,6 +146,7 @@ class _Run:
         legs = (self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted))
         scores = FUSIONS[self.parameters.fusion]([leg.ranking for leg in legs if leg.ranking], self.parameters.rrf_k)
         scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
+        scores = weigh_contradictions(self.connection, scores, self.parameters.contradicted_weight)
         return _Ranked(scores, *_mode_and_reason(*legs))
 
     def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:

@@ -103,8 +103,9 @@ def test_a_memory_of_before_there_were_rules_keeps_what_it_has(memory: RobotMemo
     with sqlite3.connect(memory.path) as connection:
         connection.execute("DELETE FROM decisions")
     connection.close()
-    memory.update(memory_id, "Mr. Okafor prefers tea")
-    assert memory.recall("okafor")[0].category == "old"
+    memory.update(memory_id, "Mr. Okafor prefers 5 N")
+    found = memory.recall("okafor")[0]
+    assert (found.category, found.context["params"]) == ("old", {"force": {"value": 5, "unit": "N"}})
 
 
 def test_an_unknown_memory_cannot_be_explained(memory: RobotMemory) -> None:

@@ -24,6 +24,8 @@ class Known:
     context: Mapping[str, object]
     active: bool
     vector: Vector | None
+    opposed: frozenset[int] = frozenset()
+    """The memories that it contradicts and that contradict it."""
 
     @cached_property
     def columns(self) -> list[list[str]]:

@@ -18,7 +18,7 @@ STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the questions of these tests use."""
 _MAIN_MAP = ""
 _SPATIAL_WORD = "nearest"
-_RRF_K, _REAL_WEIGHT, _MARGIN = 60, 1.5, 0.2
+_RRF_K, _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN = 60, 1.5, 0.75, 0.2
 _NEAR_TIE = 3e-6
 
 Scores = dict[int, float]
@@ -37,6 +37,7 @@ class Oracle:
 
     def __init__(self, memories: Sequence[Known], embed: Callable[[str], Vector] | None) -> None:
         self._all = memories
+        self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
@@ -55,7 +56,7 @@ class Oracle:
         if not asked.query:
             newest = sorted(eligible, key=_newest_first)[: asked.n]
             return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [])
-        scores = self._fused(asked.query, eligible, 3 * asked.n + 2 * _RRF_K)
+        scores = self._fused(asked.query, eligible, 4 * asked.n + 3 * _RRF_K)
         best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[: asked.n]
         return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [])
 
@@ -142,7 +143,15 @@ class Oracle:
             for rank, memory_id in enumerate(order[:depth]):
                 scores[memory_id] = scores.get(memory_id, 0.0) + 1 / (_RRF_K + rank + 1)
         real = {memory.id for memory in eligible if at_path(memory.context, "env.sim_or_real") == "real"}
-        return {memory_id: score * (_REAL_WEIGHT if memory_id in real else 1) for memory_id, score in scores.items()}
+        weights = dict.fromkeys(real, _REAL_WEIGHT)
+        for memory in eligible:
+            if any(self._is_newer(other, memory) for other in memory.opposed):
+                weights[memory.id] = weights.get(memory.id, 1.0) * _CONTRADICTED_WEIGHT
+        return {memory_id: score * weights.get(memory_id, 1.0) for memory_id, score in scores.items()}
+
+    def _is_newer(self, other_id: int, memory: Known) -> bool:
+        other = self._by_id[other_id]
+        return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
     def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
         # The formula of FTS5, term by term in its order; the statistics are those of the whole table.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
+from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.records import NewMemory
 
 from ..providers import WordVectors
@@ -83,6 +84,7 @@ def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> 
     corrected = {memory_id: draw.choice(texts) for memory_id in draw.sample(ids, k=min(size // 10, 100))}
     for memory_id in corrected.keys() - withdrawn:
         memory.update(memory_id, corrected[memory_id])
+    opposed = _oppose(memory, draw, ids)
     memory.flush()
     vectors = {text: WordVectors().embed_one(text) for text in texts}
     known = []
@@ -90,8 +92,22 @@ def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> 
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
         vector = vectors[now.content] if embeds else None
-        known.append(Known(memory_id, now, json.loads(now.context), active, vector))
+        known.append(Known(memory_id, now, json.loads(now.context), active, vector, opposed.get(memory_id, frozenset())))
     return World(memory, known, texts, embeds)
+
+
+def _oppose(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, frozenset[int]]:
+    # Any two may contradict each other here; what really does is asked elsewhere.
+    with connect(memory.path, busy_timeout=10.0, synchronous="normal", read_only=False) as connection:
+        for _ in range(len(ids) // 8):
+            pair = draw.sample(ids, k=2)
+            connection.execute("INSERT OR IGNORE INTO contradictions VALUES (?1, ?2, ''), (?2, ?1, '')", pair)
+        pairs = connection.execute("SELECT memory_id, other_id FROM contradictions").fetchall()
+    connection.close()
+    opposed: dict[int, frozenset[int]] = {}
+    for memory_id, other in pairs:
+        opposed[memory_id] = opposed.get(memory_id, frozenset()) | {other}
+    return opposed
 
 
 def _with_content(new: NewMemory, content: str) -> NewMemory:

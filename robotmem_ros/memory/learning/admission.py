@@ -39,11 +39,11 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
 
 
 def note_contradictions(connection: sqlite3.Connection, memory_id: int, parameters: Parameters) -> tuple[int, ...]:
-    """Links an active fact with those that it contradicts, and gives their ids, the likest first."""
+    """Links an active fact with those that it contradicts, and gives their ids."""
     new = rows.stored_fact(connection, memory_id)
     if new is None:
         return ()
-    found = list(_opposed(connection, memory_id, new, parameters.duplicate_jaccard))
+    found = sorted(_opposed(connection, memory_id, new, parameters.duplicate_jaccard))
     wording_rows.link(connection, memory_id, found)
     return tuple(other for other, _ in found)
 

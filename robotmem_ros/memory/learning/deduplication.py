@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from .wording import Wording, jaccard
 
-_FEW = 2
-
 
 class Limits(NamedTuple):
     """From where on two lessons are one; each in [0, 1]."""
@@ -33,6 +31,8 @@ def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limi
         return None
     if one.digest == other.digest:
         return Match("exact", 1.0)
+    if not one.words & other.words:
+        return None
     similarity = jaccard(one, other)
     if similarity >= limits.jaccard and not _substituted(one, other):
         return Match("jaccard", similarity)
@@ -43,8 +43,7 @@ def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limi
 
 def _swapped(one: Wording, other: Wording) -> bool:
     # Vectors of sentences that differ in one thing only are close, whatever the thing is.
-    here, there = len(one.words - other.words), len(other.words - one.words)
-    return 1 <= here <= _FEW and 1 <= there <= _FEW and len(one.words & other.words) >= max(here, there)
+    return len(one.words - other.words) == 1 == len(other.words - one.words)
 
 
 def _substituted(one: Wording, other: Wording) -> bool:

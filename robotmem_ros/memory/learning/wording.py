@@ -33,6 +33,7 @@ _CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .
 _DIGITS = re.compile(r"[^\s,;!?，。；！？]*\d[^\s,;!?，。；！？]*")
 _RELATION = re.compile(r"(?<!rather )\b(than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
 _HAN_RELATION = re.compile("比([\u3400-\u9fff]{2})")
+_OPTIONAL_SPACE = re.compile(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])|(?<=\d) (?=[^\W\d])")
 _SPACE = re.compile(r"\s+")
 _EDGE = " \t\n.,;:!?…\"'“”‘’()[]。，；：！？、·"
 
@@ -43,7 +44,7 @@ class Wording(NamedTuple):
     digest: str
     """Of the normalised text."""
     words: frozenset[str]
-    """Stems of the words that carry its subject, different words for one thing as one."""
+    """Stems of the words that carry its subject, different words for one thing as one; its names among them."""
     names: frozenset[str]
     """What it names so that nothing else is meant: identifiers, part numbers, colours, sides, rooms."""
     values: tuple[tuple[float, float, str], ...]
@@ -61,15 +62,15 @@ class Wording(NamedTuple):
     @property
     def shared(self) -> int:
         """How many things two texts of this claim have in common besides words."""
-        return len(self.values) + len(self.sides) + len(self.names) + self.negations
+        return len(self.values) + len(self.sides) + self.negations
 
 
 def normalised(text: str) -> str:
     """The text without what is no matter: letter case, white space, compatible forms, punctuation at its ends."""
     plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
     without_edges = plain.strip(_EDGE)
-    # Between Chinese characters and others, a space is a matter of taste.
-    return re.sub(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])", "", without_edges or plain)
+    # Between Chinese characters and others, and behind a number, a space is a matter of taste.
+    return _OPTIONAL_SPACE.sub("", without_edges or plain)
 
 
 @lru_cache(maxsize=4096)
@@ -87,7 +88,8 @@ def wording(text: str) -> Wording:
     words = {term.key for term in terms if term.kind in ("word", "synonym")}
     names |= {term.key for term in terms if term.kind == "contrast"}
     digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return Wording(digest, frozenset(words), frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
+    every = frozenset(words | names)
+    return Wording(digest, every, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
 
 
 def _unit(one: Quantity) -> str:

@@ -92,7 +92,8 @@ def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> 
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
         vector = vectors[now.content] if embeds else None
-        known.append(Known(memory_id, now, json.loads(now.context), active, vector, opposed.get(memory_id, frozenset())))
+        against = opposed.get(memory_id, frozenset())
+        known.append(Known(memory_id, now, json.loads(now.context), active, vector, against))
     return World(memory, known, texts, embeds)
 
 

@@ -7,6 +7,8 @@ CREATE TABLE wording_keys (
     memory_id INTEGER NOT NULL,
     PRIMARY KEY (key, memory_id)
 ) WITHOUT ROWID;
+-- Without this, what is there is indexed when the file is opened.
+DELETE FROM settings WHERE name = 'wording';
 CREATE TRIGGER wording_insert AFTER INSERT ON memories WHEN new.type = 'fact' BEGIN
     INSERT INTO wording_keys (key, memory_id)
     SELECT value, new.id FROM json_each(wording_keys(new.type, new.collection, new.content));

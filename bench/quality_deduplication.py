@@ -84,7 +84,7 @@ def main() -> int:
         found = dict(zip(pairs, map(judge(embedder), pairs), strict=True))
         _row(f"{name}: tuned on", [pair for pair in first if not pair.held_out], found)
         _row(f"{name}: held out", [pair for pair in first if pair.held_out], found)
-        _row(f"{name}: fresh, never tuned on", fresh, found)
+        _row(f"{name}: fresh", fresh, found)
         _row(f"{name}: all", pairs, found)
         forbidden += sum(bool(found[pair]) for pair in pairs if pair.kind in NEVER)
         if options.errors:

@@ -31,6 +31,18 @@ class Candidate(NamedTuple):
 
 _COLUMNS = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
 
+# How many of the keys ?1 a fact has. Where few facts have one of the rare keys ?2, each of them is asked for all keys;
+# else all that have any key are counted, which is quicker than to ask so many.
+_OF_FEW = """
+    SELECT k.memory_id, count(*) AS n
+    FROM (SELECT DISTINCT memory_id FROM wording_keys WHERE key IN (SELECT value FROM json_each(?2))) AS rare
+    CROSS JOIN json_each(?1) AS j CROSS JOIN wording_keys AS k ON k.key = j.value AND k.memory_id = rare.memory_id
+"""
+_OF_ALL = """
+    SELECT k.memory_id, count(*) AS n FROM wording_keys AS k
+    WHERE k.key IN (SELECT value FROM json_each(?1)) AND ?2 IS NOT NULL
+"""
+
 
 def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
     """The active facts of a collection with this digest of their text, newest first, 64 at most."""
@@ -50,11 +62,11 @@ def sharing(connection: sqlite3.Connection, keys: Sequence[int], least: int) -> 
     """
     if least > len(keys):
         return []
-    rare = sorted(keys, key=lambda key: _count(connection, key))[: len(keys) - least + 1]
+    counts = {key: _count(connection, key) for key in keys}
+    rare = sorted(keys, key=lambda key: counts[key])[: len(keys) - least + 1]
+    few = sum(counts[key] for key in rare) < _COUNTED
     found = connection.execute(
-        "WITH rare AS (SELECT DISTINCT memory_id FROM wording_keys WHERE key IN (SELECT value FROM json_each(?2))), "
-        "shared AS (SELECT memory_id, count(*) AS n FROM rare CROSS JOIN json_each(?1) AS j "
-        "CROSS JOIN wording_keys AS k USING (memory_id) WHERE k.key = j.value GROUP BY memory_id HAVING n >= ?3) "
+        f"WITH shared AS ({_OF_FEW if few else _OF_ALL} GROUP BY k.memory_id HAVING n >= ?3) "
         f"SELECT {_COLUMNS} FROM shared AS s CROSS JOIN memories AS m ON m.id = s.memory_id WHERE m.status = 'active' "
         "ORDER BY s.n DESC, m.id DESC LIMIT ?4",
         (json.dumps(list(keys)), json.dumps(rare), least, _CANDIDATES),

@@ -27,7 +27,7 @@ class Match(NamedTuple):
 
 def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limits) -> Match | None:
     """How two texts are one lesson, or None. `cosine` is the similarity of their vectors, None without a model."""
-    if one.claim != other.claim:
+    if one.claim != other.claim or _exchanged(one.order, other.order):
         return None
     if one.digest == other.digest:
         return Match("exact", 1.0)
@@ -44,6 +44,17 @@ def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limi
 def _swapped(one: Wording, other: Wording) -> bool:
     # Vectors of sentences that differ in one thing only are close, whatever the thing is.
     return len(one.words - other.words) == 1 == len(other.words - one.words)
+
+
+def _exchanged(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    # The robot follows the person, the person follows the robot: two things far from each other have changed places.
+    if len(one) != len(other):
+        return False
+    places = [index for index, (here, there) in enumerate(zip(one, other, strict=True)) if here != there]
+    if len(places) != 2 or places[1] - places[0] < 2:
+        return False
+    first, last = places
+    return (one[first], one[last]) == (other[last], other[first])
 
 
 def _substituted(one: Wording, other: Wording) -> bool:

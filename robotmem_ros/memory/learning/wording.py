@@ -31,7 +31,8 @@ _HAN_NUMBER = re.compile(
 )
 _CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .,;:!?])", re.ASCII)
 _DIGITS = re.compile(r"[^\s,;!?，。；！？]*\d[^\s,;!?，。；！？]*")
-_RELATION = re.compile(r"(?<!rather )\b(than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
+_RELATION = re.compile(r"\b(rather than|instead of|than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
+_ONE_RELATION = {"rather than": "instead of"}
 _HAN_RELATION = re.compile("比([\u3400-\u9fff]{2})")
 _OPTIONAL_SPACE = re.compile(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])|(?<=\d) (?=[^\W\d])")
 _SPACE = re.compile(r"\s+")
@@ -45,6 +46,8 @@ class Wording(NamedTuple):
     """Of the normalised text."""
     words: frozenset[str]
     """Stems of the words that carry its subject, different words for one thing as one; its names among them."""
+    order: tuple[str, ...]
+    """The same in the order of the text, without what the text says about relations."""
     names: frozenset[str]
     """What it names so that nothing else is meant: identifiers, part numbers, colours, sides, rooms."""
     values: tuple[tuple[float, float, str], ...]
@@ -89,7 +92,8 @@ def wording(text: str) -> Wording:
     names |= {term.key for term in terms if term.kind == "contrast"}
     digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     every = frozenset(words | names)
-    return Wording(digest, every, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
+    order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast"))
+    return Wording(digest, every, order, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
 
 
 def _unit(one: Quantity) -> str:
@@ -107,7 +111,9 @@ def _relations(text: str) -> Iterator[str]:
     # What is on the far side of a relation is not on the near one: older than the hall, before moving the arm.
     for match in _RELATION.finditer(text):
         far = [stem(word) for word in read(match[2]).words if _carries(word)]
-        yield f"{match[1].lower()} {' '.join(sorted(far[:2]) if match[1].lower() == 'than' else far[:1])}"
+        relation = match[1].lower()
+        things = " ".join(sorted(far[:2]) if relation == "than" else far[:1])
+        yield f"{_ONE_RELATION.get(relation, relation)} {things}"
     for match in _HAN_RELATION.finditer(text):
         yield match[0]
 

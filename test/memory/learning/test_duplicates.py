@@ -18,6 +18,42 @@ from ..conftest import OpenMemory
 
 PAIRS = [*read_pairs(), *read_pairs(FRESH)]
 GLASS = "Hold the glass with 12.5 N"
+TRICKY = [
+    ("The force was 1.5 N at the valve", "The force was 15 N at the valve"),
+    ("Push the valve with 10-15 N", "Push the valve with 10-20 N"),
+    ("Turn the valve by 1/2 turn", "Turn the valve by 1/4 turn"),
+    ("Turn the valve by ½ turn", "Turn the valve by ¼ turn"),
+    ("Stage Ⅲ of the valve leaks", "Stage Ⅳ of the valve leaks"),
+    ("The 2nd valve in the row leaks", "The 3rd valve in the row leaks"),
+    ("Open the valve at more than 5 N", "Open the valve at less than 5 N"),
+    ("Open the valve above 5 N", "Open the valve below 5 N"),
+    ("阀门压力不低于5 bar", "阀门压力不高于5 bar"),
+    ("阀门在5N以上打开", "阀门在5N以下打开"),
+    ("Turn the valve clockwise to let water in", "Turn the valve counterclockwise to let water in"),
+    ("The arm was able to open the valve", "The arm was unable to open the valve"),
+    ("The valve opens on Mondays", "The valve opens except on Mondays"),
+    ("The valve opens on Mondays", "The valve opens only on Mondays"),
+    ("The grip on the egg was strong", "The grip on the egg was too strong"),
+    ("The valve of the pump is closed", "The valve of the pump is almost closed"),
+    (
+        "Open the valve of the pump for visitors in the evening",
+        "Stop opening the valve of the pump for visitors in the evening",
+    ),
+    ("The robot follows the person through the gate", "The person follows the robot through the gate"),
+    ("Take the ramp instead of the stairs", "Take the stairs instead of the ramp"),
+    ("Take the ramp rather than the stairs", "Take the stairs rather than the ramp"),
+    ("All valves of the row leak", "Some valves of the row leak"),
+    ("The valve never failed", "The valve failed"),
+    ("grip_force=12 for the valve", "grip_force=13 for the valve"),
+    ("See config/valve.yaml for the valve", "See config/pump.yaml for the valve"),
+    ("The valve opened 3 of 10 times", "The valve opened 3 of 12 times"),
+    ("The valve opened on 2026-11-20", "The valve opened on 2026-11-21"),
+    ("The valve lost 5% of its force", "The valve lost 50% of its force"),
+    ("The valve needs five hundred turns", "The valve needs six hundred turns"),
+    ("The valve T-7 leaks", "The valve T-8 leaks"),
+    ("The valve at (1, 2) leaks", "The valve at (1, 3) leaks"),
+    ("The valve heats up to 60 °C", "The valve heats up to -60 °C"),
+]
 DANGEROUS = [pair for pair in PAIRS if pair.kind in NEVER]
 
 
@@ -26,6 +62,11 @@ def test_other_numbers_units_negations_and_outcomes_are_never_one(pair: Pair) ->
     one, other = map(wording, pair.texts)
     # Even with vectors that are the same.
     assert same_lesson(one, other, 1.0, Limits(0.70, 0.85)) is None
+
+
+@pytest.mark.parametrize(("one", "other"), TRICKY)
+def test_no_small_difference_that_matters_is_overlooked(one: str, other: str) -> None:
+    assert same_lesson(wording(one), wording(other), 1.0, Limits(0.50, 0.50)) is None
 
 
 def test_most_pairs_are_judged_as_a_reader_does(model: Embedder) -> None:

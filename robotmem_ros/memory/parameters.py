@@ -77,9 +77,7 @@ class Parameters:
     rules_file: str = _parameter(
         "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
     )
-    taxonomy_file: str = _parameter(
-        "", "YAML file of tags of one's own, added to the package's.", read_only=True
-    )
+    taxonomy_file: str = _parameter("", "YAML file of tags of one's own, added to the package's.", read_only=True)
     deduplicate: bool = _parameter(
         True, "A fact that says what another one says strengthens that one instead of being stored again."
     )

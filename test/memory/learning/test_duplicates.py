@@ -226,3 +226,18 @@ def test_the_index_finds_just_the_duplicates_that_comparing_with_all_does(texts:
                 kept[learned.memory_id] = text
             else:
                 assert learned.similarity == pytest.approx(max(match.similarity for match in alike.values()), abs=1e-6)
+
+
+def test_two_programs_that_learn_the_same_at_once_keep_one(open_memory: OpenMemory) -> None:
+    one, other = open_memory(), open_memory()
+    kept: list[bool] = []
+
+    def learn(memory: RobotMemory) -> None:
+        kept.extend(memory.learn(f"Push the crate with {force} N").is_new for force in range(1, 30))
+
+    threads = [threading.Thread(target=learn, args=(memory,)) for memory in (one, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(kept), kept.count(True), one.status().facts) == (58, 29, 29)

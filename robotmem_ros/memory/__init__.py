@@ -10,15 +10,30 @@ from .errors import (
     StorageError,
 )
 from .parameters import Parameters
-from .records import Answer, Kind, Memory, Mode, PerceptionType, Pose, Sighting, Status, Stored, View
+from .records import (
+    Answer,
+    Explanation,
+    Kind,
+    Learned,
+    Memory,
+    Mode,
+    PerceptionType,
+    Pose,
+    Sighting,
+    Status,
+    Stored,
+    View,
+)
 from .robot_memory import RobotMemory
 
 __all__ = [
     "Answer",
     "DatabaseUnusableError",
+    "Explanation",
     "FrameMismatchError",
     "InvalidFieldError",
     "Kind",
+    "Learned",
     "Memory",
     "MemoryClosedError",
     "MemoryNotFoundError",

@@ -1,6 +1,7 @@
 """The whole way from a question to its answer, stage by stage.
 
-    question -> eligible -> text search | vector search -> fusion -> source weight -> top n -> read -> normalise
+    question -> eligible -> text search | vector search -> fusion -> source weight -> contradiction weight -> top n
+             -> read -> normalise
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) are part of `eligible`: they hold
 before anything is ranked. With a spatial sort, the ranked set is the memories that match, and distance orders it.

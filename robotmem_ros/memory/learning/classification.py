@@ -18,6 +18,8 @@ from .scope import Scope, scope
 from .tags import tags
 from .taxonomy import Taxonomy, load_taxonomy
 
+_READ = 4000
+"""Characters that are looked at: what a lesson is stands in its first words."""
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "me", "myself"})
 
 
@@ -30,7 +32,7 @@ class Classifier:
 
     def classified(self, new: NewMemory) -> NewMemory:
         """A fact with what its caller left open filled in, and each decision with the rule that made it."""
-        reading = read(new.content)
+        reading = read(new.content[:_READ])
         numbers = quantities(reading.text)
         named = scope(reading.text)
         features = _features(reading, numbers, named, has_context=new.context != "{}")

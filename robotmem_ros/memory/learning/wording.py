@@ -25,6 +25,7 @@ from .terms import WORDING_FILE, Term, Terms, load_terms
 
 _VERSION = 1
 """To be raised when this file takes texts apart in another way."""
+_LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN_NUMBER = re.compile(
     "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排])"
@@ -78,7 +79,10 @@ def normalised(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def wording(text: str) -> Wording:
-    """Takes a text apart for comparing."""
+    """Takes a text apart for comparing; of one that is longer than 4000 characters, only the whole is compared."""
+    digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    if len(text) > _LONGEST:
+        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), (), frozenset(), 0)
     plain = _in_digits(unicodedata.normalize("NFKC", text))
     numbers = quantities(plain)
     values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
@@ -90,7 +94,6 @@ def wording(text: str) -> Wording:
     sides, negations = _sides(terms)
     words = {term.key for term in terms if term.kind in ("word", "synonym")}
     names |= {term.key for term in terms if term.kind == "contrast"}
-    digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     every = frozenset(words | names)
     order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast"))
     return Wording(digest, every, order, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)

@@ -55,6 +55,12 @@ def test_a_text_of_punctuation_is_itself() -> None:
     assert len({digest(text) for text in ("!", "?", "!!", "...")}) == 4
 
 
+def test_of_a_very_long_text_only_the_whole_is_compared() -> None:
+    long = "The gate leaks at 5 N. " * 200
+    assert wording(long).claim == wording(f" {long.upper()}").claim
+    assert wording(long).claim != wording(f"{long} The gate leaks at 6 N.").claim
+
+
 @given(st.text(max_size=60))
 def test_any_text_has_a_wording_that_is_like_itself(text: str) -> None:
     said = wording(text)

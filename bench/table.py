@@ -90,7 +90,8 @@ def notes(results: Results) -> list[str]:
         ),
         (
             "Facts: one call after the other, the world stored before. Ours are on disk when the call returns "
-            "(synchronous=full), vectors follow in the background at the same time. robotmem's are embedded within the "
+            "(synchronous=full), classified, embedded and compared with those before; what repeats one of them "
+            "strengthens it instead, as by default. robotmem's are embedded within the "
             "call (synchronous=normal), its search for similar memories switched off; as published, with that search, "
             f"learn() kept {rates.peer_published} of {rates.sample} further memories of this world."
         ),

@@ -36,6 +36,7 @@ PARTS = {
     ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
     ("outcome_weight", "fusion"),
+    ("contradiction_weight", "fusion"),
     ("normalise", "fusion"),
 }
 

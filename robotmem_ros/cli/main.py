@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ..memory.errors import RobotMemoryError
 from . import (
     consolidate_command,
+    explain_command,
     history_command,
     purge_command,
     recall_command,
@@ -26,6 +27,7 @@ _COMMANDS = (
     status_command,
     sessions_command,
     consolidate_command,
+    explain_command,
     history_command,
     restore_command,
     retention_command,

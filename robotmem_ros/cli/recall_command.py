@@ -59,6 +59,7 @@ def _fields(memory: Memory) -> dict[str, object]:
         "map_id": memory.map_id,
         "pose": memory.pose and list(memory.pose),
         "times_seen": memory.times_seen,
+        "contradicted_by": memory.contradicted_by,
         "session_id": memory.session_id,
         "context": memory.context,
     }
@@ -76,4 +77,5 @@ def _line(memory: Memory) -> str:
     if memory.pose is not None:
         x, y, z = memory.pose[:3]
         place = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
-    return f"{memory.score:.2f}  {memory.content}{place}  [{moment(memory.observed_at)}, id {memory.id}]"
+    doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
+    return f"{memory.score:.2f}  {memory.content}{place}  [{moment(memory.observed_at)}, id {memory.id}{doubt}]"

@@ -21,17 +21,27 @@ def new_fact(
     human_summary: object = None,
     category: object = None,
     tags: object = (),
-    confidence: object = 0.9,
+    confidence: object = None,
     observed_at: object = None,
     scope_files: object = (),
     scope_entities: object = (),
 ) -> NewMemory:
     """A fact; its positions are in `context.spatial.frame_id`, else in the memory frame.
 
+    A confidence of None, and what is empty of category, tags and scope, is left to classification.
+
     Raises:
         InvalidFieldError: a field cannot be used.
     """
     clean_context = validation.json_object("context", context, limit=parameters.context_limit)
+    open_fields = {
+        "category": validation.name("category", category),
+        "tags": validation.names("tags", tags),
+        "confidence": None if confidence is None else validation.number("confidence", confidence, low=0.0, high=1.0),
+        "scope_files": " ".join(validation.names("scope_files", scope_files)),
+        "scope_entities": " ".join(validation.names("scope_entities", scope_entities)),
+    }
+    given = {name: value for name, value in open_fields.items() if value not in (None, "", ())}
     return NewMemory(
         kind=Kind.FACT,
         content=validation.text("insight", insight, limit=parameters.content_limit, required=True),
@@ -39,14 +49,11 @@ def new_fact(
         context=validation.compact_json(clean_context),
         session_id=validation.name("session_id", session_id),
         collection=validation.name("collection", collection, default=parameters.collection),
-        category=validation.name("category", category),
-        tags=validation.names("tags", tags),
-        confidence=validation.number("confidence", confidence, low=0.0, high=1.0),
         observed_at=_observed_at(observed_at, now),
         frame_id=_frame(None, clean_context, parameters),
         map_id=parameters.map_id,
-        scope_files=" ".join(validation.names("scope_files", scope_files)),
-        scope_entities=" ".join(validation.names("scope_entities", scope_entities)),
+        given=frozenset(given),
+        **given,  # type: ignore[arg-type]
     )
 
 

@@ -86,6 +86,26 @@ class Parameters:
     consolidation_similarity: float = _parameter(
         0.5, "Lessons of a session with a Jaccard similarity above this become one.", minimum=0.0, maximum=0.99
     )
+    rules_file: str = _parameter(
+        "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
+    )
+    taxonomy_file: str = _parameter("", "YAML file of tags of one's own, added to the package's.", read_only=True)
+    deduplicate: bool = _parameter(
+        True, "A fact that says what another one says strengthens that one instead of being stored again."
+    )
+    duplicate_jaccard: float = _parameter(
+        0.70, "Facts of one claim that share this much of their words are one.", minimum=0.0, maximum=1.0
+    )
+    duplicate_cosine: float = _parameter(
+        0.85, "Facts of one claim that are as near in meaning as this are one.", minimum=0.0, maximum=1.0
+    )
+    strengthening: float = _parameter(
+        0.1, "How much of the way to 1 a repeated fact's confidence goes, times the confidence of the repetition.",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    contradicted_weight: float = _parameter(
+        0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
+    )
     object_radius: float = _parameter(
         0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
         maximum=100.0,

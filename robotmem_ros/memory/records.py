@@ -80,6 +80,8 @@ class Memory:
     """How many sightings an object was made of; 0 for what is no object."""
     confirmed: bool = False
     """Whether an object was seen as often as the parameter `object_confirmations` wants."""
+    contradicted_by: int = 0
+    """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     score: float = 1.0
     """In [0, 1], relative to the best answer."""
     distance: float = float("nan")
@@ -117,7 +119,83 @@ class Stored:
 
     memory_id: int
     is_new: bool = True
-    """False when an import had stored it before."""
+    """False when an import had stored it before, and for a duplicate."""
+
+
+@dataclass(frozen=True)
+class Learned(Stored):
+    """What became of a fact that was learned."""
+
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    confidence: float = 0.0
+    """As it is stored now, in [0, 1]."""
+    method: str = ""
+    """Of a duplicate: how it was found to be one, `exact`, `jaccard` or `cosine`; empty for a new fact."""
+    similarity: float = 0.0
+    """Of a duplicate: how alike the two are by that method, in [0, 1]."""
+    contradicts: tuple[int, ...] = ()
+    """The facts that it contradicts."""
+    reason: str = ""
+    """What was missing, when something was: without a model, meanings are not compared."""
+
+    @property
+    def status(self) -> str:
+        """`stored`, or `duplicate` of the fact with this id, which is stronger now."""
+        return "stored" if self.is_new else "duplicate"
+
+
+class Decision(NamedTuple):
+    """One thing that was decided about a memory when it was learned."""
+
+    field: str
+    """`category`, `confidence`, `tag`, `scope_file`, `scope_entity`, or a path such as `params.grip_force`."""
+    value: str
+    rule: str
+    """The name of the rule that decided; several are joined by ` + `. `caller`: it was given."""
+
+
+class Repetition(NamedTuple):
+    """A fact that was learned again."""
+
+    repeated_at: int
+    """Nanoseconds since the epoch, by the wall clock."""
+    session_id: str
+    content: str
+    """The words of the repetition."""
+    method: str
+    """`exact`, `jaccard` or `cosine`."""
+    similarity: float
+    confidence_before: float
+    observed_before: int
+    """When it was observed last before: nanoseconds since the epoch, by the robot's clock."""
+
+
+class Contradiction(NamedTuple):
+    """A fact that contradicts another one."""
+
+    memory_id: int
+    reason: str
+    """In what, such as `force: 12.5 N, now 15 N`."""
+    content: str
+    is_newer: bool
+    """Whether it is the one to believe."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a memory is what it is."""
+
+    memory_id: int
+    status: str
+    """`active`, `superseded` or `invalidated`."""
+    decisions: tuple[Decision, ...]
+    """What was decided when it was learned or last corrected, and by which rules; none of what was not classified."""
+    times_learned: int = 1
+    repetitions: tuple[Repetition, ...] = ()
+    """The last hundred times that it was learned again, oldest first."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """The active facts that contradict it, newest first."""
 
 
 class ImportKey(NamedTuple):
@@ -271,6 +349,10 @@ class NewMemory:
     import_key: ImportKey | None = None
     received_at: int = 0
     """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
+    given: frozenset[str] = frozenset()
+    """Of a fact: which of category, tags, confidence, scope_files and scope_entities its caller gave."""
+    decisions: tuple[Decision, ...] = ()
+    """Of a fact that was classified: what was decided, and by which rule."""
 
 
 @dataclass(frozen=True)

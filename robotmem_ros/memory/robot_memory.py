@@ -23,6 +23,9 @@ from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
 from .errors import InvalidFieldError, MemoryNotFoundError
 from .language import tokens
+from .learning.correction import Correction
+from .learning.learning import Learning, explain
+from .learning.neighbours import Neighbours, neighbours
 from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
@@ -34,7 +37,21 @@ from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
 from .recall.vector_matrix import VectorMatrix
-from .records import Answer, Change, Mode, NewMemory, Purged, Recording, SeenObject, Sighting, Status, Stored, View
+from .records import (
+    Answer,
+    Change,
+    Explanation,
+    Learned,
+    Mode,
+    NewMemory,
+    Purged,
+    Recording,
+    SeenObject,
+    Sighting,
+    Status,
+    Stored,
+    View,
+)
 from .retention.background import BackgroundRetention
 from .retention.removal import removed
 from .retention.report import Report
@@ -77,6 +94,7 @@ class RobotMemory:
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock = clock
         self._areas = Areas(self.parameters.areas_file)
+        self._learning = Learning(lambda: self.parameters)
         self._database = Database(self.parameters)
         model = self.parameters.embedding_model
         self._embedder = BackgroundEmbedder(
@@ -90,7 +108,8 @@ class RobotMemory:
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
-        self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._threads)
+        self._matrix = VectorMatrix()
+        self._pipeline = Pipeline(self._database, self._embedder, self._matrix, self._threads)
 
     def learn(
         self,
@@ -102,18 +121,21 @@ class RobotMemory:
         human_summary: str | None = None,
         category: str | None = None,
         tags: Iterable[str] = (),
-        confidence: float = 0.9,
+        confidence: float | None = None,
         observed_at: int | None = None,
         scope_files: Iterable[str] = (),
         scope_entities: Iterable[str] = (),
-    ) -> Stored:
-        """Stores a fact. When this returns, it is on disk.
+    ) -> Learned:
+        """Learns a fact: stores it, or strengthens the one that says the same. When this returns, it is on disk.
+
+        What is left open of category, tags, confidence, scope and `context.params` is found by rules; `explain` says
+        by which.
 
         Raises:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        return self.store(
+        return self.learn_fact(
             new_fact(
                 self.parameters,
                 now=self._clock,
@@ -129,7 +151,33 @@ class RobotMemory:
                 scope_files=scope_files,
                 scope_entities=scope_entities,
             )
-        ).result()
+        )
+
+    def learn_fact(self, new: NewMemory) -> Learned:
+        """Learns a validated fact. When this returns, it is on disk.
+
+        A fact that says what another one of its collection says strengthens that one instead of being stored.
+
+        Raises:
+            StorageError: the database could not be written.
+        """
+        prepared = self._tagged(self._learning.prepared(new))
+        near = self._neighbours(prepared.content)
+        learned = self._database.write(lambda connection: self._learning.admit(connection, prepared, near)).result()
+        self._backfill.wake()
+        return learned
+
+    def explain(self, memory_id: int) -> Explanation:
+        """What was decided about a memory and by which rules, and what it was before it was corrected.
+
+        Raises:
+            InvalidFieldError: the id is no whole number.
+            MemoryNotFoundError: there is no such memory, not even a forgotten one.
+            StorageError: the database could not be read.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        with self._database.snapshot() as connection:
+            return explain(connection, wanted)
 
     def save_perception(
         self,
@@ -175,7 +223,7 @@ class RobotMemory:
         ).result()
 
     def store(self, new: NewMemory) -> Future[Stored]:
-        """Queues a validated memory; the future is done when it is on disk."""
+        """Queues a validated memory, to be stored as it is; the future is done when it is on disk."""
         tagged = self._tagged(new)
         future = self._database.write(lambda connection: imports.insert_once(connection, tagged))
         future.add_done_callback(lambda done: self._stored())
@@ -366,6 +414,8 @@ class RobotMemory:
     ) -> None:
         """Corrects a memory; what is None stays. A new context or new tags replace the old ones as a whole.
 
+        What rules found in the old text they find anew in the new one; what it was before is kept for `explain`.
+
         Raises:
             InvalidFieldError: a field cannot be used, or nothing is to be changed.
             MemoryNotFoundError: no active memory has this id.
@@ -390,7 +440,8 @@ class RobotMemory:
         new_tags = None if tags is None else validation.names("tags", tags)
         if not columns and new_tags is None:
             raise InvalidFieldError("memory_id", wanted, "gets no correction; give at least one field to change")
-        self._database.write(lambda connection: rows.update(connection, wanted, columns, new_tags)).result()
+        correction = Correction(columns, new_tags)
+        self._database.write(lambda connection: self._learning.correct(connection, wanted, correction)).result()
         if content is not None:
             self._backfill.wake(from_start=True)
 
@@ -518,6 +569,11 @@ class RobotMemory:
             return new
         return replace(new, context=self._areas.tagged(new.context, new.pose))
 
+    def _neighbours(self, text: str) -> Neighbours:
+        if not self.parameters.deduplicate:
+            return Neighbours()
+        return neighbours(self._database, self._embedder, self._matrix, text, self.parameters.duplicate_cosine)
+
     def _placed(self, context: str, frame_id: str, map_id: str, position: Point) -> str:
         if not self._is_here(frame_id, map_id):
             return context
@@ -539,6 +595,7 @@ class RobotMemory:
     def warm_up(self) -> None:
         """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
         tokens.warm_up()
+        self._learning.warm_up()
         if self._embedder.wait():
             self._embedder.embed_one("warm up")
 

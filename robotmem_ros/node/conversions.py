@@ -23,7 +23,7 @@ from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerceptio
 from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
-from ..memory.records import Answer, Memory, NewMemory, Pose, Sighting, Status, Stored
+from ..memory.records import Answer, Learned, Memory, NewMemory, Pose, Sighting, Status, Stored
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
@@ -65,9 +65,22 @@ def fact_from(request: Learn.Request, parameters: Parameters, clock: Clock) -> N
         human_summary=request.human_summary,
         category=request.category,
         tags=request.tags,
-        confidence=exact_float(request.confidence),
+        confidence=exact_float(request.confidence[0]) if request.confidence else None,
         observed_at=time_from("stamp", request.stamp),
     )
+
+
+def fill_learned(response: Learn.Response, learned: Learned) -> None:
+    """Puts what became of a fact into the response of Learn."""
+    response.status = learned.status
+    response.memory_id = int(learned.memory_id)
+    response.method = learned.method
+    response.similarity = float(learned.similarity)
+    response.category = learned.category
+    response.tags = list(learned.tags)
+    response.confidence = float(learned.confidence)
+    response.contradicts = list(learned.contradicts)
+    response.reason = learned.reason
 
 
 def perception_from(message: Perception, parameters: Parameters, clock: Clock) -> NewMemory:
@@ -126,7 +139,7 @@ def correction_from(request: Update.Request) -> dict[str, Any]:
     }
 
 
-def fill_stored(response: Learn.Response | SavePerception.Response, stored: Stored) -> None:
+def fill_stored(response: SavePerception.Response, stored: Stored) -> None:
     """Puts the id of what was stored into the response."""
     response.memory_id = int(stored.memory_id)
 
@@ -160,6 +173,7 @@ def memory_message(memory: Memory) -> MemoryMessage:
         last_seen=time_message(memory.last_seen or 0),
         times_seen=int(memory.times_seen),
         confirmed=bool(memory.confirmed),
+        contradicted_by=int(memory.contradicted_by),
         category=memory.category,
         tags=list(memory.tags),
         context=memory.context_json,

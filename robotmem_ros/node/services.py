@@ -15,7 +15,7 @@ from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, Restore, Save
 
 from ..memory import RobotMemory
 from ..memory.errors import FrameMismatchError, RobotMemoryError
-from ..memory.records import Answer, Sighting, Stored
+from ..memory.records import Answer, Learned, Sighting, Stored
 from . import conversions
 from .frames import TargetFrames
 from .service_thread import ServiceThread
@@ -45,7 +45,7 @@ class Services:
         self._frames = frames
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         self._thread = ServiceThread(node)
-        self._thread.add(Learn, "~/learn", self._learn, conversions.fill_stored)
+        self._thread.add(Learn, "~/learn", self._learn, conversions.fill_learned)
         self._thread.add(SavePerception, "~/save_perception", self._save_perception, conversions.fill_stored)
         self._thread.add(Recall, "~/recall", self._recall, conversions.fill_recall)
         self._thread.add(Forget, "~/forget", self._forget, conversions.fill_nothing)
@@ -60,9 +60,10 @@ class Services:
         self._thread.close()
         self._workers.shutdown()
 
-    def _learn(self, request: Learn.Request) -> Future[Stored]:
+    def _learn(self, request: Learn.Request) -> Future[Learned]:
         memory = self._memory()
-        return memory.store(conversions.fact_from(request, memory.parameters, self._clock))
+        new = conversions.fact_from(request, memory.parameters, self._clock)
+        return self._workers.submit(memory.learn_fact, new)
 
     def _save_perception(self, request: SavePerception.Request) -> Future[Stored]:
         memory = self._memory()

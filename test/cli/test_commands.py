@@ -47,6 +47,31 @@ def test_status_says_what_is_there(db: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["facts"] == 1
 
 
+def test_explain_says_what_was_decided_and_what_became_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        first = memory.learn("Hold the glass with 12.5 N").memory_id
+        memory.learn("hold the glass with 12.5 N")
+        memory.learn("Hold the glass with 15 N")
+        memory.update(first, human_summary="glass")
+    assert main(["explain", str(first), "--db", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert f"memory {first}, active, learned 2 times\n" in told
+    assert "grasp.hold" in told
+    assert "contradicted by 2 (force: 12.5 N, now 15 N): Hold the glass with 15 N" in told
+    assert "(exact 1.00): hold the glass with 12.5 N" in told
+    assert main(["explain", str(first), "--db", str(path), "--json"]) == 0
+    explained = json.loads(capsys.readouterr().out)
+    assert explained["times_learned"] == 2
+    assert explained["decisions"][0]["field"] == "category"
+    assert main(["recall", "glass", "--db", str(path), "--no-model"]) == 0
+    assert f"id {first}, contradicted by 2]" in capsys.readouterr().out
+    assert main(["explain", "77", "--db", str(path)]) == 1
+    assert capsys.readouterr().err == "robotmem: memory_id: 77 cannot be used, there is no such memory\n"
+
+
 @pytest.mark.parametrize("command", [["recall", "x"], ["status"], ["sessions"], ["consolidate", "s"]])
 def test_a_database_that_is_not_there_is_not_made(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]

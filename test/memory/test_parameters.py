@@ -75,8 +75,8 @@ def test_limits_of_length_are_parameters(open_memory: OpenMemory) -> None:
 @pytest.mark.parametrize("k", [1, 60, 1000])
 def test_the_constant_of_the_fusion_and_the_weight_of_the_real_are_parameters(k: int) -> None:
     with RobotMemory(":memory:", embedding_model="", rrf_k=k, real_weight=3.0) as memory:
-        memory.learn("mug", {"env": {"sim_or_real": "real"}})
-        memory.learn("mug")
+        memory.save_perception("mug", context={"env": {"sim_or_real": "real"}})
+        memory.save_perception("mug")
         best = max(3.0 / (k + 2), 1 / (k + 1))
         assert {found.id: found.score for found in memory.recall("mug")} == pytest.approx(
             {1: 3.0 / (k + 2) / best, 2: 1 / (k + 1) / best}

@@ -45,7 +45,7 @@ def test_a_learned_fact_comes_back_with_all_that_a_planner_needs(client: Client,
         context=json.dumps(context),
         category="grasp",
         tags=["glass", "force"],
-        confidence=0.8,
+        confidence=[0.8],
         stamp=Time(sec=100, nanosec=7),
         session_id="s1",
         collection=collection,
@@ -71,6 +71,35 @@ def test_a_learned_fact_comes_back_with_all_that_a_planner_needs(client: Client,
     assert list(memory.pose) == []
 
 
+def test_what_a_request_leaves_open_is_found_by_rules(client: Client, collection: str) -> None:
+    insight = "grip_force=12.5N works best because sensor was calibrated"
+    learned = client.call(Learn, "learn", insight=insight, collection=collection)
+    assert (learned.success, learned.category, learned.confidence) == (True, "root_cause", pytest.approx(0.9))
+    (memory,) = client.call(Recall, "recall", query="grip force", collection=collection).memories
+    assert (memory.category, list(memory.tags)) == (learned.category, list(learned.tags))
+    assert json.loads(memory.context) == {"params": {"grip_force": {"value": 12.5, "unit": "N"}}}
+
+
+def test_a_lesson_learned_again_strengthens_the_first(client: Client, collection: str) -> None:
+    first = client.call(Learn, "learn", insight="Hold the glass with 12.5 N", collection=collection)
+    again = client.call(Learn, "learn", insight="hold the glass with 12.5 N!", collection=collection)
+    assert (first.status, first.method, first.similarity) == (Learn.Response.STORED, "", 0.0)
+    assert (again.success, again.status) == (True, Learn.Response.DUPLICATE)
+    assert (again.memory_id, again.method, again.similarity) == (first.memory_id, "exact", 1.0)
+    assert again.confidence > first.confidence
+
+
+def test_a_lesson_that_is_contradicted_says_by_which(client: Client, collection: str) -> None:
+    older = client.call(Learn, "learn", insight="Hold the glass with 12.5 N", collection=collection)
+    newer = client.call(Learn, "learn", insight="Hold the glass with 15 N", collection=collection)
+    assert list(newer.contradicts) == [older.memory_id]
+    answer = client.call(Recall, "recall", query="hold the glass", collection=collection)
+    assert [(memory.id, memory.contradicted_by) for memory in answer.memories] == [
+        (newer.memory_id, 0),
+        (older.memory_id, newer.memory_id),
+    ]
+
+
 def test_a_perception_comes_back_with_its_pose_frame_and_distance(client: Client, collection: str) -> None:
     header = Header(stamp=Time(sec=5), frame_id="odom")
     perception = mug(3.0, header=header, confidence=0.3, collection=collection)
@@ -90,7 +119,7 @@ def test_a_perception_comes_back_with_its_pose_frame_and_distance(client: Client
 
 
 def test_the_default_min_confidence_keeps_a_memory_of_just_that_confidence(client: Client, collection: str) -> None:
-    client.call(Learn, "learn", insight="a vague lesson", confidence=0.3, collection=collection)
+    client.call(Learn, "learn", insight="a vague lesson", confidence=[0.3], collection=collection)
     assert len(client.call(Recall, "recall", query="lesson", collection=collection).memories) == 1
 
 

@@ -13,8 +13,9 @@ from typing import TypeVar
 
 from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
 from ..language import tokens
+from ..learning import wording
 from ..parameters import Parameters
-from . import schema
+from . import schema, wording_schema
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
@@ -125,7 +126,8 @@ class Database:
             connection = self._connect(read_only=False)
             try:
                 migrate(connection, self.path)
-                _renew_text_index(connection)
+                _renew_index(connection, "tokens", tokens.scheme(), schema.REBUILD_TEXT_INDEX)
+                _renew_index(connection, "wording", wording.scheme(), wording_schema.REBUILD_WORDING_KEYS)
             except BaseException:
                 connection.close()
                 raise
@@ -160,17 +162,17 @@ class Database:
             self._idle.put(connection)
 
 
-def _renew_text_index(connection: sqlite3.Connection) -> None:
+def _renew_index(connection: sqlite3.Connection, name: str, scheme: str, rebuild: str) -> None:
     # An index cut by jieba cannot be asked in pieces of two characters, nor the other way round.
-    found = connection.execute("SELECT value FROM settings WHERE name = 'tokens'").fetchone()
-    if found and found[0] == tokens.scheme():
+    found = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    if found and found[0] == scheme:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if found:
-            for statement in schema.REBUILD_TEXT_INDEX.split(";"):
+        if connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone():
+            for statement in rebuild.split(";"):
                 connection.execute(statement)
-        connection.execute("INSERT OR REPLACE INTO settings VALUES ('tokens', ?)", (tokens.scheme(),))
+        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, scheme))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..language.tokens import indexed_text
+from ..learning.keys import digest, keys_json
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -21,6 +22,8 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
     connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
+    connection.create_function("wording_keys", 3, keys_json, deterministic=True)
+    connection.create_function("content_digest", 1, digest, deterministic=True)
     if _lacks_pow(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
     if missing_sqlite_vec(connection):

@@ -12,11 +12,13 @@ from . import (
     history_schema,
     import_schema,
     leaf_schema,
+    learning_schema,
     object_schema,
     object_source_schema,
     retention_schema,
     schema,
     session_schema,
+    wording_schema,
 )
 
 MIGRATIONS: Sequence[str] = (
@@ -28,6 +30,8 @@ MIGRATIONS: Sequence[str] = (
     leaf_schema.LEAF_TRIGGERS,
     history_schema.HISTORY_TABLES,
     retention_schema.REMOVED,
+    learning_schema.LEARNING_TABLES,
+    wording_schema.WORDING_TABLES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

@@ -23,9 +23,15 @@ _INSERT = """
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
     m.qy, m.qz, m.qw, m.perception_type, m.label, {confidence}, m.category, m.context, m.session_id, m.collection,
-    o.first_seen, o.last_seen, o.times_seen, o.confirmed
+    o.first_seen, o.last_seen, o.times_seen, o.confirmed, (
+        SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
+        WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
+        ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
+    )
 """
-_UPDATABLE = frozenset({"content", "human_summary", "context", "category", "confidence", "frame_id"})
+_UPDATABLE = frozenset({
+    "content", "human_summary", "context", "category", "confidence", "frame_id", "scope_files", "scope_entities",
+})  # fmt: skip
 
 
 def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
@@ -41,19 +47,26 @@ def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
         ),
     )  # fmt: skip
     memory_id = int(cursor.lastrowid or 0)
-    _set_tags(connection, memory_id, new.tags)
+    set_tags(connection, memory_id, new.tags, given=not new.decisions or "tags" in new.given)
     return memory_id
 
 
 def update(
-    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
+    connection: sqlite3.Connection,
+    memory_id: int,
+    columns: Mapping[str, object],
+    tags: tuple[str, ...] | None,
+    *,
+    tags_given: bool = True,
 ) -> None:
     """Corrects columns of an active memory; tags replace the old ones unless they are None. Its history keeps what was.
+
+    `tags_given` says whether the tags are those of its caller or those of rules.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
     """
-    _check_active(connection, memory_id)
+    check_active(connection, memory_id)
     unknown = set(columns) - _UPDATABLE
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
@@ -68,8 +81,7 @@ def update(
         f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)
     )
     if tags is not None:
-        connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
-        _set_tags(connection, memory_id, tags)
+        replace_tags(connection, memory_id, tags, given=tags_given)
 
 
 def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:
@@ -78,7 +90,7 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> N
     Raises:
         MemoryNotFoundError: no active memory has this id.
     """
-    _check_active(connection, memory_id)
+    check_active(connection, memory_id)
     now = iso(time.time_ns())
     history.record(connection, memory_id, "forget", when=now, reason=reason)
     connection.execute(
@@ -161,9 +173,52 @@ def iso(time_ns: int) -> str:
     return datetime.fromtimestamp(time_ns // 1000 / 1e6, timezone.utc).isoformat(timespec="microseconds")
 
 
-def _set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]) -> None:
+def nanoseconds(written: str) -> int:
+    """Nanoseconds since the epoch of what `iso` wrote, exact to the microsecond."""
+    return round(datetime.fromisoformat(written).timestamp() * 1e6) * 1000
+
+
+def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
+    """`active`, `superseded` or `invalidated`.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory.
+    """
+    row = connection.execute("SELECT status FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    return str(row[0])
+
+
+def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
+    """A fact as it would be given to be stored again; None for what is no fact."""
+    row = connection.execute(
+        "SELECT content, collection, observed_at, frame_id, map_id, session_id, human_summary, context, confidence, "
+        "category, scope_files, scope_entities FROM memories WHERE id = ? AND type = 'fact'",
+        (memory_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+    content, collection, observed_at, frame_id, map_id, session_id, summary, context, confidence, category, *scope = row
+    return NewMemory(
+        Kind.FACT, content, collection, observed_at, frame_id, map_id, session_id, summary, context,
+        confidence=confidence, category=category, tags=tuple(tag for (tag,) in tags), scope_files=scope[0],
+        scope_entities=scope[1],
+    )  # fmt: skip
+
+
+def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
+    """Puts tags in the place of those that a memory had; `given` as in `set_tags`."""
+    connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
+    set_tags(connection, memory_id, tags, given=given)
+
+
+def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
+    """Adds tags to a memory; `given` are those of its caller, the others those of rules."""
+    source = "user" if given else "auto"
     connection.executemany(
-        "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, 'user')", [(memory_id, tag) for tag in tags]
+        "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, ?)", [(memory_id, tag, source) for tag in tags]
     )
 
 
@@ -182,7 +237,8 @@ def _before(
     return before
 
 
-def _check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Raises MemoryNotFoundError unless an active memory has this id."""
     row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
     if row is None:
         raise MemoryNotFoundError(memory_id)
@@ -203,16 +259,15 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
     (
         memory_id, kind, content, human_summary, observed_at, created_at, frame_id, map_id, x, y, z, qx, qy, qz, qw,
         perception_type, label, confidence, category, context, session_id, collection,
-        first_seen, last_seen, times_seen, confirmed,
+        first_seen, last_seen, times_seen, confirmed, contradicted_by,
     ) = row  # fmt: skip
-    created = datetime.fromisoformat(str(created_at))
     return Memory(
         id=int(memory_id),  # type: ignore[call-overload]
         kind=Kind(kind),
         content=str(content),
         human_summary=str(human_summary),
         observed_at=int(observed_at),  # type: ignore[call-overload]
-        created_at=round(created.timestamp() * 1e6) * 1000,
+        created_at=nanoseconds(str(created_at)),
         frame_id=str(frame_id),
         map_id=str(map_id),
         pose=None if x is None else Pose(x, y, z, qx, qy, qz, qw),  # type: ignore[arg-type]
@@ -228,4 +283,5 @@ def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
         last_seen=last_seen,  # type: ignore[arg-type]
         times_seen=int(times_seen or 0),  # type: ignore[call-overload]
         confirmed=bool(confirmed),
+        contradicted_by=int(contradicted_by or 0),  # type: ignore[call-overload]
     )

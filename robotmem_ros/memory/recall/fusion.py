@@ -29,12 +29,10 @@ FUSIONS: Mapping[str, Fusion] = {"rrf": reciprocal_rank_fusion}
 """The fusions by their names in the parameter `fusion`."""
 
 
-def depth(n: int, k: int, weight: float, bound: float = 0.0) -> int:
+def depth(n: int, k: int, ratio: float) -> int:
     """How many hits each search must give so that no memory outside of both lists can reach the best `n`.
 
-    With r the ratio of the greatest and the least weight, from a source weight of 1 or `weight` and an outcome weight
-    of 1 - `bound` to 1 + `bound`, such a memory scores at most 2r / (k + 1 + depth), the
-    n-th best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for the weight 1.5.
+    With r the ratio of the greatest and the least weight, such a memory scores at most 2r / (k + 1 + depth), the n-th
+    best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for the ratio 1.5.
     """
-    ratio = max(weight, 1.0) / min(weight, 1.0) * (1.0 + bound) / (1.0 - bound)
     return math.ceil(2 * ratio * (k + n)) - k

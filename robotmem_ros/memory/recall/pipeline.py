@@ -1,7 +1,7 @@
 """The whole way from a question to its answer, stage by stage.
 
-    question -> eligible -> text search | vector search -> fusion -> source weight -> outcome weight -> top n -> read
-    -> normalise
+    question -> eligible -> text search | vector search -> fusion -> source weight -> contradiction weight
+             -> outcome weight -> top n -> read -> normalise
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) are part of `eligible`: they hold
 before anything is ranked. With a spatial sort, the ranked set is the memories that match, and distance orders it.
@@ -22,6 +22,7 @@ from ..embedding import ModelUnavailableError, Vector
 from ..errors import MemoryClosedError
 from ..parameters import Parameters
 from ..records import Answer, Mode
+from .contradiction_weight import weigh_contradictions
 from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import FUSIONS, Scores, depth
 from .match import MARGIN, matching
@@ -97,8 +98,8 @@ class _Run:
         return self._by_time(candidates)
 
     def _by_relevance(self, candidates: Eligible) -> Answer:
-        n, limits = self.question.n, self.parameters
-        wanted = depth(n, limits.rrf_k, limits.real_weight, self._outcome_bound())
+        n = self.question.n
+        wanted = depth(n, self.parameters.rrf_k, self._ratio())
         ranked = self._ranked(enumerate_if_few(self.connection, candidates), wanted)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
@@ -147,9 +148,16 @@ class _Run:
         legs = (self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted))
         scores = FUSIONS[self.parameters.fusion]([leg.ranking for leg in legs if leg.ranking], self.parameters.rrf_k)
         scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
+        scores = weigh_contradictions(self.connection, scores, self.parameters.contradicted_weight)
         bound = self._outcome_bound()
         scores = weigh_outcomes(self.connection, scores, bound) if bound else scores
         return _Ranked(scores, *_mode_and_reason(*legs))
+
+    def _ratio(self) -> float:
+        # Of the greatest weight to the least.
+        real, contradicted = self.parameters.real_weight, self.parameters.contradicted_weight
+        bound = self._outcome_bound()
+        return max(real, 1.0) / min(real, 1.0) / contradicted * (1.0 + bound) / (1.0 - bound)
 
     def _outcome_bound(self) -> float:
         return self.parameters.outcome_weight if has_outcomes(self.connection) else 0.0

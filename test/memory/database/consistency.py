@@ -10,6 +10,7 @@ from pathlib import Path
 
 from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.language.tokens import indexed_text
+from robotmem_ros.memory.learning.keys import digest, keys
 
 
 def check_file(path: Path) -> int:
@@ -33,6 +34,7 @@ def check(connection: sqlite3.Connection) -> int:
     _check_vectors(connection, memories)
     _check_leaves(connection, memories)
     _check_positions(connection, memories)
+    _check_wordings(connection, memories)
     return len(memories)
 
 
@@ -105,6 +107,14 @@ def _check_positions(connection: sqlite3.Connection, memories: list[sqlite3.Row]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     counts = connection.execute("SELECT (SELECT count(*) FROM positions), (SELECT count(*) FROM positions_rtree)")
     assert counts.fetchone() == (len(expected), len(expected))
+
+
+def _check_wordings(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+    facts = [row for row in memories if row["type"] == "fact"]
+    expected = {(key, row["id"]) for row in facts for group in keys(row["collection"], row["content"]) for key in group}
+    assert set(connection.execute("SELECT key, memory_id FROM wording_keys")) == expected
+    digests = {row["id"]: digest(row["content"]) for row in facts}
+    assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
 
 
 def _points(row: sqlite3.Row) -> Iterator[tuple[str, tuple[float | None, ...]]]:

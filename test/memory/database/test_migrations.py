@@ -10,7 +10,10 @@ import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, Parameters, RobotMemory
 from robotmem_ros.memory.database import Database, migrations
+from robotmem_ros.memory.database.functions import register
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate, schema_version
+
+from .consistency import check_file
 
 ADD_MOOD = """
 ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
@@ -84,6 +87,27 @@ def test_an_older_file_can_give_free_pages_back_from_now_on(tmp_path: Path, monk
         with sqlite3.connect(path) as connection:
             assert connection.execute("PRAGMA auto_vacuum").fetchone() == (expected,)
         connection.close()
+
+
+def test_facts_of_before_there_were_rules_are_found_as_duplicates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "old.db"
+    open_with(path, MIGRATIONS[:3], monkeypatch)
+    monkeypatch.undo()
+    with sqlite3.connect(path) as connection:
+        register(connection)
+        connection.execute(
+            "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
+            "VALUES ('default', 'fact', 'Hold the glass with 5 N', 1, 'map', '', ?1, ?1)",
+            ("2026-01-01T00:00:00.000000+00:00",),
+        )
+    connection.close()
+    with RobotMemory(path, embedding_model="") as memory:
+        assert memory.explain(1).decisions == ()
+        assert memory.learn("with 5 N, hold the glass").memory_id == 1
+        assert memory.learn("Hold the glass with 6 N").contradicts == (1,)
+    assert check_file(path) == 2
 
 
 def test_steps_run_in_order_and_each_only_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:

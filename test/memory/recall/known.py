@@ -31,6 +31,8 @@ class Known:
     vector: Vector | None
     outcome: tuple[float, int] | None = None
     """Sum of the outcomes of the sessions it was recalled in, and their number."""
+    opposed: frozenset[int] = frozenset()
+    """The memories that it contradicts and that contradict it."""
 
     @property
     def weight(self) -> float:

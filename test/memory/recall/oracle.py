@@ -18,7 +18,7 @@ STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the questions of these tests use."""
 _MAIN_MAP = ""
 _SPATIAL_WORD = "nearest"
-_RRF_K, _REAL_WEIGHT, _MARGIN = 60, 1.5, 0.2
+_RRF_K, _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN = 60, 1.5, 0.75, 0.2
 _NEAR_TIE = 3e-6
 
 Scores = dict[int, float]
@@ -38,6 +38,7 @@ class Oracle:
     def __init__(self, memories: Sequence[Known], embed: Callable[[str], Vector] | None) -> None:
         self._all = memories
         self._recalled_at: dict[int, int] = {}
+        self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
@@ -154,14 +155,21 @@ class Oracle:
                 scores[memory_id] = scores.get(memory_id, 0.0) + 1 / (_RRF_K + rank + 1)
         real = {memory.id for memory in eligible if at_path(memory.context, "env.sim_or_real") == "real"}
         weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in eligible}
+        for memory in eligible:
+            if any(self._is_newer(other, memory) for other in memory.opposed):
+                weights[memory.id] *= _CONTRADICTED_WEIGHT
         return {memory_id: score * weights[memory_id] for memory_id, score in scores.items()}
 
     def _depth(self, n: int) -> int:
         # What neither list gave down to here cannot reach the n-th best.
-        if all(memory.outcome is None for memory in self._all):
-            return 3 * n + 2 * _RRF_K
-        ratio = _REAL_WEIGHT * (1 + OUTCOME_WEIGHT) / (1 - OUTCOME_WEIGHT)
+        ratio = _REAL_WEIGHT / _CONTRADICTED_WEIGHT
+        if any(memory.outcome is not None for memory in self._all):
+            ratio *= (1 + OUTCOME_WEIGHT) / (1 - OUTCOME_WEIGHT)
         return math.ceil(2 * ratio * (_RRF_K + n)) - _RRF_K
+
+    def _is_newer(self, other_id: int, memory: Known) -> bool:
+        other = self._by_id[other_id]
+        return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
     def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
         # The formula of FTS5, term by term in its order; the statistics are those of the whole table.

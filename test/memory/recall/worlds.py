@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
+from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.records import NewMemory
 
 from ..providers import WordVectors
@@ -99,6 +100,7 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     for memory_id in corrected.keys() - withdrawn:
         memory.update(memory_id, corrected[memory_id])
     outcomes = _outcomes(memory, draw, ids) if seed % 2 else {}
+    opposed = _oppose(memory, draw, ids)
     memory.flush()
     vectors = {text: WordVectors().embed_one(text) for text in texts}
     known = []
@@ -106,7 +108,9 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
         vector = vectors[now.content] if embeds else None
-        known.append(Known(memory_id, now, json.loads(now.context), active, vector, outcomes.get(memory_id)))
+        against = opposed.get(memory_id, frozenset())
+        outcome = outcomes.get(memory_id)
+        known.append(Known(memory_id, now, json.loads(now.context), active, vector, outcome, against))
     return World(memory, clock, known, texts, embeds)
 
 
@@ -119,6 +123,20 @@ def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[
     sql = "INSERT INTO memory_outcomes VALUES (?, ?, ?)"
     memory._database.write(lambda connection: connection.executemany(sql, rows)).result()
     return outcomes
+
+
+def _oppose(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, frozenset[int]]:
+    # Any two may contradict each other here; what really does is asked elsewhere.
+    with connect(memory.path, busy_timeout=10.0, synchronous="normal", read_only=False) as connection:
+        for _ in range(len(ids) // 8):
+            pair = draw.sample(ids, k=2)
+            connection.execute("INSERT OR IGNORE INTO contradictions VALUES (?1, ?2, ''), (?2, ?1, '')", pair)
+        pairs = connection.execute("SELECT memory_id, other_id FROM contradictions").fetchall()
+    connection.close()
+    opposed: dict[int, frozenset[int]] = {}
+    for memory_id, other in pairs:
+        opposed[memory_id] = opposed.get(memory_id, frozenset()) | {other}
+    return opposed
 
 
 def _with_content(new: NewMemory, content: str) -> NewMemory:

@@ -108,7 +108,8 @@ def test_the_weight_is_its_formula_and_bounded(scores: list[float], sessions: in
 def test_what_both_searches_left_out_cannot_reach_the_best_n_whatever_the_outcomes(
     n: int, k: int, weight: float, bound: float
 ) -> None:
-    outside = max(weight, 1.0) * (1 + bound) * 2 / (k + 1 + depth(n, k, weight, bound))
+    ratio = max(weight, 1.0) / min(weight, 1.0) * (1 + bound) / (1 - bound)
+    outside = max(weight, 1.0) * (1 + bound) * 2 / (k + 1 + depth(n, k, ratio))
     nth_best_at_least = min(weight, 1.0) * (1 - bound) / (k + n)
     assert outside < nth_best_at_least
     assert Parameters().outcome_weight <= 0.5

@@ -1,0 +1,118 @@
+"""What becomes of a prepared fact: it strengthens one that says the same, or is stored and its contradictions noted.
+
+All of it in one transaction of the one writer: of two who learn the same at once, one finds the other's.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from ..database import learning_rows, rows, wording_rows
+from ..database.wording_rows import Candidate
+from ..parameters import Parameters
+from ..records import Learned, NewMemory
+from .circumstances import comparable, outcome, together
+from .contradiction import contradiction
+from .deduplication import Limits, Match, same_lesson
+from .keys import keys
+from .neighbours import Neighbours
+from .wording import Wording, wording
+
+
+def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
+    """Stores a prepared fact, unless the collection has one that says the same; to be called in a transaction."""
+    for candidate, match in _duplicates(connection, new, near, parameters) if parameters.deduplicate else ():
+        context = _common_context(candidate, new)
+        if context is not None:
+            gain = parameters.strengthening
+            return _strengthened(connection, candidate, new, context=context, match=match, gain=gain)
+    memory_id = rows.insert(connection, new)
+    learning_rows.set_decisions(connection, memory_id, new.decisions)
+    if near.vector is not None:
+        wording_rows.add_vector(connection, memory_id, near.vector, near.model)
+    opposed = note_contradictions(connection, memory_id, parameters)
+    return Learned(
+        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=opposed,
+        reason=near.reason if parameters.deduplicate else "",
+    )  # fmt: skip
+
+
+def note_contradictions(connection: sqlite3.Connection, memory_id: int, parameters: Parameters) -> tuple[int, ...]:
+    """Links an active fact with those that it contradicts, and gives their ids."""
+    new = rows.stored_fact(connection, memory_id)
+    if new is None:
+        return ()
+    found = sorted(_opposed(connection, memory_id, new, parameters.duplicate_jaccard))
+    wording_rows.link(connection, memory_id, found)
+    return tuple(other for other, _ in found)
+
+
+def _duplicates(
+    connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters
+) -> Iterator[tuple[Candidate, Match]]:
+    limits = Limits(parameters.duplicate_jaccard, parameters.duplicate_cosine)
+    said = wording(new.content)
+    for candidate in wording_rows.with_digest(connection, new.collection, said.digest):
+        match = same_lesson(said, wording(candidate.content), None, limits)
+        if match:
+            yield candidate, match
+    least = wording_rows.least_shared(len(said.words), said.shared, limits.jaccard)
+    alike = []
+    for candidate in wording_rows.sharing(connection, keys(new.collection, new.content).same, least):
+        match = same_lesson(said, wording(candidate.content), None, limits)
+        if match:
+            alike.append((candidate, match))
+    yield from sorted(alike, key=lambda found: (-found[1].similarity, -found[0].id))
+    if near.vector is not None:
+        close = wording_rows.near(
+            connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector, cosine=limits.cosine
+        )
+        for candidate, cosine in close:
+            match = same_lesson(said, wording(candidate.content), cosine, limits)
+            if match:
+                yield candidate, match
+
+
+def _common_context(candidate: Candidate, new: NewMemory) -> str | None:
+    if (candidate.frame_id, candidate.map_id) != (new.frame_id, new.map_id):
+        return None
+    return together(candidate.context, new.context)
+
+
+def _strengthened(
+    connection: sqlite3.Connection, old: Candidate, new: NewMemory, *, context: str, match: Match, gain: float
+) -> Learned:
+    # What is repeated becomes surer, a part of the way to certain; never less sure, and as sure as its caller is.
+    confidence = old.confidence + gain * new.confidence * (1.0 - old.confidence)
+    if "confidence" in new.given:
+        confidence = max(confidence, new.confidence)
+    wording_rows.keep_repetition(connection, old, new, method=match.method, similarity=match.similarity)
+    wording_rows.strengthen(connection, old.id, confidence, context, new.observed_at)
+    stored = rows.stored_fact(connection, old.id)
+    assert stored is not None
+    if "tags" in new.given:
+        rows.set_tags(connection, old.id, sorted(set(new.tags) - set(stored.tags)), given=True)
+    return Learned(
+        old.id, is_new=False, category=stored.category, confidence=confidence,
+        tags=tuple(sorted({*stored.tags, *(new.tags if "tags" in new.given else ())})),
+        method=match.method, similarity=round(match.similarity, 6),
+    )  # fmt: skip
+
+
+def _opposed(connection: sqlite3.Connection, memory_id: int, new: NewMemory, limit: float) -> Iterator[tuple[int, str]]:
+    said = _with_outcome(new.content, new.context)
+    least = wording_rows.least_shared(len(said.words), 0, limit)
+    for candidate in wording_rows.sharing(connection, keys(new.collection, new.content).opposed, least):
+        other = _with_outcome(candidate.content, candidate.context)
+        is_older = (candidate.observed_at, candidate.id) < (new.observed_at, memory_id)
+        reason = contradiction(*((other, said) if is_older else (said, other)), limit)
+        same_place = (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id)
+        if reason and candidate.id != memory_id and same_place and comparable(candidate.context, new.context):
+            yield candidate.id, reason
+
+
+def _with_outcome(text: str, context: str) -> Wording:
+    # An outcome in the context is one as if the text said it.
+    said = wording(text)
+    return said._replace(sides=said.sides | outcome(context))

@@ -1,0 +1,68 @@
+"""Whether two lessons were made in the same circumstances, by their contexts, and what is known of both together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from ..validation import compact_json
+
+_OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",))
+_ABSENT = object()
+
+
+def together(one: str, other: str) -> str | None:
+    """The context of two lessons that are one: all that either has; None when they differ in anything.
+
+    An outcome must be in both or in neither: that a lesson once worked is nothing to be added to it.
+    """
+    left, right = json.loads(one), json.loads(other)
+    if not all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) or not _agree(left, right):
+        return None
+    return one if left == right else compact_json(_merged(left, right))
+
+
+def comparable(one: str, other: str) -> bool:
+    """Whether what two lessons say can contradict: their contexts differ in nothing but parameters and outcome."""
+    left, right = (_without_claims(json.loads(context)) for context in (one, other))
+    return _agree(left, right)
+
+
+def outcome(context: str) -> frozenset[str]:
+    """The outcome that a context tells, as a side of the wording; empty when it tells none."""
+    parsed = json.loads(context)
+    told = [value for path in _OUTCOMES if isinstance(value := _at(parsed, path), bool)]
+    return frozenset({"outcome+" if told[0] else "outcome-"}) if told else frozenset()
+
+
+def _agree(left: Mapping[str, object], right: Mapping[str, object]) -> bool:
+    return all(_same(left[name], right[name]) for name in left.keys() & right.keys())
+
+
+def _same(left: object, right: object) -> bool:
+    if isinstance(left, dict) and isinstance(right, dict):
+        return _agree(left, right)
+    return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+def _merged(left: Mapping[str, object], right: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(left)
+    for name, value in right.items():
+        known = merged.get(name)
+        merged[name] = _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _without_claims(context: dict[str, object]) -> dict[str, object]:
+    rest = {name: value for name, value in context.items() if name not in ("params", "success", "outcome")}
+    task = rest.get("task")
+    if isinstance(task, dict):
+        rest["task"] = {name: value for name, value in task.items() if name not in ("success", "outcome")}
+    return rest
+
+
+def _at(context: Mapping[str, object], path: tuple[str, ...]) -> object:
+    value: object = context
+    for name in path:
+        value = value.get(name, _ABSENT) if isinstance(value, dict) else _ABSENT
+    return value

@@ -1,0 +1,114 @@
+"""Classification: what a lesson is, by rules alone. What the caller gave always wins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..records import Decision, NewMemory
+from ..validation import compact_json
+from .category import category
+from .confidence import confidence
+from .physical_parameters import physical_parameters
+from .quantities import Quantity, quantities
+from .reading import Reading, read
+from .rules import CompiledRules, load_rules
+from .scope import Scope, scope
+from .tags import tags
+from .taxonomy import Taxonomy, load_taxonomy
+
+_READ = 4000
+"""Characters that are looked at: what a lesson is stands in its first words."""
+_FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "me", "myself"})
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """Rules and taxonomy, ready to classify. Safe to use from several threads."""
+
+    rules: CompiledRules
+    taxonomy: Taxonomy
+
+    def classified(self, new: NewMemory) -> NewMemory:
+        """A fact with what its caller left open filled in, and each decision with the rule that made it."""
+        reading = read(new.content[:_READ])
+        numbers = quantities(reading.text)
+        named = scope(reading.text)
+        features = _features(reading, numbers, named, has_context=new.context != "{}")
+        decisions = [
+            self._category(new, reading, features),
+            self._confidence(new, reading, features),
+        ]
+        decisions += self._tags(new, reading, features, decisions[0].value)
+        files, entities = new.scope_files, new.scope_entities
+        if "scope_files" not in new.given:
+            files = " ".join(named.files)
+        if "scope_entities" not in new.given:
+            entities = " ".join(named.entities)
+        kept = {"scope_file": "scope_files", "scope_entity": "scope_entities"}
+        decisions += [decision for decision in named.decisions if kept[decision.field] not in new.given]
+        context, lifted = _with_parameters(new.context, numbers)
+        return replace(
+            new,
+            category=decisions[0].value,
+            confidence=new.confidence if "confidence" in new.given else float(decisions[1].value),
+            tags=tuple(decision.value for decision in decisions if decision.field == "tag" and decision.value),
+            scope_files=files,
+            scope_entities=entities,
+            context=context,
+            decisions=(*decisions, *lifted),
+        )
+
+    def _category(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> Decision:
+        if "category" in new.given:
+            return Decision("category", new.category, "caller")
+        rules = self.rules.rules
+        return category(self.rules.categories.holding(reading, features), [*rules.categories], rules.default)
+
+    def _confidence(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> Decision:
+        if "confidence" in new.given:
+            return Decision("confidence", f"{new.confidence:g}", "caller")
+        return confidence(self.rules.signals.holding(reading, features), self.rules.rules)[1]
+
+    def _tags(self, new: NewMemory, reading: Reading, features: frozenset[str], found_category: str) -> list[Decision]:
+        if "tags" in new.given:
+            return tags_given(new.tags)
+        return tags(self.taxonomy.rule_set.holding(reading, features), found_category, self.taxonomy)
+
+
+def tags_given(given: Sequence[str] | None) -> list[Decision]:
+    """The decisions of a caller about tags: none for None, one with an empty tag when there shall be no tags."""
+    return [] if given is None else [Decision("tag", tag, "caller") for tag in given or ("",)]
+
+
+def load_classifier(rules_file: str = "", taxonomy_file: str = "") -> Classifier:
+    """The classifier of the package's data files, with those of one's own.
+
+    Raises:
+        InvalidFieldError: a file cannot be used; the error names the file, the entry and what is wrong.
+    """
+    return Classifier(load_rules(rules_file), load_taxonomy(taxonomy_file))
+
+
+def _features(reading: Reading, numbers: list[Quantity], named: Scope, *, has_context: bool) -> frozenset[str]:
+    present = {
+        "measurement": any(one.unit for one in numbers),
+        "number": bool(numbers),
+        "parameter": any(one.rule == "written" for one in numbers),
+        "path": bool(named.files),
+        "code": named.has_code,
+        "identifier": any("_" in entity for entity in named.entities),
+        "question": "?" in reading.text,
+        "first_person": not _FIRST_PERSON.isdisjoint(reading.words) or "我" in reading.text,
+        "context": has_context,
+    }
+    return frozenset(name for name, holds in present.items() if holds)
+
+
+def _with_parameters(context: str, numbers: list[Quantity]) -> tuple[str, list[Decision]]:
+    parameters, decisions = physical_parameters(numbers)
+    parsed = json.loads(context)
+    if not parameters or "params" in parsed:
+        return context, []
+    return compact_json({**parsed, "params": parameters}), decisions

@@ -1,0 +1,78 @@
+"""Whether two lessons contradict: the same subject, and another value of one quantity, or another outcome, not both.
+
+That 8 N failed and 12 N worked is no contradiction; that 12 N worked and 15 N did is, and that 12 N worked and failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .quantities import unit_named
+from .terms import load_terms
+from .wording import Wording
+
+_ROUNDING = 1e-9
+
+
+def contradiction(older: Wording, newer: Wording, limit: float) -> str:
+    """In what two texts contradict, such as `force: 12.5 N, now 15 N`; empty when they do not.
+
+    `limit` is how much of their words they must share, as Jaccard similarity in [0, 1].
+    """
+    if older.names != newer.names or not _same_subject(older.words, newer.words, limit):
+        return ""
+    differences = [_other_values(older.values, newer.values), _other_sides(older, newer)]
+    found = [difference for difference in differences if difference is not None]
+    told = [difference for difference in found if difference]
+    return told[0] if len(found) == 2 and len(told) == 1 else ""
+
+
+def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> bool:
+    both = left | right
+    one_sided = not left - right or not right - left
+    return bool(both) and one_sided and len(left & right) / len(both) >= limit
+
+
+def _other_sides(older: Wording, newer: Wording) -> str | None:
+    # None when they cannot be compared; an empty text when they agree.
+    was, now = (_with_unsaid(one.sides, other.sides) for one, other in ((older, newer), (newer, older)))
+    if {side[:-1] for side in was} != {side[:-1] for side in now}:
+        return None
+    turned = sorted(side[:-1] for side in was ^ now if side.endswith("+"))
+    if turned and older.negations == newer.negations:
+        return f"other {' and '.join(turned)}"
+    if turned:
+        return None
+    return "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
+
+
+def _with_unsaid(sides: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    # What need not be said is said by whoever does not deny it.
+    unsaid = {side for side in load_terms().unmarked if side[:-1] + "-" in others and side[:-1] + "-" not in sides}
+    return sides | unsaid
+
+
+def _other_values(older: Sequence[tuple[float, float, str]], newer: Sequence[tuple[float, float, str]]) -> str | None:
+    if len(older) != len(newer):
+        return None
+    told = []
+    for (kind, left, was), (other_kind, right, now) in zip(_in_base(older), _in_base(newer), strict=True):
+        if kind != other_kind:
+            return None
+        if not all(abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) for a, b in zip(left, right, strict=True)):
+            # A plain number may as well be the name of a room or a dock.
+            if not kind:
+                return None
+            told.append(f"{kind}: {was}, now {now}")
+    return "; ".join(told) if len(told) <= 1 else None
+
+
+def _in_base(values: Sequence[tuple[float, float, str]]) -> Iterator[tuple[str, tuple[float, float], str]]:
+    def converted() -> Iterator[tuple[str, tuple[float, float], str]]:
+        for low, high, written in values:
+            unit = unit_named(written)
+            kind, factor = (unit.kind, unit.factor) if unit else (written.removesuffix(" ="), 1.0)
+            span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            yield kind, (low * factor, high * factor), f"{span} {unit.symbol}" if unit else span
+
+    return iter(sorted(converted()))

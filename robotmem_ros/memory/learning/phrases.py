@@ -1,0 +1,79 @@
+"""Finds many phrases in a text at once, in a time that does not grow with the number of phrases.
+
+English phrases match word by word in all forms; a last word with `*` matches all that begins so. Chinese phrases match
+anywhere, since Chinese has no spaces to go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..language.stems import stem
+from .reading import Reading, has_han, read
+
+_SHORTEST_PREFIX = 3
+
+
+class PhraseIndex:
+    """Phrases by what they begin with."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._by_prefix: dict[str, list[str]] = {}
+        self._han: dict[str, str] = {}
+        for phrase in dict.fromkeys(phrases):
+            self._add(phrase)
+        self._han_lengths = sorted({len(phrase) for phrase in self._han}, reverse=True)
+
+    def found(self, reading: Reading) -> set[str]:
+        """The phrases that stand in a text."""
+        english = (phrase for phrase, *_ in self.places(reading))
+        return {*english, *self._beginnings(reading), *self._chinese(reading)}
+
+    def places(self, reading: Reading) -> Iterator[tuple[str, int, int]]:
+        """The English phrases in a text, each with its first word and the one behind its last."""
+        for index, one in enumerate(reading.stems):
+            for rest, phrase in self._by_first.get(one, ()):
+                end = index + 1 + len(rest)
+                if reading.stems[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
+                    yield phrase, index, end
+
+    def _beginnings(self, reading: Reading) -> Iterator[str]:
+        for word in reading.words if self._by_prefix else ():
+            for length in range(_SHORTEST_PREFIX, len(word) + 1):
+                yield from self._by_prefix.get(word[:length], ())
+
+    def _chinese(self, reading: Reading) -> Iterator[str]:
+        for run in reading.runs if self._han else ():
+            for start in range(len(run)):
+                pieces = (run[start : start + length] for length in self._han_lengths)
+                yield from (self._han[piece] for piece in pieces if piece in self._han)
+
+    def _add(self, phrase: str) -> None:
+        if has_han(phrase):
+            self._han["".join(phrase.split())] = phrase
+        elif phrase.endswith("*") and " " not in phrase:
+            self._by_prefix.setdefault(phrase[:-1].lower(), []).append(phrase)
+        else:
+            first, *rest = read(phrase).stems
+            if phrase.endswith("*"):
+                rest[-1] = f"{phrase.rsplit(maxsplit=1)[-1].lower()}"
+            self._by_first.setdefault(first, []).append((tuple(rest), phrase))
+
+
+def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+    if not words or len(words) != len(rest) or not rest[-1].endswith("*"):
+        return False
+    return words[-1].startswith(rest[-1][:-1]) and tuple(map(stem, words[:-1])) == rest[:-1]
+
+
+def why_no_phrase(phrase: object) -> str:
+    """What is wrong with a phrase of a file; empty for a good one."""
+    if not isinstance(phrase, str):
+        return "must be text; words such as no, on and true want quotes"
+    if phrase.endswith("*"):
+        core = phrase[:-1].split()[-1] if phrase[:-1].split() else ""
+        good = core.isalnum() and len(core) >= _SHORTEST_PREFIX and not has_han(core)
+        return "" if good else f"is no beginning of a word of {_SHORTEST_PREFIX} letters or more"
+    reading = read(phrase)
+    return "" if reading.words or reading.runs else "has no word in it"

@@ -1,0 +1,175 @@
+"""Numbers in a text: their values, their units, and what they are the value of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from .data_file import Entry, read_data_file
+
+QUANTITIES_FILE = Path(__file__).with_name("quantities.yaml")
+ANY = "any"
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_NUMBER = r"\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?"
+_LOOK_BEHIND, _LOOK_AHEAD = 48, 24
+_NAMED = re.compile(rf"([A-Za-z_{_HAN}][\w{_HAN}./]*?)\s*(:=|=|:)(\s*)$")
+_CLAUSE_END = re.compile(r"[,;.!?，。；！？、\n]\s*$|[,;!?，。；！？、\n]|\.\s")
+
+
+class Quantity(NamedTuple):
+    """A number in a text."""
+
+    name: str
+    """What it is the value of; empty when nothing says so, as in `dock 2`."""
+    value: float
+    upper: float | None
+    """The other end, where a range is given."""
+    unit: str
+    """As in the data file, such as `m/s`; empty for a plain number."""
+    kind: str
+    """What the unit measures; empty for a plain number."""
+    factor: float
+    """From the unit to the base unit of its kind."""
+    start: int
+    end: int
+    rule: str
+    """What gave the name: `written` (name = value), `word` (a word beside it) or `unit`."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit and what it measures."""
+
+    symbol: str
+    kind: str
+    factor: float
+
+
+@dataclass(frozen=True)
+class _Known:
+    units: Mapping[str, Unit]
+    numbers: re.Pattern[str]
+    exact: Mapping[str, Unit]
+    lower: Mapping[str, Unit]
+    words: re.Pattern[str]
+    names: Mapping[str, tuple[str, str]]
+    """Kind and name of the quantity that a word stands for."""
+
+    def unit(self, written: str) -> Unit | None:
+        """The unit that is written so."""
+        found = " ".join(written.split())
+        return self.exact.get(found) or self.lower.get(found.lower())
+
+
+def quantities(text: str) -> list[Quantity]:
+    """The numbers of a text, in order. The text must be in compatible form (NFKC)."""
+    return list(_quantities(text)) if any(character.isdigit() for character in text) else []
+
+
+def unit_named(symbol: str) -> Unit | None:
+    """The unit with this symbol."""
+    return _known().units.get(symbol)
+
+
+def _quantities(text: str) -> Iterator[Quantity]:
+    known = _known()
+    for match in known.numbers.finditer(text):
+        if match["low"].count(".") > 1:
+            continue  # a version
+        value = _value(match["sign"], match["low"])
+        upper = None if match["high"] is None else _value("", match["high"])
+        unit = known.unit(match["unit"]) if match["unit"] else None
+        name, rule = _name(known, text, match.start(), match.end(), unit)
+        if unit is not None and unit.symbol == "°" and name == "temperature":
+            unit = known.unit("°C")
+        symbol, kind, factor = (unit.symbol, unit.kind, unit.factor) if unit else ("", "", 1.0)
+        yield Quantity(name, value, upper, symbol, kind, factor, match.start(), match.end(), rule)
+
+
+def _value(sign: str, digits: str) -> float:
+    # 1,200 has a comma between thousands, 12,5 one for a point.
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits):
+        digits = digits.replace(",", "")
+    whole, *parts = digits.replace(",", ".").split(".")
+    number = float(f"{whole}.{parts[0]}" if parts else whole)
+    return -number if sign in ("-", "−") else number
+
+
+def _name(known: _Known, text: str, start: int, end: int, unit: Unit | None) -> tuple[str, str]:
+    before = text[max(0, start - _LOOK_BEHIND) : start]
+    written = _NAMED.search(before)
+    if written and (written[2] != ":" or unit or ("_" in written[1] and written[3])):
+        return _written_name(known, written[1]), "written"
+    if unit is None:
+        return "", ""
+    # Degrees are of an angle or of a temperature.
+    kinds = {unit.kind, ANY} | ({"temperature"} if unit.symbol == "°" else set())
+    last = None
+    for end_of_clause in _CLAUSE_END.finditer(before):
+        last = end_of_clause
+    for nearby, nearest_last in ((before[last.end() if last else 0 :], True), (text[end : end + _LOOK_AHEAD], False)):
+        fitting = [
+            known.names[found[0].lower()][1]
+            for found in known.words.finditer(nearby)
+            if known.names[found[0].lower()][0] in kinds
+        ]
+        if fitting:
+            return fitting[-1 if nearest_last else 0], "word"
+    return unit.kind, "unit"
+
+
+def _written_name(known: _Known, written: str) -> str:
+    name = re.sub(rf"[^\w{_HAN}]+", "_", written).strip("_")
+    return known.names[name.lower()][1] if name.lower() in known.names else name
+
+
+@cache
+def _known() -> _Known:
+    parts = read_data_file("quantities", QUANTITIES_FILE).parts(frozenset({"units", "quantities"}))
+    units: dict[str, Unit] = {}
+    exact: dict[str, Unit] = {}
+    lower: dict[str, Unit] = {}
+    for symbol, entry in parts["units"].items():
+        fields = entry.parts(frozenset({"quantity", "factor", "exact", "names"}))
+        unit = Unit(symbol, fields["quantity"].text(), fields["factor"].number(0.0, 1e12))
+        units[symbol] = unit
+        exact |= dict.fromkeys(_texts(fields.get("exact")), unit)
+        lower |= dict.fromkeys(map(str.lower, _texts(fields.get("names"))), unit)
+    names = {
+        word.lower(): (kind, name)
+        for kind, group in parts["quantities"].items()
+        for name, entry in group.items()
+        for word in _texts(entry)
+    }
+    return _Known(units, _number_pattern(exact, lower), exact, lower, _word_pattern(names), names)
+
+
+def _texts(entry: Entry | None) -> list[str]:
+    return [] if entry is None else [element.text() for element in entry.elements()]
+
+
+def _number_pattern(exact: Mapping[str, Unit], lower: Mapping[str, Unit]) -> re.Pattern[str]:
+    written = sorted([(name, True) for name in exact] + [(name, False) for name in lower], key=lambda one: -len(one[0]))
+    units = "|".join(_unit_pattern(name, is_exact=is_exact) for name, is_exact in written)
+    # A number is not part of a word or of a longer number: XK4711, 10:15.
+    return re.compile(
+        rf"(?<![A-Za-z0-9_.])(?<!\d[:-])(?P<sign>(?<![A-Za-z0-9)])[-−])?(?P<low>{_NUMBER})(?![A-Za-z_]*\d*_)"
+        rf"(?:\s*(?:-|–|~|to|至|到)\s*(?P<high>{_NUMBER}))?(?:[ \u00a0]?(?P<unit>{units}))?(?![A-Za-z0-9_]*\d)(?!:\d)"
+    )
+
+
+def _unit_pattern(name: str, *, is_exact: bool) -> str:
+    pattern = re.escape(name).replace(r"\ ", r"\s+")
+    pattern = pattern if is_exact else f"(?i:{pattern})"
+    return pattern + (r"(?![A-Za-z_])" if name[-1].isascii() and name[-1].isalpha() else "")
+
+
+def _word_pattern(names: Mapping[str, tuple[str, str]]) -> re.Pattern[str]:
+    longest_first = sorted(names, key=lambda word: -len(word))
+    latin = "|".join(re.escape(word) for word in longest_first if word.isascii())
+    chinese = "|".join(re.escape(word) for word in longest_first if not word.isascii())
+    return re.compile(rf"(?i:(?<![a-z])(?:{latin})(?![a-z]))|{chinese}")

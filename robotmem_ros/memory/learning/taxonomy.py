@@ -1,0 +1,100 @@
+"""The taxonomy of tags: dimensions, and in each the tags with the rules that give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from .data_file import Entry, read_data_file
+from .rule import RULE_KEYS, Rule, RuleSet, read_rule
+
+TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
+_TAG_KEYS = frozenset({"display_name", "categories"})
+
+
+class TagMeta(NamedTuple):
+    """A row of `tag_meta`; a dimension has no parent."""
+
+    tag: str
+    parent: str | None
+    display_name: str
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """The tags, and what gives them."""
+
+    meta: Mapping[str, TagMeta]
+    """Dimensions and tags by name."""
+    rules: Mapping[str, Rule]
+    """The rule of each tag that has one."""
+    by_category: Mapping[str, tuple[str, ...]]
+    """The tags that a category brings with it."""
+    rule_set: RuleSet
+
+
+def load_taxonomy(own_file: str = "") -> Taxonomy:
+    """The package's taxonomy, with the tags of a file of one's own added or put in their place.
+
+    Raises:
+        InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
+    """
+    if not own_file:
+        return _built_in()
+    return _read(read_data_file("taxonomy_file", Path(own_file).expanduser()), _built_in())
+
+
+@cache
+def _built_in() -> Taxonomy:
+    return _read(read_data_file("taxonomy_file", TAXONOMY_FILE), Taxonomy({}, {}, {}, RuleSet(())))
+
+
+def _read(root: Entry, known: Taxonomy) -> Taxonomy:
+    parts = root.parts(frozenset({"replace", "dimensions"}))
+    replace = "replace" in parts and parts["replace"].flag()
+    meta: dict[str, TagMeta] = {} if replace else dict(known.meta)
+    rules: dict[str, Rule] = {} if replace else dict(known.rules)
+    categories = {} if replace else {tag: set(names) for tag, names in _by_tag(known.by_category).items()}
+    if "dimensions" not in parts:
+        raise root.wrong("needs `dimensions`, with the tags of each")
+    for dimension, entry in parts["dimensions"].items():
+        fields = entry.parts(frozenset({"display_name", "tags"}))
+        meta[dimension] = TagMeta(dimension, None, _display_name(dimension, fields, meta))
+        for tag, part in fields["tags"].items() if "tags" in fields else ():
+            if tag in meta and meta[tag].parent != dimension:
+                raise part.wrong(f"is a tag of {meta[tag].parent} already" if meta[tag].parent else "is a dimension")
+            keys = part.parts(RULE_KEYS | _TAG_KEYS)
+            meta[tag] = TagMeta(tag, dimension, _display_name(tag, keys, meta))
+            named = keys["categories"].elements() if "categories" in keys else ()
+            categories[tag] = {element.text() for element in named}
+            rules.pop(tag, None)
+            if RULE_KEYS & set(keys):
+                rules[tag] = read_rule(f"tag.{tag}", part, extra_keys=_TAG_KEYS)
+            elif not categories[tag]:
+                raise part.wrong("would never be given; give `any`, `pattern`, `has` or `categories`")
+    return Taxonomy(meta, rules, _by_category(categories), RuleSet(rules.values()))
+
+
+def _display_name(name: str, fields: Mapping[str, Entry], known: Mapping[str, TagMeta]) -> str:
+    if "display_name" in fields:
+        return fields["display_name"].text()
+    return known[name].display_name if name in known else name.replace("_", " ").capitalize()
+
+
+def _by_tag(by_category: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for category, tags in by_category.items():
+        for tag in tags:
+            found.setdefault(tag, set()).add(category)
+    return found
+
+
+def _by_category(by_tag: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for tag, categories in by_tag.items():
+        for category in sorted(categories):
+            found.setdefault(category, []).append(tag)
+    return {category: tuple(tags) for category, tags in found.items()}

@@ -1,0 +1,217 @@
+"""What a text says, for comparing it with another: its words, and what must be the same for both to say one thing.
+
+Words alone do not tell two lessons apart: `12.5 N` and `15 N`, `works` and `fails`, `left` and `right` each change one
+word of ten. So numbers with their units, negations, sides taken (worked or failed, open or closed) and names are
+taken out of the words and compared exactly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from ..language import tokens
+from ..language.stems import stem
+from ..language.stop_words import STOP_WORDS
+from .quantities import QUANTITIES_FILE, Quantity, quantities
+from .reading import read
+from .scope import scope
+from .terms import WORDING_FILE, Term, Terms, load_terms
+
+_VERSION = 1
+"""To be raised when this file takes texts apart in another way."""
+_LONGEST = 4000
+_NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
+_HAN_NUMBER = re.compile(
+    "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排])"
+)
+_CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .,;:!?])", re.ASCII)
+_DIGITS = re.compile(r"[^\s,;!?，。；！？]*\d[^\s,;!?，。；！？]*")
+_RELATION = re.compile(r"\b(rather than|instead of|than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
+_ONE_RELATION = {"rather than": "instead of"}
+_HAN_RELATION = re.compile("比([\u3400-\u9fff]{2})")
+_OPTIONAL_SPACE = re.compile(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])|(?<=\d) (?=[^\W\d])")
+_SPACE = re.compile(r"\s+")
+_EDGE = " \t\n.,;:!?…\"'“”‘’()[]。，；：！？、·"
+
+
+class Wording(NamedTuple):
+    """What a text says."""
+
+    digest: str
+    """Of the normalised text."""
+    words: frozenset[str]
+    """Stems of the words that carry its subject, different words for one thing as one; its names among them."""
+    order: tuple[str, ...]
+    """The same in the order of the text, without what the text says about relations."""
+    names: frozenset[str]
+    """What it names so that nothing else is meant: identifiers, part numbers, colours, sides, rooms."""
+    values: tuple[tuple[float, float, str], ...]
+    """Numbers and their units; (from, to, unit), in order of size."""
+    sides: frozenset[str]
+    """Which sides it takes, such as `outcome+`; what must differ in a contradiction."""
+    negations: int
+    """Negations that turned no side round."""
+
+    @property
+    def claim(self) -> str:
+        """What must be the same in two texts that say one thing."""
+        return repr((sorted(self.names), self.values, sorted(self.sides), self.negations))
+
+    @property
+    def shared(self) -> int:
+        """How many things two texts of this claim have in common besides words."""
+        return len(self.values) + len(self.sides) + self.negations
+
+
+def normalised(text: str) -> str:
+    """The text without what is no matter: letter case, white space, compatible forms, punctuation at its ends."""
+    plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    without_edges = plain.strip(_EDGE)
+    # Between Chinese characters and others, and behind a number, a space is a matter of taste.
+    return _OPTIONAL_SPACE.sub("", without_edges or plain)
+
+
+@lru_cache(maxsize=4096)
+def wording(text: str) -> Wording:
+    """Takes a text apart for comparing; of one that is longer than 4000 characters, only the whole is compared."""
+    digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    if len(text) > _LONGEST:
+        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), (), frozenset(), 0)
+    plain = _in_digits(unicodedata.normalize("NFKC", text))
+    numbers = quantities(plain)
+    values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
+    named = scope(plain)
+    rest = _without(plain, [(one.start, one.end) for one in numbers])
+    names = {name.lower() for name in (*named.entities, *named.files)} | set(map(str.lower, _CAPITAL.findall(rest)))
+    names |= {written.strip(_EDGE).lower() for written in _DIGITS.findall(rest)} | set(_relations(rest))
+    terms = list(_terms(rest))
+    sides, negations = _sides(terms)
+    words = {term.key for term in terms if term.kind in ("word", "synonym")}
+    names |= {term.key for term in terms if term.kind == "contrast"}
+    every = frozenset(words | names)
+    order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast"))
+    return Wording(digest, every, order, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
+
+
+def _unit(one: Quantity) -> str:
+    # max_retries=3 has no unit, and is no mere number either.
+    return f"{one.name} =" if one.rule == "written" and not one.unit else one.unit
+
+
+def _without(text: str, spans: list[tuple[int, int]]) -> str:
+    for start, end in reversed(spans):
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
+def _relations(text: str) -> Iterator[str]:
+    # What is on the far side of a relation is not on the near one: older than the hall, before moving the arm.
+    for match in _RELATION.finditer(text):
+        far = [stem(word) for word in read(match[2]).words if _carries(word)]
+        relation = match[1].lower()
+        things = " ".join(sorted(far[:2]) if relation == "than" else far[:1])
+        yield f"{_ONE_RELATION.get(relation, relation)} {things}"
+    for match in _HAN_RELATION.finditer(text):
+        yield match[0]
+
+
+def _in_digits(text: str) -> str:
+    # Numbers in words, English and Chinese, as digits. 一个 is an article and no number.
+    text = _HAN_NUMBER.sub(lambda match: "" if match[0] == "一" else f"{_han_value(match[2]):g}", text)
+    numbers = load_terms().numbers
+    return re.sub(r"[A-Za-z]+", lambda match: f"{numbers.get(match[0].lower(), match[0])}", text)
+
+
+def _han_value(written: str) -> float:
+    total, digit = 0, 0
+    for character in written:
+        if character in _NUMERAL:
+            digit = _NUMERAL[character]
+        else:
+            total += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[character]
+            digit = 0
+    return float(total + digit)
+
+
+def _terms(text: str) -> Iterator[Term]:
+    known = load_terms()
+    for piece in re.split("([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)", text):
+        yield from _chinese(known, piece) if re.match("[\u3400-\u9fff\uf900-\ufaff]", piece) else _latin(known, piece)
+
+
+def _latin(known: Terms, text: str) -> Iterator[Term]:
+    reading = read(text)
+    index = 0
+    while index < len(reading.stems):
+        term, length = known.latin(reading.words, reading.stems, index)
+        if term is not None:
+            yield term
+        elif _carries(reading.words[index]):
+            yield Term("word", reading.stems[index])
+        index += length
+
+
+def _carries(word: str) -> bool:
+    return len(word) > 1 and word not in STOP_WORDS
+
+
+def _chinese(known: Terms, run: str) -> Iterator[Term]:
+    start = index = 0
+    while index < len(run):
+        term, length = known.chinese(run, index)
+        if length:
+            yield from _cut(run[start:index])
+            if term is not None:
+                yield term
+            start = index + length
+        index += length or 1
+    yield from _cut(run[start:])
+
+
+def _cut(run: str) -> Iterator[Term]:
+    known = load_terms()
+    for word in tokens.query_words(run) if run else ():
+        if word not in STOP_WORDS and word not in known.fillers:
+            yield Term("word", stem(word))
+
+
+def _sides(terms: list[Term]) -> tuple[set[str], int]:
+    # A negation turns the next side within reach; one that turns none counts by itself.
+    sides: Counter[str] = Counter()
+    negations = 0
+    open_negation = 0
+    for term in terms:
+        if term.kind == "negation":
+            negations += 1
+            open_negation = 3
+        elif term.kind == "side":
+            key, sign = term.key[:-1], term.key[-1]
+            if open_negation:
+                sign, open_negation, negations = ("-" if sign == "+" else "+"), 0, negations - 1
+            sides[key + sign] += 1
+        else:
+            open_negation = max(open_negation - 1, 0)
+    return set(sides) - load_terms().unmarked, negations
+
+
+@cache
+def scheme() -> str:
+    """Names how texts are taken apart; an index made under another scheme must be made anew."""
+    content = b"".join(file.read_bytes() for file in (WORDING_FILE, QUANTITIES_FILE))
+    return f"{_VERSION} {tokens.scheme()} {hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def jaccard(one: Wording, other: Wording) -> float:
+    """What two texts of one claim share of all that they have, words and the rest; in [0, 1].
+
+    Jaccard: The distribution of the flora in the alpine zone, 1912.
+    """
+    shared = one.shared if one.claim == other.claim else 0
+    common, both = len(one.words & other.words) + shared, len(one.words | other.words) + shared
+    return common / both if both else 1.0

@@ -1,0 +1,101 @@
+"""Facts that contradict are linked; the older one is marked, and recall prefers the newer one."""
+
+from __future__ import annotations
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+
+from ..conftest import OpenMemory
+
+OPPOSED = [
+    ("Hold the glass with 12.5 N", "Hold the glass with 15 N", "force: 12.5 N, now 15 N"),
+    ("The table is 80 cm wide", "The table is 1.2 m wide", "distance: 80 cm, now 1.2 m"),
+    ("Grasping by the neck works", "Grasping by the neck fails", "other outcome"),
+    ("The door of the lab is locked", "The door of the lab is not locked", "other lock"),
+    ("Enter the lab at night", "Never enter the lab at night", "one is the negation of the other"),
+    ("max_retries=3 for the pump", "max_retries=5 for the pump", "max_retries: 3, now 5"),
+    ("抓取玻璃杯用12.5N的力", "抓取玻璃杯用15N的力", "force: 12.5 N, now 15 N"),
+    ("用吸盘抓取纸箱成功", "用吸盘抓取纸箱失败", "other outcome"),
+]
+CONSISTENT = [
+    ("Hold the glass with 12.5 N", "Hold the plate with 15 N"),
+    ("Hold the left handle with 12 N", "Hold the right handle with 15 N"),
+    ("Grasping by the neck with 8 N failed", "Grasping by the neck with 12 N worked"),
+    ("The table is 30 cm wide", "The table is 0.3 m wide"),
+    ("Room 204 is an office of the ward", "Room 205 is an office of the ward"),
+    ("The gripper opens 80 mm in 0.5 s", "The gripper opens 85 mm in 0.8 s"),
+    ("Hold the glass with 12.5 N", "Drive through the gate at 0.4 m/s"),
+    ("The mug is red", "The lamp hangs in the hall"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer", "reason"), OPPOSED)
+def test_another_value_or_outcome_of_one_subject_contradicts(
+    memory: RobotMemory, older: str, newer: str, reason: str
+) -> None:
+    first, second = memory.learn(older), memory.learn(newer)
+    assert (first.contradicts, second.contradicts) == ((), (first.memory_id,))
+    found = {one.id: one.contradicted_by for one in memory.recall(kind="fact")}
+    assert found == {first.memory_id: second.memory_id, second.memory_id: 0}
+    (told,) = memory.explain(first.memory_id).contradictions
+    assert (told.memory_id, told.reason, told.is_newer, told.content) == (second.memory_id, reason, True, newer)
+    assert not memory.explain(second.memory_id).contradictions[0].is_newer
+
+
+@pytest.mark.parametrize(("one", "other"), CONSISTENT)
+def test_what_can_both_be_true_is_not_linked(memory: RobotMemory, one: str, other: str) -> None:
+    assert memory.learn(one).is_new
+    learned = memory.learn(other)
+    assert (learned.is_new, learned.contradicts) == (True, ())
+
+
+def test_recall_prefers_the_newer(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=None, embedding_model="")
+    older = memory.learn("Hold the tall thin jar with 12.5 N").memory_id
+    newer = memory.learn("With 15 N hold the tall thin jar of Anna").memory_id
+    assert memory.explain(newer).contradictions[0].memory_id == older
+    # By words alone the older, shorter one is first; that it is contradicted counts for more.
+    answer = memory.recall("hold the tall thin jar with 12.5 N")
+    assert [found.id for found in answer] == [newer, older]
+    assert answer[1].contradicted_by == newer
+
+
+def test_the_outcome_of_the_context_counts_like_one_in_the_text(memory: RobotMemory) -> None:
+    memory.learn("grasped with 8 N", {"task": {"success": False}})
+    assert memory.learn("grasped with 12 N", {"task": {"success": True}}).contradicts == ()
+    assert memory.learn("grasped with 8 N", {"task": {"success": True}}).contradicts == (1, 2)
+
+
+def test_other_circumstances_do_not_contradict(memory: RobotMemory) -> None:
+    memory.learn("Hold the glass with 12.5 N", {"robot": "r1"})
+    assert memory.learn("Hold the glass with 15 N", {"robot": "r2"}).contradicts == ()
+    assert memory.learn("Hold the glass with 14 N", {"robot": "r1", "shift": 2}).contradicts == (1,)
+    assert memory.learn("Hold the glass with 15 N", collection="lab").contradicts == ()
+
+
+def test_the_older_is_what_was_observed_earlier_not_what_was_stored_earlier(memory: RobotMemory) -> None:
+    late = memory.learn("Hold the glass with 12.5 N", observed_at=20).memory_id
+    early = memory.learn("Hold the glass with 15 N", observed_at=10).memory_id
+    assert {one.id: one.contradicted_by for one in memory.recall(kind="fact")} == {late: 0, early: late}
+    assert memory.explain(late).contradictions[0].reason == "force: 15 N, now 12.5 N"
+
+
+def test_what_is_learned_again_is_newer_again(memory: RobotMemory) -> None:
+    one = memory.learn("Hold the glass with 12.5 N", observed_at=1).memory_id
+    two = memory.learn("Hold the glass with 15 N", observed_at=2).memory_id
+    memory.learn("Hold the glass with 12.5 N", observed_at=3)
+    assert {found.id: found.contradicted_by for found in memory.recall(kind="fact")} == {one: 0, two: one}
+
+
+def test_a_forgotten_or_corrected_fact_contradicts_no_more(memory: RobotMemory) -> None:
+    one = memory.learn("Hold the glass with 12.5 N").memory_id
+    two = memory.learn("Hold the glass with 15 N").memory_id
+    three = memory.learn("Hold the glass with 16 N").memory_id
+    assert memory.recall(context_filter={"id": one})[0].contradicted_by == three
+    memory.forget(three, "a test")
+    assert memory.recall(context_filter={"id": one})[0].contradicted_by == two
+    memory.update(two, "Hold the jug with 15 N")
+    assert memory.recall(context_filter={"id": one})[0].contradicted_by == 0
+    memory.update(two, "Hold the glass with 11 N")
+    assert memory.recall(context_filter={"id": one})[0].contradicted_by == two

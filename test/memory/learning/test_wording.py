@@ -1,0 +1,84 @@
+"""What a text says, for comparing: words, names, values, sides, negations."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory.learning.keys import digest, keys
+from robotmem_ros.memory.learning.wording import jaccard, normalised, wording
+
+SAME_CLAIM = [
+    ("Hold it with 12.5 N", "hold it with 12.5 newtons"),
+    ("Wait two hours", "Wait 2 h"),
+    ("等待两小时", "等待2小时"),
+    ("Docking failed", "Docking did not work"),
+    ("Docking was unsuccessful", "Docking failed"),
+    ("The door isn't open", "The door is closed"),
+    ("不要进入婴儿房", "别进入婴儿房"),
+    ("Do not enter", "Never enter"),
+    ("The robot needs to stop", "The robot must stop"),
+    ("一个红色的杯子", "红色杯子"),
+]
+OTHER_CLAIM = [
+    ("12.5 N", "15 N"), ("5 mN", "5 MN"), ("5 s", "5 min"), ("30 cm", "0.3 m"), ("-5 °C", "5 °C"), ("2.3.1", "2.3.2"),
+    ("at 7:30", "at 8:30"), ("two mugs", "three mugs"), ("第三个", "第四个"), ("在二楼", "在三楼"),
+    ("dock A", "dock B"),
+    ("it works", "it fails"), ("is locked", "is not locked"), ("is safe", "is unsafe"), ("enter", "never enter"),
+    ("成功", "失败"), ("有信号", "没有信号"), ("锁了", "没锁"), ("left", "right"), ("red", "blue"),
+    ("monday", "friday"),
+    ("must stop", "need not stop"), ("src/a.py", "src/b.py"), ("grip_force", "grip_width"), ("red mug", "mug"),
+    ("older than the map", "older than the floor"), ("before lifting", "before turning"),
+    ("max_retries=3", "max_retries=4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), SAME_CLAIM)
+def test_different_words_can_claim_the_same(one: str, other: str) -> None:
+    assert wording(one).claim == wording(other).claim
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER_CLAIM)
+def test_a_number_a_unit_a_negation_an_outcome_or_a_name_makes_another_claim(one: str, other: str) -> None:
+    frame = "The robot notes about the shelf near the gate: {}"
+    assert wording(frame.format(one)).claim != wording(frame.format(other)).claim
+
+
+def test_case_space_and_outer_punctuation_do_not_matter() -> None:
+    assert len({digest(text) for text in ("Red  mug.", "red mug", " RED MUG!", "“Red mug”", "ｒｅｄ ｍｕｇ")}) == 1
+    assert digest("抓取玻璃杯用 12.5 N 的力") == digest("抓取玻璃杯用12.5N的力。")
+    assert digest("red mug") != digest("redmug")
+
+
+def test_a_text_of_punctuation_is_itself() -> None:
+    assert len({digest(text) for text in ("!", "?", "!!", "...")}) == 4
+
+
+def test_of_a_very_long_text_only_the_whole_is_compared() -> None:
+    long = "The gate leaks at 5 N. " * 200
+    assert wording(long).claim == wording(f" {long.upper()}").claim
+    assert wording(long).claim != wording(f"{long} The gate leaks at 6 N.").claim
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_a_wording_that_is_like_itself(text: str) -> None:
+    said = wording(text)
+    assert jaccard(said, said) == 1.0
+    assert wording(f" {text} ").digest == said.digest
+    assert normalised(normalised(text)) == normalised(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["robot", "shelf", "gate", "crate", "hose", "rope", "lid", "cart", "lamp"]),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_keys_are_shared_just_as_words_are(words: list[str]) -> None:
+    mine, other = keys("default", " ".join(words)), keys("default", "crate hose rope")
+    assert len(mine.same) == len(set(words))
+    assert len(set(mine.same) & set(other.same)) == len(set(words) & {"crate", "hose", "rope"})
+    assert not set(mine.same) & set(keys("lab", " ".join(words)).same)
+    assert not set(mine.same) & set(mine.opposed)

@@ -69,6 +69,10 @@ class Parameters:
     data_limit: int = _parameter(
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
+    text_candidates: int = _parameter(
+        1000, "Memories that text search ranks exactly; of words in more of them, the newest that hold most words.",
+        unit="memories", minimum=100, maximum=1_000_000_000,
+    )  # fmt: skip
     fusion: str = _parameter("rrf", "How text and vector ranks become one.", choices=("rrf",))
     rrf_k: int = _parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = _parameter(

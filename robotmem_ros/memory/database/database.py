@@ -14,10 +14,10 @@ from typing import TypeVar
 from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
 from ..language import tokens
 from ..parameters import Parameters
-from . import schema
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
+from .text_schema import REBUILD_TEXT_INDEX
 from .writer import Writer
 
 T = TypeVar("T")
@@ -157,14 +157,14 @@ class Database:
 
 
 def _renew_text_index(connection: sqlite3.Connection) -> None:
-    # An index cut by jieba cannot be asked in pieces of two characters, nor the other way round.
+    # An index whose words were cut in another way cannot be asked: by jieba or not, or by an older program.
     found = connection.execute("SELECT value FROM settings WHERE name = 'tokens'").fetchone()
     if found and found[0] == tokens.scheme():
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         if found:
-            for statement in schema.REBUILD_TEXT_INDEX.split(";"):
+            for statement in REBUILD_TEXT_INDEX.split(";"):
                 connection.execute(statement)
         connection.execute("INSERT OR REPLACE INTO settings VALUES ('tokens', ?)", (tokens.scheme(),))
         connection.execute("COMMIT")

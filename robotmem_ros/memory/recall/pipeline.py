@@ -150,7 +150,8 @@ class _Run:
 
     def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
-            return _Leg(text_search(self.connection, self.question.query, candidates, wanted))
+            limit = self.parameters.text_candidates
+            return _Leg(text_search(self.connection, self.question.query, candidates, wanted, limit))
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")

@@ -10,7 +10,10 @@ import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, Parameters, RobotMemory
 from robotmem_ros.memory.database import Database, migrations
+from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate, schema_version
+
+from .consistency import check_file
 
 ADD_MOOD = """
 ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
@@ -52,6 +55,22 @@ def version(path: Path) -> int:
         found = schema_version(connection)
     connection.close()
     return found
+
+
+def test_the_words_of_an_older_database_are_indexed_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
+    migrate(old, path, MIGRATIONS[:3])
+    old.execute("INSERT INTO settings VALUES ('tokens', 'jieba')")
+    old.execute(
+        "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
+        "VALUES ('default', 'fact', 'two red mugs', 1, 'map', '', :now, :now)",
+        {"now": "2026-01-01T00:00:00+00:00"},
+    )
+    old.close()
+    with RobotMemory(path, embedding_model="") as memory:
+        assert [found.content for found in memory.recall("mug")] == ["two red mugs"]
+    assert check_file(path) == 1
 
 
 def test_a_new_file_gets_the_newest_schema_without_a_backup(version_1: Path) -> None:

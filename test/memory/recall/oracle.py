@@ -145,13 +145,14 @@ class Oracle:
         return {memory_id: score * (_REAL_WEIGHT if memory_id in real else 1) for memory_id, score in scores.items()}
 
     def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
-        # The formula of FTS5, term by term in its order; the statistics are those of the whole table.
+        # The formula of FTS5, term by term in the order of the query; the statistics are those of the whole table.
         k1, b, total = 1.2, 0.75, len(self._all)
         words = _words(query, STOP_WORDS - {_SPATIAL_WORD})
         phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
         weights = []
         for phrase in phrases:
-            hits = sum(1 for memory in self._all if memory.frequency(phrase))
+            # A compound weighs as much as its rarest word.
+            hits = min(len(_holding(self._all, [word])) for word in phrase)
             idf = math.log((total - hits + 0.5) / (hits + 0.5))
             weights.append(idf if idf > 0 else 1e-6)
         scores = {}

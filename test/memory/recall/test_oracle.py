@@ -30,8 +30,9 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
         if key not in built:
             path = tmp_path_factory.mktemp("world") / "memory.db"
             memory = RobotMemory(
-                path, embedder=WordVectors() if embeds else None, embedding_model="", synchronous="normal"
-            )
+                path, embedder=WordVectors() if embeds else None, embedding_model="", synchronous="normal",
+                text_candidates=1_000_000,
+            )  # fmt: skip
             built[key] = build(memory, seed, size, embeds=embeds)
         return built[key]
 

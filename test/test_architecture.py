@@ -38,6 +38,7 @@ PARTS = {
     ("text_candidates", "bm25"),
     ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
+    ("session_neighbours", "fusion"),
     ("normalise", "fusion"),
 }
 

@@ -23,3 +23,10 @@ def text_search(connection: sqlite3.Connection, query: str, eligible: Eligible, 
     known = statistics(connection, [*words, *(word for phrase in phrases for word in phrase.split())])
     ids = eligible.ids if eligible.ids is not None else candidates(connection, words, known, eligible, limit)
     return ranked(connection, ids, words, phrases, known=known, depth=depth)
+
+
+def full_marks(connection: sqlite3.Connection, query: str) -> float:
+    """The score, as a positive number, of a memory of mean length that holds each word of the query once."""
+    words = tokens.query_words(query)
+    known = statistics(connection, words)
+    return sum(map(known.weight, words))

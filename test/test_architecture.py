@@ -36,6 +36,7 @@ PARTS = {
     ("text_search", "text_candidates"),
     ("text_search", "bm25"),
     ("text_candidates", "bm25"),
+    ("match", "bm25"),
     ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
     ("session_neighbours", "fusion"),

@@ -20,6 +20,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
     connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
     connection.create_function("word_count", -1, word_count, deterministic=True)
+    connection.create_function("holds_words", -1, holds_words, deterministic=True)
     connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     if missing_sqlite_vec(connection):
@@ -59,6 +60,11 @@ def distinct_words(*indexed: str) -> str:
 def word_count(*indexed: str) -> int:
     """How many words indexed texts have together."""
     return sum(len(text.split()) for text in indexed)
+
+
+def holds_words(wanted: str, *indexed: str) -> bool:
+    """Whether indexed texts hold all of some words, which stand with a space between two."""
+    return set(wanted.split()).issubset(" ".join(indexed).split())
 
 
 @lru_cache(maxsize=8)  # the triggers ask several times for the same context

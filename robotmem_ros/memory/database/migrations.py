@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from . import import_schema, object_schema, schema, text_schema
+from . import import_schema, object_schema, rtree_schema, schema, text_schema
 
 MIGRATIONS: Sequence[str] = (
     schema.VERSION_1,
     object_schema.OBJECT_TABLES,
     import_schema.IMPORT_TABLES,
     text_schema.TEXT_TABLES,
+    rtree_schema.THICK_SPACES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

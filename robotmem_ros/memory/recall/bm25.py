@@ -82,6 +82,12 @@ def ranked(
     return [Hit(-negative, measure) for measure, negative in order[:depth]]
 
 
+def held_words(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:
+    """All words of some memories, by memory."""
+    rows = connection.execute(_TEXTS, (json.dumps(sorted(ids)),))
+    return {memory_id: frozenset(" ".join(texts).split()) for memory_id, *texts in rows}
+
+
 def _spaced(text: str) -> str:
     # Two spaces between words and one at each end: so a compound that follows itself is counted twice.
     return f" {text.replace(' ', '  ')} "

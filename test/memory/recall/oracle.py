@@ -127,7 +127,9 @@ class Oracle:
     def _matching(self, query: str, placed: list[Known]) -> list[Known]:
         words = _words(query, STOP_WORDS)
         counts = {word: len(_holding(placed, [word])) for word in words}
-        known = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
+        # So many that are eligible are counted; the frequency in all memories decides between words of more.
+        order = {word: (min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
+        known = sorted((word for word in words if counts[word]), key=lambda word: order[word])
         holding = _holding(placed, known)
         if holding and (len(known) > 1 or len(known) == len(words)):
             return holding

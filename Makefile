@@ -11,7 +11,7 @@ export DISTRO
 # Nothing that runs here is for other machines to see.
 ENV := . scripts/env.sh && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 
-.PHONY: help setup build demo lint test bench clean distclean
+.PHONY: help setup build demo lint test bench quality clean distclean
 
 help: ## show this list
 	@echo "make <target>, where target is one of"
@@ -39,6 +39,9 @@ test: build lint ## lint, then all tests, those on the real ROS graph included (
 
 bench: build ## measure, side by side with the published robotmem
 	@$(ENV) python3 bench/run.py
+
+quality: setup ## how often recall finds the right memory, by every way to put text and meaning together
+	@$(ENV) python3 bench/quality.py $(SETS)
 
 clean: ## remove what was built and the caches
 	rm -rf build build-* install install-* log log-* *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,10 +33,15 @@ STAGES = sorted(file.stem for file in (CORE / "recall").glob("*.py") if file.ste
 # Stages that are one thing in two files: a stage and the part that it is made of.
 PARTS = {
     ("eligible", "context_filter"),
+    ("text_search", "text_candidates"),
+    ("text_search", "bm25"),
+    ("text_candidates", "bm25"),
+    ("match", "bm25"),
     ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
     ("outcome_weight", "fusion"),
     ("contradiction_weight", "fusion"),
+    ("session_neighbours", "fusion"),
     ("normalise", "fusion"),
 }
 

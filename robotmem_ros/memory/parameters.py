@@ -70,7 +70,18 @@ class Parameters:
     data_limit: int = _parameter(
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
-    fusion: str = _parameter("rrf", "How text and vector ranks become one.", choices=("rrf",))
+    text_candidates: int = _parameter(
+        1000, "Memories that text search ranks exactly; of words in more of them, the newest that hold most words.",
+        unit="memories", minimum=100, maximum=1_000_000_000,
+    )  # fmt: skip
+    fusion: str = _parameter(
+        "scores", "How text and meaning become one score: by what they measured, or by their ranks.",
+        choices=("scores", "rrf"),
+    )  # fmt: skip
+    session_share: float = _parameter(
+        0.2, "With `fusion` `scores`: the share a memory gets of the better score of its neighbours in the session.",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
     rrf_k: int = _parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = _parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0

@@ -23,7 +23,7 @@ from .conftest import OpenMemory
         ({"real_weight": "1"}, "real_weight: '1' must be of type float"),
         ({"busy_timeout": 601}, "busy_timeout: 601.0 must lie in 0.0 to 600.0 s"),
         ({"content_limit": 0}, "content_limit: 0 must lie in 1 to 1000000 characters"),
-        ({"fusion": "sum"}, "fusion: 'sum' must be one of rrf"),
+        ({"fusion": "sum"}, "fusion: 'sum' must be one of scores, rrf"),
         ({"synchronous": "off"}, "synchronous: 'off' must be one of full, normal"),
         ({"collection": None}, "collection: None must be of type str"),
         ({"map_id": "a\0"}, r"map_id: 'a\\x00' must be printable text"),
@@ -74,7 +74,7 @@ def test_limits_of_length_are_parameters(open_memory: OpenMemory) -> None:
 
 @pytest.mark.parametrize("k", [1, 60, 1000])
 def test_the_constant_of_the_fusion_and_the_weight_of_the_real_are_parameters(k: int) -> None:
-    with RobotMemory(":memory:", embedding_model="", rrf_k=k, real_weight=3.0) as memory:
+    with RobotMemory(":memory:", embedding_model="", fusion="rrf", rrf_k=k, real_weight=3.0) as memory:
         memory.save_perception("mug", context={"env": {"sim_or_real": "real"}})
         memory.save_perception("mug")
         best = max(3.0 / (k + 2), 1 / (k + 1))

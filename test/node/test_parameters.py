@@ -77,7 +77,7 @@ def test_the_parameter_file_of_the_package_starts_the_node(own: Any) -> None:
     ("argument", "error"),
     [
         ("rrf_k:=0", "rrf_k out of range. Min: 1, Max: 1000, value: 0"),
-        ("fusion:=magic", "fusion: 'magic' must be one of rrf"),
+        ("fusion:=magic", "fusion: 'magic' must be one of scores, rrf"),
         ("content_limit:=many", "content_limit"),
         ("rrf_k:=7.5", "rrf_k"),
     ],

@@ -15,10 +15,11 @@ from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
 from ..language import tokens
 from ..learning import wording
 from ..parameters import Parameters
-from . import schema, wording_schema
+from . import wording_schema
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
+from .text_schema import REBUILD_TEXT_INDEX
 from .writer import Writer
 
 T = TypeVar("T")
@@ -126,7 +127,7 @@ class Database:
             connection = self._connect(read_only=False)
             try:
                 migrate(connection, self.path)
-                _renew_index(connection, "tokens", tokens.scheme(), schema.REBUILD_TEXT_INDEX)
+                _renew_index(connection, "tokens", tokens.scheme(), REBUILD_TEXT_INDEX)
                 _renew_index(connection, "wording", wording.scheme(), wording_schema.REBUILD_WORDING_KEYS)
             except BaseException:
                 connection.close()
@@ -163,7 +164,7 @@ class Database:
 
 
 def _renew_index(connection: sqlite3.Connection, name: str, scheme: str, rebuild: str) -> None:
-    # An index cut by jieba cannot be asked in pieces of two characters, nor the other way round.
+    # An index whose words were cut in another way cannot be asked: by jieba or not, or by an older program.
     found = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     if found and found[0] == scheme:
         return

@@ -13,13 +13,16 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..language.tokens import indexed_text
+from ..language import tokens
 from ..learning.keys import digest, keys_json
 
 
 def register(connection: sqlite3.Connection) -> None:
     """Makes the functions of this file known to a connection, and sqlite-vec's if it can be loaded."""
     connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
+    connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
+    connection.create_function("word_count", -1, word_count, deterministic=True)
+    connection.create_function("holds_words", -1, holds_words, deterministic=True)
     connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     connection.create_function("wording_keys", 3, keys_json, deterministic=True)
@@ -47,6 +50,27 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     except sqlite3.OperationalError as cause:
         return f"sqlite-vec could not be loaded ({cause}); vectors are compared by numpy"
     return ""
+
+
+@lru_cache(maxsize=32)  # the triggers ask several times for the words of the same texts
+def indexed_text(text: str) -> str:
+    """The words of a text as they are indexed, a space between two."""
+    return tokens.indexed_text(text)
+
+
+def distinct_words(*indexed: str) -> str:
+    """The different words of indexed texts, as a JSON array."""
+    return json.dumps(sorted({word for text in indexed for word in text.split()}), ensure_ascii=False)
+
+
+def word_count(*indexed: str) -> int:
+    """How many words indexed texts have together."""
+    return sum(len(text.split()) for text in indexed)
+
+
+def holds_words(wanted: str, *indexed: str) -> bool:
+    """Whether indexed texts hold all of some words, which stand with a space between two."""
+    return set(wanted.split()).issubset(" ".join(indexed).split())
 
 
 @lru_cache(maxsize=8)  # the triggers ask several times for the same context

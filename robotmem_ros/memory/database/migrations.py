@@ -16,8 +16,10 @@ from . import (
     object_schema,
     object_source_schema,
     retention_schema,
+    rtree_schema,
     schema,
     session_schema,
+    text_schema,
     wording_schema,
 )
 
@@ -32,6 +34,8 @@ MIGRATIONS: Sequence[str] = (
     retention_schema.REMOVED,
     learning_schema.LEARNING_TABLES,
     wording_schema.WORDING_TABLES,
+    text_schema.TEXT_TABLES,
+    rtree_schema.THICK_SPACES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

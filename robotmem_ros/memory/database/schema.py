@@ -107,13 +107,6 @@ AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON me
 END;
 """
 
-REBUILD_TEXT_INDEX = """
-DELETE FROM memories_fts;
-INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities)
-SELECT id, indexed_text(content), indexed_text(human_summary), scope_files, indexed_text(scope_entities || ' ' || label)
-FROM memories;
-"""
-
 # A plain table, not a vec0 one: it can be read and written where sqlite-vec is missing, it takes no megabyte for the
 # first row, and vec_distance_cosine() works on it. AUTOINCREMENT: an id is never used again, so a vector in RAM whose
 # id still stands here is the right one.

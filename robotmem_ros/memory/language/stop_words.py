@@ -20,6 +20,7 @@ find fetch bring pick grab take need look locate search tell please
 最近 附近 旁边 离 距离 机器人 位置 帮 找 拿 取 需要
 """
 
-STOP_WORDS: frozenset[str] = frozenset((_ENGLISH + _CHINESE).split())
+ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
+STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split())
 SPATIAL_WORDS: frozenset[str] = frozenset(_SPATIAL.split())
 """Words that, in a question with a spatial sort, speak of the sort or the errand and not of what is looked for."""

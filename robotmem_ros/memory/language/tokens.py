@@ -1,6 +1,6 @@
-"""Words of a text: jieba for Chinese, two-character pieces without it; FTS5 does the rest (case, accents, word stems).
+"""Words of a text, the same ones for the index and for questions: stems without case and accents.
 
-Stemming is FTS5's `porter`, so that mug and mugs, grasp and grasping meet; it leaves Chinese words alone.
+Chinese is cut by jieba, in pieces of two characters without it; English words are stemmed, all others stay whole.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ import importlib.util
 import logging
 import re
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from .stemmer import stem
 from .stop_words import STOP_WORDS
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
@@ -21,6 +23,7 @@ _CJK_RUN = re.compile(f"([{_HAN}]+|[{_KANA}]+)")
 _WORD = re.compile(r"[^\W_]+")
 _SYLLABLE = re.compile("[\uac00-\ud7a3]")
 _COMPOUND = re.compile(r"[^\W_]+(?:[._\-/:][^\W_]+)+")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _jieba_lock = threading.Lock()
 
 
@@ -31,12 +34,12 @@ def has_jieba() -> bool:
 
 def scheme() -> str:
     """Names how text is cut; an index made under another scheme must be made anew."""
-    return "jieba" if has_jieba() else "bigram"
+    return "stems, jieba" if has_jieba() else "stems, bigrams"
 
 
 def indexed_text(text: str) -> str:
-    """The text as FTS5 gets it: Chinese words set apart by spaces, all else as it was."""
-    return _CJK_RUN.sub(lambda run: f" {' '.join(_cjk_words(run[0], for_index=True))} ", text)
+    """The text as it is indexed: all its words in their order, a space between two."""
+    return " ".join(map(stem, _words(text, for_index=True)))
 
 
 def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
@@ -45,24 +48,25 @@ def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) ->
     Single characters are dropped unless they are Chinese, Japanese or Korean. If only function words are left, they
     are used.
     """
-    words = list(dict.fromkeys(_words(text)))
+    words = [word for word in _words(text, for_index=False) if len(word) > 1 or _stands_alone(word)]
     kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
-    return kept or words
+    return list(dict.fromkeys(map(stem, kept or words)))
 
 
 def query_phrases(text: str) -> list[str]:
-    """The compounds of a question, such as `grip_force`, `12.5` or `src/arm.py`, that must stand together."""
-    return list(dict.fromkeys(match[0].lower() for match in _COMPOUND.finditer(text)))
+    """The compounds of a question, such as `grip_force`, `12.5` or `src/arm.py`, whose words must stand together."""
+    compounds = (indexed_text(match[0]) for match in _COMPOUND.finditer(_plain(text)))
+    return list(dict.fromkeys(compounds))
 
 
 def any_of(words: Iterable[str]) -> str:
     """The FTS5 expression that matches one word or more; every word is quoted, so nothing is an operator."""
-    return " OR ".join(_quoted(word) for word in words)
+    return " OR ".join(map(_quoted, words))
 
 
 def all_of(words: Iterable[str]) -> str:
     """The FTS5 expression that matches all of the words."""
-    return " AND ".join(_quoted(word) for word in words)
+    return " AND ".join(map(_quoted, words))
 
 
 def warm_up() -> None:
@@ -75,12 +79,30 @@ def _quoted(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _words(text: str) -> Iterator[str]:
-    for piece in _CJK_RUN.split(text.lower()):
+def _plain(text: str) -> str:
+    text = text.lower()
+    if text.isascii():
+        return text
+    # Only Latin, Greek and Cyrillic letters lose their accents: a Korean syllable must not fall apart.
+    composed = unicodedata.normalize("NFKC", text)
+    plain = "".join(unicodedata.normalize("NFD", letter)[0] if letter < "\u2000" else letter for letter in composed)
+    return _ACCENTS.sub("", plain.lower())
+
+
+def _words(text: str, *, for_index: bool) -> Iterator[str]:
+    plain = _plain(text)
+    if plain.isascii():
+        yield from _WORD.findall(plain)
+        return
+    for piece in _CJK_RUN.split(plain):
         if _CJK_RUN.fullmatch(piece):
-            yield from _cjk_words(piece, for_index=False)
+            yield from _cjk_words(piece, for_index=for_index)
         else:
-            yield from (word for word in _WORD.findall(piece) if len(word) > 1 or _SYLLABLE.match(word))
+            yield from _WORD.findall(piece)
+
+
+def _stands_alone(word: str) -> bool:
+    return bool(_CJK_RUN.match(word) or _SYLLABLE.match(word))
 
 
 def _cjk_words(run: str, *, for_index: bool) -> Iterator[str]:

@@ -1,16 +1,14 @@
-"""Stage 4, fusion: the ranks of several searches become one score. A fusion is a function; RRF is one of them."""
+"""Stage 4, fusion: what both searches found becomes one score, by ranks (RRF) or by what they measured (blend)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from .ranking import Ranking
 
 Scores = dict[int, float]
 """Score by memory id, higher is better."""
-Fusion = Callable[[Sequence[Ranking], int], Scores]
-"""Takes the rankings of the searches and the constant k; gives a score to each memory that stands in any of them."""
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
@@ -25,11 +23,27 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
     return scores
 
 
-FUSIONS: Mapping[str, Fusion] = {"rrf": reciprocal_rank_fusion}
-"""The fusions by their names in the parameter `fusion`."""
+def blend(text: Ranking, vector: Ranking, full_marks: float) -> Scores:
+    """Half for the words and half for the meaning; each memory should be measured by both searches.
+
+    The words: BM25 over `full_marks`, what a memory of mean length gets that holds each word of the question once. The
+    meaning: cosine similarity over that of the nearest memory, where it is above zero. What a search did not measure,
+    or what opposes the question, gets nothing for it.
+    """
+    scores = {hit.memory_id: -hit.measure / full_marks / 2 for hit in text} if full_marks > 0 else {}
+    nearest = max((1.0 - hit.measure for hit in vector), default=0.0)
+    for hit in vector:
+        similarity = max(1.0 - hit.measure, 0.0) / nearest if nearest > 0 else 0.0
+        scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + similarity / 2
+    return scores
 
 
-def depth(n: int, k: int, ratio: float) -> int:
+def blend_depth(n: int) -> int:
+    """How many hits of each search are blended: far more than are asked for."""
+    return max(100, 2 * n)
+
+
+def rrf_depth(n: int, k: int, ratio: float) -> int:
     """How many hits each search must give so that no memory outside of both lists can reach the best `n`.
 
     With r the ratio of the greatest and the least weight, such a memory scores at most 2r / (k + 1 + depth), the n-th

@@ -9,17 +9,20 @@ only memories about as near in meaning as the nearest one match.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..language import tokens
 from ..language.stop_words import SPATIAL_WORDS
-from .condition import Condition, Source, in_source
+from .bm25 import held_words, statistics
+from .condition import Condition, Source
 from .eligible import Eligible, enumerate_if_few, only
 from .ranking import Ranking
 
 MARGIN = 0.2
 """How much farther in cosine distance than the nearest memory one may be to match by meaning."""
-_COUNTED = 10_000
+COUNTED = 2000
+"""Up to so many memories that hold a word are counted; of words in more of them, the document frequency decides."""
 
 Similar = Callable[[Eligible, float], "Ranking | None"]
 """The eligible memories within a margin of the nearest one in meaning; None without a model."""
@@ -28,35 +31,63 @@ Similar = Callable[[Eligible, float], "Ranking | None"]
 def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, similar: Similar) -> Eligible:
     """Those of the eligible memories that match the query."""
     words = tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
-    holding = _holding_all(connection, words, eligible)
+    eligible = enumerate_if_few(connection, eligible)
+    among = _Many(connection, eligible) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
+    holding = among.holding(words)
     if holding is not None:
         return holding
-    counts = {word: _count(connection, word, eligible) for word in words}
-    words = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
-    holding = _holding_all(connection, words, eligible)
-    if holding is not None and len(words) > 1:
+    known = statistics(connection, words).frequencies
+    counts = {word: among.count(word) for word in known}
+    rarest_first = [word for word in words if counts.get(word)]
+    rarest_first.sort(key=lambda word: (counts[word], known[word]))
+    holding = among.holding(rarest_first)
+    if holding is not None and len(rarest_first) > 1:
         return holding
-    while words and holding is None:
-        words.pop()
-        holding = _holding_all(connection, words, eligible)
-    near = similar(holding or enumerate_if_few(connection, eligible), MARGIN)
+    while rarest_first and holding is None:
+        rarest_first.pop()
+        holding = among.holding(rarest_first)
+    near = similar(holding or eligible, MARGIN)
     # Without a model, and as long as none of them has a vector, the words alone decide.
     return only([hit.memory_id for hit in near]) if near else holding or only(())
 
 
-def _holding_all(connection: sqlite3.Connection, words: list[str], eligible: Eligible) -> Eligible | None:
-    if not words:
-        return None
-    holding = enumerate_if_few(connection, eligible.and_(_holding(words)))
-    return None if holding.ids == () else holding
+def _holding(words: Sequence[str]) -> Condition:
+    check = "(SELECT holds_words(?, c.c0, c.c1, c.c2, c.c3) FROM memories_fts_content AS c WHERE c.id = m.id)"
+    source = Source("SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?", (tokens.all_of(words),))
+    return Condition(check, (" ".join(words),), source)
 
 
-def _holding(words: list[str]) -> Condition:
-    sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?"
-    return in_source(Source(sql, (tokens.all_of(words),)))
+class _Few(NamedTuple):
+    """Eligible memories with all of their words."""
+
+    words: Mapping[int, frozenset[str]]
+
+    def holding(self, words: Sequence[str]) -> Eligible | None:
+        found = [memory_id for memory_id, held in self.words.items() if words and held.issuperset(words)]
+        return only(found) if found else None
+
+    def count(self, word: str) -> int:
+        return sum(word in held for held in self.words.values())
 
 
-def _count(connection: sqlite3.Connection, word: str, eligible: Eligible) -> int:
-    check = eligible.and_(_holding([word])).check()
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM memories AS m WHERE {check.sql} LIMIT ?)"
-    return int(connection.execute(sql, (*check.arguments, _COUNTED)).fetchone()[0])
+class _Many(NamedTuple):
+    """Eligible memories that only the database can list."""
+
+    connection: sqlite3.Connection
+    eligible: Eligible
+
+    def holding(self, words: Sequence[str]) -> Eligible | None:
+        if not words:
+            return None
+        found = enumerate_if_few(self.connection, self.eligible.and_(_holding(words)))
+        return None if found.ids == () else found
+
+    def count(self, word: str) -> int:
+        # From the word to the memories: a list of all that hold a common word takes longer than counting some.
+        check = self.eligible.check()
+        counted = self.connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
+            f"WHERE memories_fts MATCH ? AND {check.sql} LIMIT ?)",
+            (tokens.all_of([word]), *check.arguments, COUNTED),
+        )
+        return int(counted.fetchone()[0])

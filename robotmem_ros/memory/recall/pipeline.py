@@ -1,6 +1,6 @@
 """The whole way from a question to its answer, stage by stage.
 
-    question -> eligible -> text search | vector search -> fusion -> source weight -> contradiction weight
+    question -> eligible -> text search | vector search -> fusion -> neighbours -> source weight -> contradiction weight
              -> outcome weight -> top n -> read -> normalise
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) are part of `eligible`: they hold
@@ -24,15 +24,16 @@ from ..parameters import Parameters
 from ..records import Answer, Mode
 from .contradiction_weight import weigh_contradictions
 from .eligible import Eligible, eligible, enumerate_if_few, only
-from .fusion import FUSIONS, Scores, depth
+from .fusion import Scores, blend, blend_depth, reciprocal_rank_fusion, rrf_depth
 from .match import MARGIN, matching
 from .normalise import normalise
 from .outcome_weight import has_outcomes, weigh_outcomes
 from .question import Question, SpatialSort
 from .ranking import Ranking
+from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
-from .text_search import text_search
+from .text_search import full_marks, text_search
 from .vector_matrix import VectorMatrix
 from .vector_search import similar, vector_search
 
@@ -99,8 +100,7 @@ class _Run:
 
     def _by_relevance(self, candidates: Eligible) -> Answer:
         n = self.question.n
-        wanted = depth(n, self.parameters.rrf_k, self._ratio())
-        ranked = self._ranked(enumerate_if_few(self.connection, candidates), wanted)
+        ranked = self._ranked(enumerate_if_few(self.connection, candidates), self._depth(n))
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
 
@@ -145,13 +145,32 @@ class _Run:
         return self._answer(ids, _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED))
 
     def _ranked(self, candidates: Eligible, wanted: int) -> _Ranked:
-        legs = (self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted))
-        scores = FUSIONS[self.parameters.fusion]([leg.ranking for leg in legs if leg.ranking], self.parameters.rrf_k)
+        text, vector = self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted)
+        if self.parameters.fusion == "rrf":
+            scores = reciprocal_rank_fusion([text.ranking, vector.ranking], self.parameters.rrf_k)
+        else:
+            scores = self._blended(text, vector)
         scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
         scores = weigh_contradictions(self.connection, scores, self.parameters.contradicted_weight)
         bound = self._outcome_bound()
         scores = weigh_outcomes(self.connection, scores, bound) if bound else scores
-        return _Ranked(scores, *_mode_and_reason(*legs))
+        return _Ranked(scores, *_mode_and_reason(text, vector))
+
+    def _depth(self, n: int) -> int:
+        if self.parameters.fusion == "rrf":
+            return rrf_depth(n, self.parameters.rrf_k, self._ratio())
+        return blend_depth(n)
+
+    def _blended(self, text: _Leg, vector: _Leg) -> Scores:
+        by_text, by_vector = ({hit.memory_id for hit in leg.ranking} for leg in (text, vector))
+        if by_text and by_vector:
+            # What one search found is measured by the other one too.
+            more_text, more_vector = sorted(by_vector - by_text), sorted(by_text - by_vector)
+            text = _Leg([*text.ranking, *self._text_leg(only(more_text), len(more_text)).ranking])
+            vector = _Leg([*vector.ranking, *self._vector_leg(only(more_vector), len(more_vector)).ranking])
+        marks = full_marks(self.connection, self.question.query) if by_text else 0.0
+        scores = blend(text.ranking, vector.ranking, marks)
+        return add_neighbours(self.connection, scores, self.parameters.session_share)
 
     def _ratio(self) -> float:
         # Of the greatest weight to the least.
@@ -164,7 +183,8 @@ class _Run:
 
     def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
-            return _Leg(text_search(self.connection, self.question.query, candidates, wanted))
+            limit = self.parameters.text_candidates
+            return _Leg(text_search(self.connection, self.question.query, candidates, wanted, limit))
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")

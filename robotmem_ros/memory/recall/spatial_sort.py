@@ -6,9 +6,10 @@ of half-width r is farther than r.
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ..errors import FrameMismatchError
@@ -17,7 +18,7 @@ from .eligible import Eligible
 from .question import SpatialSort
 from .ranking import Hit, Ranking
 
-_FIRST_RADIUS = 1.0
+_FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
 
 
@@ -88,23 +89,53 @@ def _within_radius(
     connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, *, radius: float, n: int
 ) -> Ranking:
     squared, square_arguments = _squared_distance(spatial.target)
-    check = eligible.check()
     if eligible.ids is not None:
         source = "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value"
         source_arguments: tuple[object, ...] = (eligible.ids_json(),)
-        check = Source("1", ())
     elif math.isinf(radius):
         source, source_arguments = "positions AS p", ()
     else:
         box, source_arguments = _box(spatial, space, radius)
         source = f"({box}) AS b CROSS JOIN positions AS p ON p.id = b.id"
     rows = connection.execute(
-        f"SELECT m.id, {squared} AS squared FROM {source} CROSS JOIN memories AS m ON m.id = p.memory_id "
-        f"WHERE p.space_id = ? AND {check.sql} ORDER BY squared, m.observed_at DESC, m.id DESC LIMIT ?",
-        (*square_arguments, *source_arguments, space.id, *check.arguments, n),
+        f"SELECT p.memory_id, {squared} AS squared FROM {source} WHERE p.space_id = ? ORDER BY squared",
+        (*square_arguments, *source_arguments, space.id),
     )
-    hits = (Hit(memory_id, math.sqrt(distance_squared)) for memory_id, distance_squared in rows)
+    # In order of distance, so that the conditions are checked of few, however many the box holds.
+    found: list[tuple[float, int, int]] = []
+    for batch in _growing_batches(rows, n):
+        found += _eligible_of(connection, eligible, dict(batch))
+        if len(found) >= n:
+            break
+    rows.close()
+    found.sort()
+    hits = (Hit(-negative_id, math.sqrt(square)) for square, _, negative_id in found[:n])
     return [hit for hit in hits if hit.measure <= radius]
+
+
+def _eligible_of(
+    connection: sqlite3.Connection, eligible: Eligible, squares: Mapping[int, float]
+) -> list[tuple[float, int, int]]:
+    # What orders them: squared distance, newest first, last stored first.
+    check = Source("1", ()) if eligible.ids is not None else eligible.check()
+    rows = connection.execute(
+        "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
+        f"WHERE {check.sql}",
+        (json.dumps(list(squares)), *check.arguments),
+    )
+    return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
+
+
+def _growing_batches(rows: Iterable[tuple[int, float]], n: int) -> Iterator[list[tuple[int, float]]]:
+    # What is equally far stands in one batch.
+    batch: list[tuple[int, float]] = []
+    size = 4 * n
+    for row in rows:
+        if len(batch) >= size and row[1] > batch[-1][1]:
+            yield batch
+            batch, size = [], 2 * size
+        batch.append(row)
+    yield batch
 
 
 def _squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...]]:
@@ -130,6 +161,8 @@ def _box(spatial: SpatialSort, space: Space, radius: float) -> tuple[str, tuple[
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     x, y = spatial.target[:2]
     reach = radius * (1 + 1e-9) + 1e-9
+    # A space reaches a quarter to both sides of its number.
+    least, most = (space.id or 0) - 0.5, (space.id or 0) + 0.5
     overlaps = "space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
     sql = f"SELECT id FROM positions_rtree WHERE {overlaps}"
-    return sql, (space.id, space.id, x - reach, x + reach, y - reach, y + reach)
+    return sql, (least, most, x - reach, x + reach, y - reach, y + reach)

@@ -1,35 +1,32 @@
-"""Stage 3a, text search: BM25 of SQLite FTS5 over content, summary and scope, among the eligible memories."""
+"""Stage 3a, text search: BM25 over content, summary, scope and label, among the eligible memories."""
 
 from __future__ import annotations
 
 import sqlite3
 
 from ..language import tokens
-from .eligible import Eligible, still_eligible
-from .ranking import Hit, Ranking
-
-_RANKED = """
-    SELECT rowid, bm25(memories_fts) AS score FROM memories_fts WHERE memories_fts MATCH ? {} ORDER BY score, rowid DESC
-"""
+from .bm25 import ranked, statistics
+from .eligible import Eligible
+from .ranking import Ranking
+from .text_candidates import candidates
 
 
-def text_search(connection: sqlite3.Connection, query: str, eligible: Eligible, depth: int) -> Ranking:
-    """The best `depth` eligible memories that hold a word of the query, by FTS5's BM25 (more negative is better).
+def text_search(connection: sqlite3.Connection, query: str, eligible: Eligible, depth: int, limit: int) -> Ranking:
+    """The best `depth` eligible memories that hold a word of the query, by BM25 (more negative is better).
 
-    The words are OR-joined; compounds such as `grip_force` or `12.5` count once more when they stand together.
+    The words are OR-joined; compounds such as `grip_force` or `12.5` count once more when they stand together. Where
+    the words stand in more than `limit` memories, not all of those are ranked: see text_candidates.
     """
-    words = tokens.query_words(query)
-    expression = tokens.any_of([*words, *tokens.query_phrases(query)])
-    if not expression or depth < 1:
+    words, phrases = tokens.query_words(query), tokens.query_phrases(query)
+    if not words or depth < 1:
         return []
-    if eligible.ids is not None:
-        among_ids = _RANKED.format("AND +rowid IN (SELECT value FROM json_each(?))")
-        found = connection.execute(f"{among_ids} LIMIT ?", (expression, eligible.ids_json(), depth))
-        return [Hit(memory_id, score) for memory_id, score in found]
-    ranking: Ranking = []
-    cursor = connection.execute(_RANKED.format(""), (expression,))
-    while len(ranking) < depth and (rows := cursor.fetchmany(2 * depth)):
-        kept = still_eligible(connection, eligible, [memory_id for memory_id, _ in rows])
-        ranking += [Hit(memory_id, score) for memory_id, score in rows if memory_id in kept]
-    cursor.close()
-    return ranking[:depth]
+    known = statistics(connection, [*words, *(word for phrase in phrases for word in phrase.split())])
+    ids = eligible.ids if eligible.ids is not None else candidates(connection, words, known, eligible, limit)
+    return ranked(connection, ids, words, phrases, known=known, depth=depth)
+
+
+def full_marks(connection: sqlite3.Connection, query: str) -> float:
+    """The score, as a positive number, of a memory of mean length that holds each word of the query once."""
+    words = tokens.query_words(query)
+    known = statistics(connection, words)
+    return sum(map(known.weight, words))

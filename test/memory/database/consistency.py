@@ -42,16 +42,22 @@ def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> 
     found = connection.execute(
         "SELECT rowid, content, human_summary, scope_files, scope_entities FROM memories_fts ORDER BY rowid"
     ).fetchall()
-    assert found == [
+    expected = [
         (
             row["id"],
             indexed_text(row["content"]),
             indexed_text(row["human_summary"]),
-            row["scope_files"],
+            indexed_text(row["scope_files"]),
             indexed_text(f"{row['scope_entities']} {row['label']}"),
         )
         for row in memories
     ]
+    assert found == expected
+    words = [" ".join(texts).split() for _, *texts in expected]
+    frequencies = Counter(word for text in words for word in set(text))
+    assert dict(connection.execute("SELECT word, memories FROM words").fetchall()) == frequencies
+    totals = connection.execute("SELECT memories, words FROM text_totals").fetchall()
+    assert totals == [(len(words), sum(map(len, words)))]
 
 
 def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:

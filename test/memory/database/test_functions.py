@@ -15,8 +15,11 @@ from robotmem_ros.memory.database.functions import (
     context_leaves,
     context_positions,
     cosine_distance,
+    distinct_words,
+    holds_words,
     missing_sqlite_vec,
     register,
+    word_count,
 )
 
 
@@ -59,3 +62,12 @@ def test_positions_are_arrays_of_two_or_three_numbers_under_spatial() -> None:
     assert found == {"spatial.two": [1, 2], "spatial.three": [1.5, -2, 3], "spatial.deep.er": [0, 0]}
     for context in ("[]", "{}", '{"spatial": [1, 2]}', '{"spatial": null}'):
         assert context_positions(context) == "{}"
+
+
+def test_words_of_indexed_texts_are_counted_and_compared() -> None:
+    texts = ("red mug", "", "mug 杯子")
+    assert json.loads(distinct_words(*texts)) == ["mug", "red", "杯子"]
+    assert word_count(*texts) == 4
+    assert holds_words("mug 杯子", *texts)
+    assert not holds_words("mug blue", *texts)
+    assert not holds_words("mu", *texts)

@@ -10,6 +10,7 @@ import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, Parameters, RobotMemory
 from robotmem_ros.memory.database import Database, migrations
+from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.functions import register
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate, schema_version
 
@@ -55,6 +56,25 @@ def version(path: Path) -> int:
         found = schema_version(connection)
     connection.close()
     return found
+
+
+def test_the_words_and_positions_of_an_older_database_are_indexed_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
+    migrate(old, path, MIGRATIONS[:3])
+    old.execute("INSERT INTO settings VALUES ('tokens', 'jieba')")
+    old.execute(
+        "INSERT INTO memories "
+        "(collection, type, content, observed_at, frame_id, map_id, x, y, z, created_at, updated_at) "
+        "VALUES ('default', 'fact', 'two red mugs', 1, 'map', '', 1, 2, 3, :now, :now)",
+        {"now": "2026-01-01T00:00:00+00:00"},
+    )
+    old.close()
+    with RobotMemory(path, embedding_model="") as memory:
+        assert [found.content for found in memory.recall("mug")] == ["two red mugs"]
+        target = {"field": "position", "target": [1.0, 2.0, 5.0]}
+        assert [found.distance for found in memory.recall(spatial_sort=target)] == [2.0]
+    assert check_file(path) == 1
 
 
 def test_a_new_file_gets_the_newest_schema_without_a_backup(version_1: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,8 +26,8 @@ def words_only(open_memory: OpenMemory) -> RobotMemory:
     ("text", "words"),
     [
         ("What did the red mug do?", ["red", "mug"]),
-        ("RED Mug mug", ["red", "mug"]),
-        ("grip_force is 12.5 N", ["grip", "force", "12"]),
+        ("RED Mugs mug", ["red", "mug"]),
+        ("grip_force is 12.5 N", ["grip", "forc", "12"]),
         ("the", ["the"]),
         ("where is it?", ["where", "is", "it"]),
         ("a b c", []),
@@ -34,7 +36,7 @@ def words_only(open_memory: OpenMemory) -> RobotMemory:
         ("红色的杯子在哪里？", ["红色", "杯子"]),
         ("杯", ["杯"]),
         ("robot看见了red杯子", ["robot", "看见", "red", "杯子"]),
-        ("Äpfel Œuvre café", ["äpfel", "œuvre", "café"]),
+        ("Äpfel Œuvre café", ["apfel", "œuvre", "cafe"]),
     ],
 )
 def test_a_question_keeps_the_words_that_carry_it(text: str, words: list[str]) -> None:
@@ -49,10 +51,10 @@ def test_words_about_the_sort_are_left_out_of_a_spatial_question() -> None:
 
 def test_compounds_are_phrases() -> None:
     assert query_phrases("Grip_Force 12.5 in src/arm.py, on-board; a_ _b x") == [
-        "grip_force",
-        "12.5",
-        "src/arm.py",
-        "on-board",
+        "grip forc",
+        "12 5",
+        "src arm py",
+        "on board",
     ]
     assert query_phrases("no compound here.") == []
 
@@ -64,12 +66,25 @@ def test_expressions_quote_every_word() -> None:
 
 
 @given(text=st.text())
-def test_any_text_gives_words_without_repetition_and_is_indexed_without_loss(text: str) -> None:
+def test_any_text_gives_words_without_repetition_that_its_index_holds(text: str) -> None:
     words = query_words(text)
     assert len(words) == len(set(words))
-    assert all(word == word.lower() and word for word in words)
-    kept = set(indexed_text(text))
-    assert set(text) - kept == set()
+    assert all(words)
+    assert set(words) <= set(indexed_text(text).split(" "))
+    assert all(f" {phrase} " in f" {indexed_text(text)} " for phrase in query_phrases(text))
+
+
+@given(text=st.text())
+def test_words_that_are_indexed_stay_the_same_when_indexed_again_in_fts5(text: str) -> None:
+    # FTS5 folds and parts what it gets once more: a word that it changes could not be found.
+    indexed = indexed_text(text)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE f USING fts5(x, tokenize = 'unicode61 remove_diacritics 2')")
+    connection.execute("INSERT INTO f VALUES (?)", (indexed,))
+    for word in indexed.split():
+        known = connection.execute("SELECT count(*) FROM f WHERE f MATCH ?", (all_of([word]),)).fetchone()
+        assert known == (1,) or ord(max(word)) > 0xFF
+    connection.close()
 
 
 @pytest.mark.parametrize(
@@ -133,12 +148,13 @@ def test_bm25_prefers_rare_words_and_short_texts(words_only: RobotMemory) -> Non
 
 
 def test_without_jieba_chinese_is_cut_into_pairs() -> None:
-    assert scheme() == "jieba"
+    assert scheme() == "stems, jieba"
     code = """
 from robotmem_ros.memory.language.tokens import indexed_text, query_words, scheme
 print(scheme(), query_words("红色的杯子"), query_words("杯"), indexed_text("a红色b"))
 """
-    assert output_of(without("jieba") + code) == "bigram ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"
+    told = output_of(without("jieba") + code)
+    assert told == "stems, bigrams ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Texts are words between spaces whose stems are the words themselves; a word with
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -12,14 +13,16 @@ import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
-from .known import ABSENT, MAIN_FRAME, OUTCOME_WEIGHT, OWN_NAMES, Asked, Known, Told, at_path, holds
+from .known import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, holds
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the questions of these tests use."""
 _MAIN_MAP = ""
 _SPATIAL_WORD = "nearest"
-_RRF_K, _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN = 60, 1.5, 0.75, 0.2
+_REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _SESSION_SHARE = 1.5, 0.75, 0.2, 0.2
 _NEAR_TIE = 3e-6
+_LEAST_NEARNESS = 0.1
+_NEAR_SCORES = 1e-4
 
 Scores = dict[int, float]
 
@@ -40,6 +43,10 @@ class Oracle:
         self._recalled_at: dict[int, int] = {}
         self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
+        self._sessions: dict[str, list[int]] = {}
+        for memory in sorted(memories, key=lambda memory: memory.id):
+            self._sessions.setdefault(memory.new.session_id, []).append(memory.id)
+        self._session_of = {memory.id: memory.new.session_id for memory in memories}
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
     def answer(self, asked: Asked) -> Told:
@@ -64,8 +71,8 @@ class Oracle:
         if not asked.query:
             newest = sorted(eligible, key=_newest_first)[: asked.n]
             return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
-        scores = self._fused(asked.query, eligible, self._depth(asked.n))
-        best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[: asked.n]
+        scores = self._fused(asked.query, eligible, max(100, 2 * asked.n))
+        best = self._best(scores, asked.n)
         return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [], [])
 
     def _is_eligible(self, memory: Known, asked: Asked) -> bool:
@@ -132,7 +139,9 @@ class Oracle:
     def _matching(self, query: str, placed: list[Known]) -> list[Known]:
         words = _words(query, STOP_WORDS)
         counts = {word: len(_holding(placed, [word])) for word in words}
-        known = sorted((word for word in words if counts[word]), key=lambda word: counts[word])
+        # So many that are eligible are counted; the frequency in all memories decides between words of more.
+        order = {word: (min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
+        known = sorted((word for word in words if counts[word]), key=lambda word: order[word])
         holding = _holding(placed, known)
         if holding and (len(known) > 1 or len(known) == len(words)):
             return holding
@@ -148,11 +157,19 @@ class Oracle:
     def _fused(self, query: str, eligible: Sequence[Known], depth: int) -> Scores:
         by_text = self._bm25(query, eligible)
         by_meaning = self._meaning(query, eligible) if self._embed else {}
-        scores: Scores = {}
+        blended: set[int] = set()
         for found in (by_text, by_meaning):
-            order = sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))
-            for rank, memory_id in enumerate(order[:depth]):
-                scores[memory_id] = scores.get(memory_id, 0.0) + 1 / (_RRF_K + rank + 1)
+            blended |= set(sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:depth])
+        marks = sum(self._weight(word) for word in _words(query, STOP_WORDS - {_SPATIAL_WORD})) or 1.0
+        nearest = 1 - min((by_meaning.get(memory_id, 1.0) for memory_id in blended), default=1.0)
+        if 0 < nearest < _LEAST_NEARNESS:
+            raise UndecidedError
+        own = {
+            memory_id: -by_text.get(memory_id, 0.0) / marks / 2
+            + (max(1 - by_meaning.get(memory_id, 1.0), 0.0) / nearest / 2 if nearest > 0 else 0.0)
+            for memory_id in blended
+        }
+        scores = {memory_id: score + self._beside(memory_id, own) for memory_id, score in own.items()}
         real = {memory.id for memory in eligible if at_path(memory.context, "env.sim_or_real") == "real"}
         weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in eligible}
         for memory in eligible:
@@ -160,27 +177,39 @@ class Oracle:
                 weights[memory.id] *= _CONTRADICTED_WEIGHT
         return {memory_id: score * weights[memory_id] for memory_id, score in scores.items()}
 
-    def _depth(self, n: int) -> int:
-        # What neither list gave down to here cannot reach the n-th best.
-        ratio = _REAL_WEIGHT / _CONTRADICTED_WEIGHT
-        if any(memory.outcome is not None for memory in self._all):
-            ratio *= (1 + OUTCOME_WEIGHT) / (1 - OUTCOME_WEIGHT)
-        return math.ceil(2 * ratio * (_RRF_K + n)) - _RRF_K
-
     def _is_newer(self, other_id: int, memory: Known) -> bool:
         other = self._by_id[other_id]
         return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
+    def _beside(self, memory_id: int, scores: Scores) -> float:
+        # A share of the better neighbour in the session, of those that were stored next before and next after.
+        session = self._session_of[memory_id]
+        if not session:
+            return 0.0
+        ids = self._sessions[session]
+        at = ids.index(memory_id)
+        beside = [*ids[max(at - 1, 0) : at], *ids[at + 1 : at + 2]]
+        return _SESSION_SHARE * max((scores.get(one, 0.0) for one in beside), default=0.0)
+
+    @staticmethod
+    def _best(scores: Scores, n: int) -> list[int]:
+        best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))
+        gaps = [scores[left] - scores[right] for left, right in itertools.pairwise(best[: n + 1])]
+        if any(1e-12 < gap < _NEAR_SCORES for gap in gaps):
+            raise UndecidedError
+        return best[:n]
+
+    def _weight(self, *words: str) -> float:
+        # A compound weighs as much as its rarest word.
+        hits = min(len(_holding(self._all, [word])) for word in words)
+        return max(math.log((len(self._all) - hits + 0.5) / (hits + 0.5)), 1e-6)
+
     def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
-        # The formula of FTS5, term by term in its order; the statistics are those of the whole table.
-        k1, b, total = 1.2, 0.75, len(self._all)
+        # The formula of FTS5, term by term in the order of the query; the statistics are those of the whole table.
+        k1, b = 1.2, 0.75
         words = _words(query, STOP_WORDS - {_SPATIAL_WORD})
         phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
-        weights = []
-        for phrase in phrases:
-            hits = sum(1 for memory in self._all if memory.frequency(phrase))
-            idf = math.log((total - hits + 0.5) / (hits + 0.5))
-            weights.append(idf if idf > 0 else 1e-6)
+        weights = [self._weight(*phrase) for phrase in phrases]
         scores = {}
         for memory in eligible:
             frequencies = [memory.frequency(phrase) for phrase in phrases]

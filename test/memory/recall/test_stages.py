@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.recall.fusion import FUSIONS, depth, reciprocal_rank_fusion
+from robotmem_ros.memory.recall.fusion import blend, blend_depth, reciprocal_rank_fusion, rrf_depth
 from robotmem_ros.memory.recall.normalise import normalise
 from robotmem_ros.memory.recall.ranking import Hit, Ranking
 
@@ -29,15 +29,43 @@ def test_reciprocal_rank_fusion_is_its_formula(rankings: list[Ranking], k: int) 
 
 
 def test_being_first_twice_beats_being_first_once() -> None:
-    fused = FUSIONS["rrf"]([[Hit(1, -3.0), Hit(2, -1.0)], [Hit(1, 0.1), Hit(3, 0.2)]], 60)
+    fused = reciprocal_rank_fusion([[Hit(1, -3.0), Hit(2, -1.0)], [Hit(1, 0.1), Hit(3, 0.2)]], 60)
     assert fused == {1: 2 / 61, 2: 1 / 62, 3: 1 / 62}
 
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000))
 def test_what_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int) -> None:
-    outside = 1.5 * 2 / (k + 1 + depth(n, k, 1.5))
+    outside = 1.5 * 2 / (k + 1 + rrf_depth(n, k, 1.5))
     nth_best_at_least = 1 / (k + n)
     assert outside < nth_best_at_least
+
+
+MEASURES = st.dictionaries(st.integers(1, 20), st.floats(-50, -0.01), max_size=10)
+DISTANCES = st.dictionaries(st.integers(1, 20), st.floats(0, 2), max_size=10)
+
+
+@given(measures=MEASURES, distances=DISTANCES, marks=st.floats(0.1, 50))
+def test_a_blend_is_its_formula(measures: dict[int, float], distances: dict[int, float], marks: float) -> None:
+    text = [Hit(*item) for item in measures.items()]
+    vector = [Hit(*item) for item in distances.items()]
+    blended = blend(text, vector, marks)
+    assert blended.keys() == measures.keys() | distances.keys()
+    nearest = max((1 - distance for distance in distances.values()), default=0)
+    for memory_id, score in blended.items():
+        words = -measures.get(memory_id, 0.0) / marks
+        meaning = max(1 - distances.get(memory_id, 1.0), 0) / nearest if nearest > 0 else 0
+        assert score == pytest.approx((words + meaning) / 2)
+
+
+def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> None:
+    assert blend([], [Hit(1, 0.2), Hit(2, 0.6)], 0.0) == pytest.approx({1: 0.5, 2: 0.25})
+    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], 4.0) == pytest.approx({1: 0.5, 2: 0.125})
+    assert blend([], [], 0.0) == {}
+
+
+@given(n=st.integers(1, 100))
+def test_more_is_blended_than_is_asked_for(n: int) -> None:
+    assert blend_depth(n) >= max(2 * n, 100)
 
 
 @given(scores=st.dictionaries(st.integers(), st.floats(0, 1e300), max_size=20))

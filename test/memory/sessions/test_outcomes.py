@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.recall.fusion import depth
+from robotmem_ros.memory.recall.fusion import rrf_depth
 from robotmem_ros.memory.recall.outcome_weight import weigh_outcomes
 
 from ..conftest import OpenMemory
@@ -109,7 +109,7 @@ def test_what_both_searches_left_out_cannot_reach_the_best_n_whatever_the_outcom
     n: int, k: int, weight: float, bound: float
 ) -> None:
     ratio = max(weight, 1.0) / min(weight, 1.0) * (1 + bound) / (1 - bound)
-    outside = max(weight, 1.0) * (1 + bound) * 2 / (k + 1 + depth(n, k, ratio))
+    outside = max(weight, 1.0) * (1 + bound) * 2 / (k + 1 + rrf_depth(n, k, ratio))
     nth_best_at_least = min(weight, 1.0) * (1 - bound) / (k + n)
     assert outside < nth_best_at_least
     assert Parameters().outcome_weight <= 0.5

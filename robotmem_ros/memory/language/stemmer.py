@@ -1,0 +1,99 @@
+"""The stem of an English word, so that mug and mugs, grasp and grasping meet.
+
+M. F. Porter: An algorithm for suffix stripping, Program 14 (3), 1980. A stem is measured by how often a vowel is
+followed by a consonant in it; the longest suffix of a table is replaced if what is left before it measures enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+_PLAIN = re.compile("[a-z]{3,40}")
+_PLURAL = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
+_DERIVED = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "bli": "ble", "logi": "log",
+    "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate",
+    "alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_ADJECTIVES = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_ENDINGS = dict.fromkeys(
+    ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou", "ism",
+     "ate", "iti", "ous", "ive", "ize"), ""
+) | {"sion": "s", "tion": "t"}  # fmt: skip
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """The stem of a word in lower case; what is not plain English letters stays as it is."""
+    if not _PLAIN.fullmatch(word):
+        return word
+    word = _replaced(word, _PLURAL, -1)
+    word = _without_past(word)
+    if word.endswith("y") and "v" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, _DERIVED, 0)
+    word = _replaced(word, _ADJECTIVES, 0)
+    word = _replaced(word, _ENDINGS, 1)
+    return _tidied(word)
+
+
+def _replaced(word: str, table: Mapping[str, str], least: int) -> str:
+    # The longest suffix that fits decides, even if what stands before it measures too little.
+    for length in range(min(7, len(word)), 0, -1):
+        suffix = word[-length:]
+        if suffix in table:
+            before = word[:-length]
+            return before + table[suffix] if least < 0 or _measure(before + _kept(suffix)) > least else word
+    return word
+
+
+def _kept(suffix: str) -> str:
+    # Of -sion and -tion the first letter belongs to the stem.
+    return suffix[0] if suffix in ("sion", "tion") else ""
+
+
+def _without_past(word: str) -> str:
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        before = word.removesuffix(suffix)
+        if before != word and "v" in _shape(before):
+            if before.endswith(("at", "bl", "iz")):
+                return before + "e"
+            if _is_double(before) and before[-1] not in "lsz":
+                return before[:-1]
+            return before + "e" if _measure(before) == 1 and _is_short(before) else before
+    return word
+
+
+def _tidied(word: str) -> str:
+    if word.endswith("e"):
+        before = word[:-1]
+        if _measure(before) > 1 or (_measure(before) == 1 and not _is_short(before)):
+            word = before
+    if word.endswith("ll") and _measure(word) > 1:
+        word = word[:-1]
+    return word
+
+
+def _shape(word: str) -> str:
+    # "v" for each vowel, "c" for each consonant; y is a vowel after a consonant.
+    shape = ""
+    for letter in word:
+        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(word: str) -> int:
+    return _shape(word).count("vc")
+
+
+def _is_double(word: str) -> bool:
+    return len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c"
+
+
+def _is_short(word: str) -> bool:
+    return _shape(word).endswith("cvc") and word[-1] not in "wxy"

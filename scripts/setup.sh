@@ -60,8 +60,6 @@ if [ "$robotmem_ros" = wheels ]; then
     name another one (ROBOTMEM_PYTHON=/usr/bin/python3.12 make ...), or $install_ros" ;;
     esac
 fi
-ask 'import sqlite3; sqlite3.Connection.enable_load_extension' ||
-    say "$python cannot load SQLite extensions: vectors will be searched by numpy, without sqlite-vec"
 
 if [ "$robotmem_ros" = wheels ]; then
     set -- "requirements/ros-$robotmem_distro.txt"

@@ -33,7 +33,6 @@ STAGES = sorted(file.stem for file in (CORE / "recall").glob("*.py") if file.ste
 # Stages that are one thing in two files: a stage and the part that it is made of.
 PARTS = {
     ("eligible", "context_filter"),
-    ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
     ("normalise", "fusion"),
 }

@@ -116,6 +116,10 @@ class Parameters:
         1.0, "Shortest time between two views of an object's place that count.", unit="s", minimum=0.0,
         maximum=86_400.0,
     )  # fmt: skip
+    vector_index_size: int = _parameter(
+        20_000, "From so many different texts on their vectors are searched by an index, where usearch is installed.",
+        unit="texts", minimum=100, maximum=100_000_000, read_only=True,
+    )  # fmt: skip
     areas_file: str = _parameter(
         "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
         read_only=True,

@@ -27,8 +27,8 @@ from .parameters import Parameters
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
-from .recall.vector_matrix import VectorMatrix
 from .records import Answer, Mode, NewMemory, Recording, Sighting, Status, Stored, View
+from .vectors import VectorIndex
 
 _LOAD_PATIENCE = 60.0
 
@@ -70,12 +70,13 @@ class RobotMemory:
         self._embedder = BackgroundEmbedder(
             embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
         )
-        self._backfill = Backfill(self._database, self._embedder)
+        self.vectors = VectorIndex(self._database, self.parameters.vector_index_size)
+        self._backfill = Backfill(self._database, self._embedder, stored=self.vectors.wake)
         self._touches = Touches(self._database)
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
-        self._pipeline = Pipeline(self._database, self._embedder, VectorMatrix(), self._threads)
+        self._pipeline = Pipeline(self._database, self._embedder, self.vectors, self._threads)
 
     def learn(
         self,
@@ -337,7 +338,7 @@ class RobotMemory:
         """What the memory holds now, and what is missing."""
         with self._database.reader() as connection:
             tally = rows.tallies(connection)
-        missing = [self._embedder.why_not, self._database.missing]
+        missing = [self._embedder.why_not, self.vectors.missing]
         if not tokens.has_jieba():
             missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
         return Status(
@@ -391,6 +392,7 @@ class RobotMemory:
     def close(self) -> None:
         """Commits what was accepted and closes the database; a second call does nothing."""
         self._backfill.close()
+        self.vectors.close()
         self._embedder.close()
         self._threads.shutdown()
         self._touches.write()

@@ -1,16 +1,14 @@
-"""Without sqlite-vec, jieba or fastembed the core still works, and says what is missing."""
+"""Without usearch, jieba or fastembed the core still works, and says what is missing."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from robotmem_ros.memory import RobotMemory
 
 from .children import output_of, without
 
-ALL = ("sqlite_vec", "jieba", "fastembed", "onnxruntime")
+ALL = ("usearch", "jieba", "fastembed", "onnxruntime")
 USE = """
 import sys
 from robotmem_ros.memory import RobotMemory
@@ -39,20 +37,19 @@ def test_without_any_of_them_text_position_and_conditions_work(tmp_path: Path) -
         "[('厨房里的红色杯子', 4.0)]",
         "1",
     ]
-    for missing in ("fastembed", "sqlite-vec", "jieba"):
+    for missing in ("fastembed", "jieba"):
         assert f"{missing} is not installed (pip install {missing})" in reason
 
 
-@pytest.mark.parametrize("missing", ["sqlite_vec", "jieba"])
-def test_without_one_of_them_the_model_still_answers(tmp_path: Path, missing: str) -> None:
-    *answers, reason = output_of(without(missing) + USE, tmp_path / "memory.db").splitlines()
+def test_without_jieba_the_model_still_answers(tmp_path: Path) -> None:
+    *answers, reason = output_of(without("jieba") + USE, tmp_path / "memory.db").splitlines()
     assert answers[:4] == [
         "hybrid a red mug",
         "hybrid 厨房里的红色杯子",
         "hybrid 厨房里的红色杯子",
         "hybrid grip force 12.5 N",
     ]
-    assert reason.startswith(f"{missing.replace('_', '-')} is not installed")
+    assert reason.startswith("jieba is not installed")
 
 
 def test_a_text_index_made_without_jieba_is_made_anew_with_it_and_back(tmp_path: Path) -> None:

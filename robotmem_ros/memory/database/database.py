@@ -16,7 +16,6 @@ from ..language import tokens
 from ..parameters import Parameters
 from . import schema
 from .connection import IN_MEMORY, connect, create_file, resolve
-from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
 from .writer import Writer
 
@@ -40,7 +39,6 @@ class Database:
         self._closed = False
         create_file(self.path)
         self._connection = self._opened()
-        self.missing = missing_sqlite_vec(self._connection)
         self._writer = Writer(self._connection, self._lock)
 
     @property

@@ -1,7 +1,8 @@
-"""Stage 3b, vector search: cosine distance of the embeddings, exact, among the eligible memories.
+"""Stage 3b, vector search: cosine distance of the embeddings, among the eligible memories.
 
-Few eligible memories are compared one by one in SQL (sqlite-vec). Otherwise the matrix in RAM ranks all, and the
-database says of the nearest which are eligible, until there are enough.
+Counting decides how. Where few memories are eligible, the vectors of all of them are compared. Otherwise the nearest
+vectors are asked for one after the other, which of their memories are eligible, until there are enough: that takes
+about (memories / eligible) for each wanted one, so it is the quicker way when eligible² > wanted * memories.
 """
 
 from __future__ import annotations
@@ -9,63 +10,113 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from ..database import rows
 from ..embedding import Vector
-from .eligible import Eligible
+from ..vectors import Batch, VectorIndex
+from .eligible import Eligible, enumerate_if_few
 from .ranking import Hit, Ranking
-from .vector_matrix import VectorMatrix
 
-# Rounded, so that equal texts tie whatever the order of summation.
-_DISTANCE = "round(vec_distance_cosine(v.embedding, ?), 6)"
+_DIGITS = 6
 _ROUNDING = 2e-6
+"""Distances are rounded to so many digits, so that equal ones tie whatever the order of summation."""
+_FIRST = 100
+"""So many vectors are looked at first, where it is not known how many memories are wanted."""
 
 
 def vector_search(
-    connection: sqlite3.Connection, matrix: VectorMatrix, query: Vector, eligible: Eligible, depth: int
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, depth: int
 ) -> Ranking:
     """The `depth` eligible memories nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
+    if depth < 1:
+        return []
+    few = enumerate_if_few(connection, eligible, math.isqrt(depth * rows.tallies(connection)["vector"]))
     hits: Ranking = []
-    for hits, seen_up_to in _growing(connection, matrix, query, eligible, depth):
-        if len(hits) >= depth > 0 and hits[depth - 1].measure < seen_up_to - _ROUNDING:
+    for hits, complete_up_to in _growing(connection, index, query, few, depth):
+        if len(hits) >= depth and hits[depth - 1].measure < complete_up_to - _ROUNDING:
             break
     return hits[:depth]
 
 
 def similar(
-    connection: sqlite3.Connection, matrix: VectorMatrix, query: Vector, eligible: Eligible, margin: float
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, margin: float
 ) -> Ranking:
     """The eligible memories whose cosine distance is at most `margin` above that of the nearest one."""
     hits: Ranking = []
-    for hits, seen_up_to in _growing(connection, matrix, query, eligible, 100):
-        if hits and hits[0].measure + margin < seen_up_to - _ROUNDING:
+    for hits, complete_up_to in _growing(connection, index, query, eligible, None):
+        if hits and hits[0].measure + margin < complete_up_to - _ROUNDING:
             break
     return [hit for hit in hits if hit.measure <= hits[0].measure + margin]
 
 
 def _growing(
-    connection: sqlite3.Connection, matrix: VectorMatrix, query: Vector, eligible: Eligible, first: int
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, wanted: int | None
 ) -> Iterator[tuple[Ranking, float]]:
-    # Ever more hits, best first, and the distance up to which none is missing.
+    # Ever more hits, best first, and the distance up to which none is missing; no more than are wanted.
     if eligible.ids is not None:
-        yield _measured(connection, query, eligible, "v.memory_id", eligible.ids), math.inf
+        yield _compared(connection, index, query, eligible), math.inf
         return
-    hits: Ranking = []
-    for vector_ids, seen_up_to in matrix.ranked(connection, query, 2 * first):
-        hits += _measured(connection, query, eligible, "v.id", vector_ids)
+    search = index.search(connection, query)
+    width, hits = (wanted or _FIRST) * 5 // 4 + 16, list[Hit]()
+    while (batch := search.next(width)) is not None:
+        found, is_enough = _memories(connection, batch, eligible, hits, wanted)
+        if batch.error:
+            exact = index.distances(connection, query, {one.vector_id for one in found})
+            found = [one._replace(distance=exact[one.vector_id]) for one in found]
+        hits += _ranking(found)
         hits.sort(key=lambda hit: (hit.measure, -hit.memory_id))
-        yield hits, seen_up_to
+        if is_enough:
+            yield hits, math.inf
+            return
+        yield hits, batch.complete_up_to - batch.error
+        # As many more as it takes when the next ones are eligible as often as those so far; no less than twice as many.
+        share = (wanted or len(hits)) / max(len(hits), 1)
+        width = int(width * min(max(1.3 * share, 2), 16))
 
 
-def _measured(
-    connection: sqlite3.Connection, query: Vector, eligible: Eligible, column: str, ids: list[int] | tuple[int, ...]
-) -> Ranking:
+class _Found(NamedTuple):
+    """A memory and its vector."""
+
+    distance: float
+    memory_id: int
+    vector_id: int
+
+
+def _compared(connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible) -> Ranking:
+    sql = "SELECT v.memory_id, v.vector_id FROM json_each(?) AS j CROSS JOIN memories_vec AS v ON v.memory_id = j.value"
+    vector_of = dict(connection.execute(sql, (eligible.ids_json(),)))
+    near = index.distances(connection, query, set(vector_of.values()))
+    found = [_Found(near[one], memory_id, one) for memory_id, one in vector_of.items() if one in near]
+    return sorted(_ranking(found), key=lambda hit: (hit.measure, -hit.memory_id))
+
+
+def _memories(
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, before: Ranking, wanted: int | None
+) -> tuple[list[_Found], bool]:
+    # The eligible memories of vectors, nearest first. The second says that with those before there are as many as are
+    # wanted, and that what is farther was left out.
     check = eligible.check()
-    rows = connection.execute(
-        f"SELECT m.id, {_DISTANCE} AS distance "
-        f"FROM json_each(?) AS j CROSS JOIN memories_vec AS v ON {column} = j.value "
-        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE length(v.embedding) = ? AND {check.sql} "
-        "ORDER BY distance, m.id DESC",
-        (query.tobytes(), json.dumps(ids), query.nbytes, *check.arguments),
+    # Many memories can have the same vector: of each, no more are read than are wanted, the newest.
+    cursor = connection.execute(
+        f"SELECT j.value, (SELECT json_group_array(id) FROM (SELECT m.id FROM memories_vec AS v "
+        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
+        "ORDER BY v.memory_id DESC LIMIT ?)) FROM json_each(?) AS j",
+        (*check.arguments, -1 if wanted is None else wanted, json.dumps(batch.ids.tolist())),
     )
-    return [Hit(memory_id, distance) for memory_id, distance in rows]
+    found: list[_Found] = []
+    enough = math.inf if wanted is None else wanted
+    farthest = before[wanted - 1].measure if wanted is not None and len(before) >= wanted else math.inf
+    for distance, (vector_id, memory_ids) in zip(batch.distances.tolist(), cursor, strict=True):
+        if distance > farthest + 2 * batch.error + _ROUNDING:
+            cursor.close()
+            return found, True
+        found += [_Found(distance, memory_id, vector_id) for memory_id in json.loads(memory_ids)]
+        if farthest == math.inf and len(before) + len(found) >= enough:
+            farthest = distance
+    return found, False
+
+
+def _ranking(found: Iterable[_Found]) -> Ranking:
+    return [Hit(one.memory_id, round(one.distance, _DIGITS)) for one in found]

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, Parameters, RobotMemory
-from robotmem_ros.memory.database import Database, migrations
+from robotmem_ros.memory.database import Database, migrations, rows
+from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate, schema_version
+from robotmem_ros.memory.records import Kind, NewMemory
+
+from ..providers import WordVectors
+from .consistency import check_file
 
 ADD_MOOD = """
 ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';
@@ -122,3 +127,28 @@ def test_a_step_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Pa
     assert schema_version(second) == 1
     first.close()
     second.close()
+
+
+def test_vectors_of_each_memory_become_vectors_of_each_text(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connection = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
+    migrate(connection, path, MIGRATIONS[:3])
+    model = WordVectors()
+    connection.execute("INSERT INTO settings VALUES ('embedding_model', ?)", (model.name,))
+    for number, text in enumerate(("red mug", "blue mug", "red mug", "green plant"), start=1):
+        new = NewMemory(Kind.FACT, text, "default", number, "map", "")
+        rows.insert(connection, new)
+        if number < 4:
+            vector = model.embed_one(text).tobytes()
+            connection.execute("INSERT INTO memories_vec (memory_id, embedding) VALUES (?, ?)", (number, vector))
+    connection.close()
+    model = WordVectors()
+    with RobotMemory(path, embedder=model) as memory:
+        memory.flush()
+        assert model.embedded == ["green plant"]
+        assert memory.status().pending_vectors == 0
+        assert [found.id for found in memory.recall("red mug", n=2)] == [3, 1]
+    assert check_file(path) == 4
+    with sqlite3.connect(path) as again:
+        assert again.execute("SELECT count(*) FROM vectors").fetchone() == (3,)
+    again.close()

@@ -6,10 +6,11 @@ import sqlite3
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robotmem_ros.memory import Mode, RobotMemory
-from robotmem_ros.memory.embedding import ModelUnavailableError
+from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, codec
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
 
 from ..conftest import OpenMemory
@@ -19,9 +20,16 @@ from ..providers import BreakingVectors, WordVectors
 def vectors(path: Path) -> dict[int, bytes]:
     """The stored vectors by memory."""
     with sqlite3.connect(path) as connection:
-        found = dict(connection.execute("SELECT memory_id, embedding FROM memories_vec"))
+        found = dict(
+            connection.execute("SELECT memory_id, embedding FROM memories_vec JOIN vectors AS v ON v.id = vector_id")
+        )
     connection.close()
     return found
+
+
+def kept(vector: Vector) -> bytes:
+    """A vector as it is stored."""
+    return codec.encode(vector[np.newaxis])[0]
 
 
 def test_memories_saved_without_a_model_get_vectors_once_there_is_one(tmp_path: Path, open_memory: OpenMemory) -> None:
@@ -46,7 +54,7 @@ def test_vectors_of_another_model_are_never_compared_but_made_anew(tmp_path: Pat
                 memory.learn("red mug")
             memory.flush()
             assert memory.recall("mug", n=1).mode is Mode.HYBRID
-            assert vectors(path) == {1: embedder.embed_one("red mug").tobytes()}
+            assert vectors(path) == {1: kept(embedder.embed_one("red mug"))}
     # The last one found its own vectors and made none.
     assert "red mug" not in embedder.embedded
 
@@ -61,7 +69,7 @@ def test_a_corrected_memory_gets_the_vector_of_its_new_text(tmp_path: Path, open
     memory.update(2, confidence=0.5, context={"a": 1})
     memory.flush()
     after = vectors(tmp_path / "memory.db")
-    assert after == {first: WordVectors().embed_one("green plant").tobytes(), 2: before[2]}
+    assert after == {first: kept(WordVectors().embed_one("green plant")), 2: before[2]}
 
 
 def test_a_text_that_cannot_be_embedded_does_not_keep_flush_waiting(open_memory: OpenMemory) -> None:

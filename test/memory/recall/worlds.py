@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
+from robotmem_ros.memory.embedding import codec
 from robotmem_ros.memory.records import NewMemory
 
 from ..providers import WordVectors
@@ -84,7 +85,9 @@ def build(memory: RobotMemory, seed: int, size: int, *, embeds: bool = True) -> 
     for memory_id in corrected.keys() - withdrawn:
         memory.update(memory_id, corrected[memory_id])
     memory.flush()
-    vectors = {text: WordVectors().embed_one(text) for text in texts}
+    # As they are kept: the oracle is about the search, and test_codec.py about the precision.
+    kept = codec.encode(WordVectors().embed_batch(texts))
+    vectors = dict(zip(texts, codec.decode(kept, WordVectors().dim), strict=True))
     known = []
     for memory_id, new in zip(ids, news, strict=True):
         active = memory_id not in withdrawn

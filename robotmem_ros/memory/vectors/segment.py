@@ -11,6 +11,7 @@ import os
 import threading
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,15 +43,13 @@ class Segment:
     """
 
     def __init__(self, folder: Path, row: SegmentRow) -> None:
-        from usearch.index import Index
-
         path = folder / row.file
         # A graph with a wrong link would lead out of the memory of the process.
         if checksum(path) != row.checksum:
             raise ValueError(f"{path} is damaged or not ours")
         self.row = row
         self._lock = threading.Lock()
-        index: Any = Index.restore(path, view=True)
+        index: Any = _usearch().Index.restore(path, view=True)
         self._index = index
         if len(self._index) != row.vectors:
             raise ValueError(f"{path} holds {len(self._index)} vectors instead of {row.vectors}")
@@ -113,10 +112,18 @@ def checksum(path: Path) -> int:
     return total
 
 
-def _empty(dim: int) -> Any:
-    from usearch.index import Index
+def _usearch() -> Any:
+    # The wheels of usearch 2.26 bring a C++ library of their own, which an onnxruntime that comes later would use, and
+    # crash. The other way round all is well.
+    with suppress(ImportError):
+        import onnxruntime  # noqa: F401
+    from usearch import index
 
-    return Index(
+    return index
+
+
+def _empty(dim: int) -> Any:
+    return _usearch().Index(
         ndim=dim, metric="cos", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EXPANSION_ADD,
         enable_key_lookups=False,
     )  # fmt: skip

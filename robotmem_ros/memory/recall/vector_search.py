@@ -100,7 +100,7 @@ def _memories(
     check = eligible.check()
     # Many memories can have the same vector: of each, no more are read than are wanted, the newest.
     cursor = connection.execute(
-        f"SELECT j.value, (SELECT json_group_array(id) FROM (SELECT m.id FROM memories_vec AS v "
+        f"SELECT j.value, (SELECT group_concat(id) FROM (SELECT m.id FROM memories_vec AS v "
         f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
         "ORDER BY v.memory_id DESC LIMIT ?)) FROM json_each(?) AS j",
         (*check.arguments, -1 if wanted is None else wanted, json.dumps(batch.ids.tolist())),
@@ -112,7 +112,9 @@ def _memories(
         if distance > farthest + 2 * batch.error + _ROUNDING:
             cursor.close()
             return found, True
-        found += [_Found(distance, memory_id, vector_id) for memory_id in json.loads(memory_ids)]
+        if memory_ids is None:
+            continue
+        found += [_Found(distance, int(memory_id), vector_id) for memory_id in str(memory_ids).split(",")]
         if farthest == math.inf and len(before) + len(found) >= enough:
             farthest = distance
     return found, False

@@ -30,6 +30,8 @@ from bench.scale_world import VARIED, WORLDS, parts
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 
 ROOT = Path(__file__).resolve().parent.parent
+OURS = "ours"
+SYSTEMS = (OURS, *PEERS, robotmem.REQUIREMENT)
 _MILLION = 1_000_000
 
 
@@ -59,24 +61,35 @@ def main() -> int:
 
 
 def _measure(world: str, size: int, options: argparse.Namespace, model: Path, python: Path) -> dict[str, Any]:
-    print(f"{size} memories, {world}", flush=True)
-    embedder = FastEmbedEmbedder(str(model))
-    pieces = parts(world, model / "tokenizer.json", embedder, options.cache)
-    database = filled(options.cache / f"{world.replace(' ', '-')}-{size}", pieces, size, embedder.name)
-    truth = Truth.of(pieces, world, size, count=options.questions, embedder=embedder, cache=options.cache)
-    embedder.close()
-    systems = {"ours": truth.judged(_ours(world, size, options.questions, database, model))}
-    if world == VARIED:
-        for name in PEERS if size <= options.peers_up_to else ():
-            systems[name] = measure_peer(name, python, truth, options)
-        if size <= options.peers_up_to:
-            there = robotmem.prepare(options.environments / robotmem.REQUIREMENT.replace("==", "-"))
-            systems[robotmem.REQUIREMENT] = measure_robotmem(there, model, truth, options)
+    parts_file = options.cache / "results" / f"{world.replace(' ', '-')}-{size}.json"
+    systems: dict[str, Any] = json.loads(parts_file.read_text()) if options.go_on and parts_file.exists() else {}
+    wanted = [name for name in options.systems if name not in systems and _is_asked(name, world, size, options)]
+    if wanted:
+        print(f"{size} memories, {world}: {', '.join(wanted)}", flush=True)
+        embedder = FastEmbedEmbedder(str(model))
+        pieces = parts(world, model / "tokenizer.json", embedder, options.cache)
+        database = filled(options.cache / f"{world.replace(' ', '-')}-{size}", pieces, size, embedder.name)
+        truth = Truth.of(pieces, world, size, count=options.questions, embedder=embedder, cache=options.cache)
+        embedder.close()
+        for name in wanted:
+            print(f"  {name}", flush=True)
+            if name == OURS:
+                systems[name] = truth.judged(_ours(world, size, options.questions, database, model))
+            elif name == robotmem.REQUIREMENT:
+                there = robotmem.prepare(options.environments / robotmem.REQUIREMENT.replace("==", "-"))
+                systems[name] = measure_robotmem(there, model, truth, options)
+            else:
+                systems[name] = measure_peer(name, python, truth, options)
+            parts_file.parent.mkdir(parents=True, exist_ok=True)
+            parts_file.write_text(json.dumps(systems))
     return {"world": world, "size": size, "systems": systems}
 
 
+def _is_asked(name: str, world: str, size: int, options: argparse.Namespace) -> bool:
+    return name == OURS or (world == VARIED and size <= options.peers_up_to)
+
+
 def _ours(world: str, size: int, questions: int, database: Path, model: Path) -> dict[str, Any]:
-    print("  ours", flush=True)
     command = [sys.executable, "-m", "bench.scale_ours", world, str(size), str(questions), str(database), str(model)]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -88,6 +101,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="numbers of memories")
     parser.add_argument("--million", action="store_true", help="a million too; filling it takes some ten minutes once")
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="both by default")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="all by default")
+    parser.add_argument("--go-on", action="store_true", help="keep what runs before have measured, add what is missing")
     parser.add_argument("--questions", type=int, default=100, help="questions of each sort (100)")
     parser.add_argument("--cut-off", type=float, default=300.0, help="seconds that a peer may take to be filled (300)")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds a peer may take for one sort (60)")

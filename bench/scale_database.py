@@ -20,14 +20,12 @@ BLOCK = 20_000
 
 
 def filled(folder: Path, pieces: Parts, count: int, model: str) -> Path:
-    """The database of a world of a size, with its index; made where it is not in the folder yet."""
+    """The database of a world of a size, with its index; what is missing of it in the folder is added."""
     path = folder / "memory.db"
     done = folder / "done"
     if done.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.iterdir():
-        left.unlink()
     parameters = Parameters(db_path=str(path), synchronous="normal")
     database = Database(parameters)
     _fill(database, pieces, count, model)
@@ -44,10 +42,14 @@ def filled(folder: Path, pieces: Parts, count: int, model: str) -> Path:
 def _fill(database: Database, pieces: Parts, count: int, model: str) -> None:
     began = time.perf_counter()
     database.write(
-        lambda connection: connection.execute("INSERT INTO settings VALUES ('embedding_model', ?)", (model,))
+        lambda connection: connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (model,))
     )
+    there = rows_so_far(database)
     source = memories(pieces, count)
-    for block in vectors(pieces, count, BLOCK):
+    for number, block in enumerate(vectors(pieces, count, BLOCK)):
+        if number * BLOCK < there:
+            next(islice(source, BLOCK - 1, BLOCK))
+            continue
         kept, new = codec.encode(block), list(islice(source, BLOCK))
 
         def store(connection: sqlite3.Connection, new: Sequence[ScaleMemory] = new, kept: list[bytes] = kept) -> None:

@@ -39,7 +39,6 @@ def prepare(folder: Path) -> Path:
 
 def measure_peer(name: str, python: Path, truth: Truth, options: argparse.Namespace) -> dict[str, Any]:
     """Fills one peer with the world and asks it; where it is too slow, its result says so."""
-    print(f"  {name}", flush=True)
     with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=options.cache) as folder:
         rows = Path(folder) / "rows.jsonl"
         rows.write_text("".join(json.dumps(_row(memory)) + "\n" for memory in truth.memories()))
@@ -66,7 +65,6 @@ def measure_peer(name: str, python: Path, truth: Truth, options: argparse.Namesp
 
 def measure_robotmem(python: Path, model: Path, truth: Truth, options: argparse.Namespace) -> dict[str, Any]:
     """The same with the published robotmem, which embeds the questions itself."""
-    print(f"  {robotmem.REQUIREMENT}", flush=True)
     with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=options.cache) as folder:
         peer = robotmem.Peer(python, Path(folder), model)
         try:

@@ -13,6 +13,8 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import numpy as np
+
 from ..database import rows
 from ..embedding import Vector
 from ..vectors import Batch, VectorIndex
@@ -56,10 +58,10 @@ def _growing(
 ) -> Iterator[tuple[Ranking, float]]:
     # Ever more hits, best first, and the distance up to which none is missing; no more than are wanted.
     if eligible.ids is not None:
-        yield _compared(connection, index, query, eligible), math.inf
+        yield _compared(connection, index, query, eligible, wanted), math.inf
         return
     search = index.search(connection, query)
-    width, hits = (wanted or _FIRST) * 5 // 4 + 16, list[Hit]()
+    width, hits = 2 * (wanted or _FIRST) + 16, list[Hit]()
     while (batch := search.next(width)) is not None:
         found, is_enough = _memories(connection, batch, eligible, hits, wanted)
         if batch.error:
@@ -84,12 +86,17 @@ class _Found(NamedTuple):
     vector_id: int
 
 
-def _compared(connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible) -> Ranking:
+def _compared(
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, most: int | None
+) -> Ranking:
     sql = "SELECT v.memory_id, v.vector_id FROM json_each(?) AS j CROSS JOIN memories_vec AS v ON v.memory_id = j.value"
-    vector_of = dict(connection.execute(sql, (eligible.ids_json(),)))
-    near = index.distances(connection, query, set(vector_of.values()))
-    found = [_Found(near[one], memory_id, one) for memory_id, one in vector_of.items() if one in near]
-    return sorted(_ranking(found), key=lambda hit: (hit.measure, -hit.memory_id))
+    pairs = np.array(connection.execute(sql, (eligible.ids_json(),)).fetchall(), np.int64).reshape(-1, 2)
+    wanted, place = np.unique(pairs[:, 1], return_inverse=True)
+    near = index.distances(connection, query, wanted.tolist())
+    distances = np.array([near.get(one, math.inf) for one in wanted.tolist()])[place].round(_DIGITS)
+    order = np.lexsort((-pairs[:, 0], distances))[:most]
+    hits = zip(pairs[order, 0].tolist(), distances[order].tolist(), strict=True)
+    return [Hit(memory_id, distance) for memory_id, distance in hits if distance < math.inf]
 
 
 def _memories(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ from bench.scale_world import ScaleMemory
 PEERS = {"sqlite-vec": "sqlite-vec==0.1.9", "chroma": "chromadb==1.5.9", "lancedb": "lancedb==0.40.0"}
 _OTHERS = ("numpy", "matplotlib")
 _ADAPTER = Path(__file__).resolve().with_name("scale_peer.py")
+
+
+class CutOffError(Exception):
+    """A peer took too long."""
 
 
 def prepare(folder: Path) -> Path:
@@ -76,15 +81,27 @@ def measure_robotmem(python: Path, model: Path, truth: Truth, options: argparse.
             rows.write_text("".join(json.dumps(_learned(known[number])) + "\n" for number in chosen))
             np.save(vectors, np.load(truth.vectors, mmap_mode="r")[chosen])
             peer.open(Path(folder) / "peer.db")
-            seconds, kept = peer.load(rows, vectors, lambda count: None)
+            seconds, kept = peer.load(rows, vectors, _deadline(options.cut_off))
             result: dict[str, Any] = {"saves_repeated": kept / seconds, "sorts": {}}
             for sort in SORTS:
                 if sort not in (TEXT_ONLY, WINDOW):  # it has no such questions
                     result["sorts"][sort] = _ask_robotmem(peer, truth, sort, numbers, options)
+        except CutOffError as error:
+            return {"cut_off": str(error), "sorts": {}}
         finally:
             peer.end()
         result["disk"] = sum(file.stat().st_size for file in Path(folder).glob("peer.db*"))
     return result
+
+
+def _deadline(limit: float) -> Callable[[int], None]:
+    began = time.perf_counter()
+
+    def check(stored: int) -> None:
+        if time.perf_counter() - began > limit:
+            raise CutOffError(f"{stored} stored in {limit:.0f} s")
+
+    return check
 
 
 def _ask_robotmem(

@@ -51,11 +51,11 @@ def main() -> None:
             if sort != TEXT_ONLY:
                 result["sorts"][sort] = _ask(memory, asked[sort])
         result["rss"] = _resident()
-        result["disk"] = sum(file.stat().st_size for file in database.parent.iterdir())
         result["nearest_vectors"] = {
             sort: [_nearest_vectors(memory, one) for one in asked[sort][_WARM_UP:]]
             for sort in (HYBRID, FEW_PERCENT, RARE)
         }
+    result["disk"] = sum(file.stat().st_size for file in database.parent.iterdir())
     with RobotMemory(database, embedding_model="") as memory:
         result["sorts"][TEXT_ONLY] = _ask(memory, asked[TEXT_ONLY])
     with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=database.parent.parent) as folder:

@@ -31,11 +31,13 @@ def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tu
     return connection.execute(_PENDING, (last_id, limit)).fetchall()
 
 
-def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
+def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> bool:
     """Gives memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
 
-    A memory that was corrected meanwhile waits for the vector of its new text.
+    A memory that was corrected meanwhile waits for the vector of its new text. False where a vector that should be here
+    is gone, because the last memory with that text went meanwhile.
     """
+    complete = True
     for memory_id, text, embedding in kept:
         row = connection.execute("SELECT content FROM memories WHERE id = ? AND status = 'active'", (memory_id,))
         if row.fetchone() != (text,):
@@ -45,11 +47,12 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
             connection.execute(
                 "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, embedding)
             )
-        connection.execute(
-            "INSERT INTO memories_vec (memory_id, vector_id) SELECT ?, id FROM vectors WHERE digest = ? "
-            "ON CONFLICT DO NOTHING",
-            (memory_id, digest),
-        )
+        vector = connection.execute("SELECT id FROM vectors WHERE digest = ?", (digest,)).fetchone()
+        if vector is None:
+            complete = False
+            continue
+        connection.execute("INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING", (memory_id, vector[0]))
+    return complete
 
 
 def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:

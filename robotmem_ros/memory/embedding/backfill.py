@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from ..database import Database, vector_rows
 from ..errors import RobotMemoryError
@@ -78,25 +79,36 @@ class Backfill:
                 self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
 
     def _catch_up(self, last_id: int) -> int:
+        # One batch is written while the next is embedded: the model never waits for the disk.
+        writing: Future[bool] | None = None
+        embedded = last_id
         while not self._closing:
-            self._give_way()
+            self._give_way(0 if writing is None or writing.done() else 1)
             with self._database.reader() as connection:
-                rows = vector_rows.pending(connection, last_id, _BATCH)
+                rows = vector_rows.pending(connection, embedded, _BATCH)
                 known = vector_rows.known(connection, (text for _, text in rows))
             if not rows:
                 break
             new = list(dict.fromkeys(text for _, text in rows if text not in known))
             vectors = dict(zip(new, codec.encode(self._embedder.embed_batch(new)), strict=True)) if new else {}
             batch = [(memory_id, text, vectors.get(text)) for memory_id, text in rows]
-            self._database.write(lambda connection, batch=batch: vector_rows.store(connection, batch)).result()  # type: ignore[misc]
-            self._stored()
-            last_id = rows[-1][0]
-        return last_id
+            last_id = self._written(writing, embedded, last_id)
+            writing = self._database.write(lambda connection, batch=batch: vector_rows.store(connection, batch))  # type: ignore[misc]
+            embedded = rows[-1][0]
+        return self._written(writing, embedded, last_id)
 
-    def _give_way(self) -> None:
-        # Saving comes first: the model would take both cores from it. But not for ever.
+    def _written(self, writing: Future[bool] | None, upto: int, last_id: int) -> int:
+        if writing is None:
+            return last_id
+        if not writing.result():
+            self._restart = True
+        self._stored()
+        return upto
+
+    def _give_way(self, own: int) -> None:
+        # Saving comes first: the model would take both cores from it. But not for ever. `own` jobs are not saves.
         deadline = time.monotonic() + _PATIENCE
-        while self._database.waiting and not self._closing and time.monotonic() < deadline:
+        while self._database.waiting > own and not self._closing and time.monotonic() < deadline:
             time.sleep(_PAUSE)
 
     def _adopt_model(self) -> bool:

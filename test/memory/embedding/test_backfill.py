@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotmem_ros.memory import Mode, RobotMemory
+from robotmem_ros.memory import Mode, Parameters, RobotMemory
+from robotmem_ros.memory.database import Database, rows, vector_rows
 from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, codec
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
+from robotmem_ros.memory.records import Kind, NewMemory
 
 from ..conftest import OpenMemory
+from ..database.consistency import check_file
 from ..providers import BreakingVectors, WordVectors
 
 
@@ -145,3 +148,27 @@ def test_equal_texts_and_texts_seen_lately_are_embedded_once() -> None:
     assert model.embedded == ["mug", "cup"]
     assert embedder.embed_batch([]).shape == (0, 32)
     embedder.close()
+
+
+def test_a_vector_that_went_with_its_last_memory_is_missed_and_said_so(tmp_path: Path) -> None:
+    database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
+
+    def work(connection: sqlite3.Connection) -> tuple[bool, bool]:
+        for number in (1, 2):
+            rows.insert(connection, NewMemory(Kind.FACT, "red mug", "default", number, "map", ""))
+        gone = vector_rows.store(connection, [(1, "red mug", None)])
+        return gone, vector_rows.store(connection, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
+
+    assert database.write(work).result() == (False, True)
+    with database.reader() as connection:
+        assert connection.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall() == [(1, 1), (2, 1)]
+    database.close()
+
+
+def test_many_new_texts_all_get_their_vectors_while_others_are_written(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    for number in range(500):
+        memory.learn(f"fact {number % 300}")
+    memory.flush()
+    assert memory.status().pending_vectors == 0
+    assert check_file(memory.path) == 500

@@ -2,7 +2,8 @@
 
 Counting decides how. Where few memories are eligible, the vectors of all of them are compared. Otherwise the nearest
 vectors are asked for one after the other, which of their memories are eligible, until there are enough: that takes
-about (memories / eligible) for each wanted one, so it is the quicker way when eligible² > wanted * memories.
+about (memories / eligible) for each wanted one. One of these costs about four times as much as one that is compared, so
+this is the quicker way when eligible² > 4 * wanted * memories.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from .ranking import Hit, Ranking
 _DIGITS = 6
 _ROUNDING = 2e-6
 """Distances are rounded to so many digits, so that equal ones tie whatever the order of summation."""
+_COST = 4
+"""What it costs to find a vector in the index and to see which of its memories are eligible, over comparing one."""
 _FIRST = 100
 """So many vectors are looked at first, where it is not known how many memories are wanted."""
 
@@ -34,7 +37,7 @@ def vector_search(
     """The `depth` eligible memories nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
     if depth < 1:
         return []
-    few = enumerate_if_few(connection, eligible, math.isqrt(depth * rows.tallies(connection)["vector"]))
+    few = enumerate_if_few(connection, eligible, math.isqrt(_COST * depth * rows.tallies(connection)["vector"]))
     hits: Ranking = []
     for hits, complete_up_to in _growing(connection, index, query, few, depth):
         if len(hits) >= depth and hits[depth - 1].measure < complete_up_to - _ROUNDING:

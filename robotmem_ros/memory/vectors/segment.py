@@ -24,7 +24,7 @@ from .batch import Distances, Ids
 
 ERROR = 2e-3
 """By how much the distance of signed bytes may differ from that of the vectors: 4 standard deviations."""
-_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 512
+_CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 768
 _BLOCK = 1 << 20
 _SUFFIX, _UNFINISHED = ".usearch", ".unfinished"
 
@@ -62,7 +62,7 @@ class Segment:
     def nearest(self, query: Bytes, width: int) -> tuple[Ids, Distances]:
         """About the `width` vectors nearest to the query, best first, and their cosine distances up to `ERROR`."""
         with self._lock:  # usearch keeps one set of buffers for a thread that it did not start
-            self._index.expansion_search = max(_EXPANSION_SEARCH, width)
+            self._index.expansion_search = max(_EXPANSION_SEARCH, 3 * width)
             matches = self._index.search(query, width, threads=1)
         return matches.keys.astype(np.int64), matches.distances.astype(np.float32)
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from . import import_schema, object_schema, schema, vector_schema
+from . import import_schema, object_schema, schema, spatial_schema, vector_schema
 
 MIGRATIONS: Sequence[str] = (
     schema.VERSION_1,
     object_schema.OBJECT_TABLES,
     import_schema.IMPORT_TABLES,
     vector_schema.VECTOR_TABLES,
+    spatial_schema.THICK_SPACES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

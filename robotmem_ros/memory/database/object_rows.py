@@ -23,7 +23,7 @@ _COLUMNS = """
 _NEAR = f"""
     SELECT {_COLUMNS} FROM positions_rtree AS r CROSS JOIN positions AS p ON p.id = r.id
     CROSS JOIN memories AS m ON m.id = p.memory_id CROSS JOIN objects AS o ON o.memory_id = m.id
-    WHERE r.space0 >= ?1 AND r.space1 <= ?1 AND r.x1 >= ?2 AND r.x0 <= ?3 AND r.y1 >= ?4 AND r.y0 <= ?5
+    WHERE r.space0 >= ?1 AND r.space1 <= ?1 + 0.5 AND r.x1 >= ?2 AND r.x0 <= ?3 AND r.y1 >= ?4 AND r.y0 <= ?5
     AND m.status = 'active' AND m.collection = ?6
 """
 _INSERT = """

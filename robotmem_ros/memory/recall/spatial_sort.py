@@ -130,6 +130,6 @@ def _box(spatial: SpatialSort, space: Space, radius: float) -> tuple[str, tuple[
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     x, y = spatial.target[:2]
     reach = radius * (1 + 1e-9) + 1e-9
-    overlaps = "space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
+    overlaps = "space0 >= ? AND space1 <= ? + 0.5 AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
     sql = f"SELECT id FROM positions_rtree WHERE {overlaps}"
     return sql, (space.id, space.id, x - reach, x + reach, y - reach, y + reach)

@@ -37,7 +37,8 @@ test: build lint ## lint, then all tests, those on the real ROS graph included (
 	@echo "test: pytest, with real processes and real DDS; some minutes"
 	@$(ENV) python3 -m pytest -q $(PYTEST)
 
-bench: build ## measure, side by side with the published robotmem
+bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
+	@$(ENV) python3 bench/scale.py $(if $(MILLION),--million)
 	@$(ENV) python3 bench/run.py
 
 quality: setup ## how often recall finds the right memory, by every way to put text and meaning together

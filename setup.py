@@ -18,7 +18,7 @@ setup(
     python_requires=">=3.10",
     install_requires=["numpy", "pyyaml"],
     extras_require={
-        "all": ["sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
+        "all": ["usearch", "sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
         "replay": ["rosbags", "pillow"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},

@@ -35,8 +35,8 @@ from robotmem_ros.memory.language.stop_words import STOP_WORDS
 from robotmem_ros.memory.parameters import Parameters
 from robotmem_ros.memory.recall.eligible import Eligible
 from robotmem_ros.memory.recall.text_search import full_marks, text_search
-from robotmem_ros.memory.recall.vector_matrix import VectorMatrix
 from robotmem_ros.memory.recall.vector_search import vector_search
+from robotmem_ros.memory.vectors import VectorIndex
 
 OWN = Path(__file__).resolve().parent / "quality"
 ASKED_PLAINLY = ("direct", "natural", "exact")
@@ -121,15 +121,17 @@ def _found(corpus: Sequence[Mapping[str, str]], cases: Sequence[Case], embedder:
             ids = {item["id"]: memory.save_perception(item["content"]).memory_id for item in corpus}
             memory.flush()
         database = Database(Parameters(db_path=str(path)))
+        vectors = VectorIndex(database, Parameters().vector_index_size)
         found = []
         with database.snapshot() as connection:
-            matrix, everything = VectorMatrix(), Eligible(())
+            everything = Eligible(())
             for case in cases:
                 by_text = text_search(connection, case.query, everything, _DEPTH, Parameters().text_candidates)
-                by_meaning = vector_search(connection, matrix, embedder.embed_one(case.query), everything, _DEPTH)
+                by_meaning = vector_search(connection, vectors, embedder.embed_one(case.query), everything, _DEPTH)
                 relevant = frozenset(ids[item] for item in case.relevant)
                 legs = Legs(by_text, by_meaning, full_marks(connection, case.query))
                 found.append(Found(case, legs, relevant))
+        vectors.close()
         database.close()
         return found
 

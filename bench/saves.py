@@ -20,6 +20,7 @@ from bench import peer as peers
 from bench.node import Client, memory_node
 from bench.world import World, WorldMemory
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.embedding import codec
 
 _STATUS_PERIOD = 0.05
 _VECTOR_PATIENCE = 120.0
@@ -131,9 +132,11 @@ def bytes_on_disk(database: Path) -> int:
 def _vectors(database: Path, memories: tuple[WorldMemory, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     connection = sqlite3.connect(database)
     rows = connection.execute(
-        "SELECT m.content, v.embedding FROM memories_vec AS v JOIN memories AS m ON m.id = v.memory_id"
-    )
-    found = {content: np.frombuffer(vector, np.float32) for content, vector in rows}
+        "SELECT m.content, v.embedding FROM memories_vec AS mv JOIN memories AS m ON m.id = mv.memory_id "
+        "JOIN vectors AS v ON v.id = mv.vector_id"
+    ).fetchall()
+    decoded = codec.decode([kept for _, kept in rows], codec.dimension(rows[0][1]))
+    found = dict(zip((content for content, _ in rows), decoded, strict=True))
     connection.close()
     return np.stack([found[memory.content] for memory in memories])
 

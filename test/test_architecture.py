@@ -37,7 +37,6 @@ PARTS = {
     ("text_search", "bm25"),
     ("text_candidates", "bm25"),
     ("match", "bm25"),
-    ("vector_search", "vector_matrix"),
     ("source_weight", "fusion"),
     ("outcome_weight", "fusion"),
     ("contradiction_weight", "fusion"),

@@ -151,6 +151,10 @@ class Parameters:
         1.0, "Shortest time between two views of an object's place that count.", unit="s", minimum=0.0,
         maximum=86_400.0,
     )  # fmt: skip
+    vector_index_size: int = _parameter(
+        20_000, "From so many different texts on their vectors are searched by an index, where usearch is installed.",
+        unit="texts", minimum=100, maximum=100_000_000, read_only=True,
+    )  # fmt: skip
     areas_file: str = _parameter(
         "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
         read_only=True,
@@ -160,8 +164,8 @@ class Parameters:
         unit="memories", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
     retention_bytes: int = _parameter(
-        0, "Largest size of the database file with its log; the least useful memories go. 0 for any.", unit="bytes",
-        minimum=0, maximum=2**60,
+        0, "Largest size of the database file with its log and index; the least useful memories go. 0 for any.",
+        unit="bytes", minimum=0, maximum=2**60,
     )  # fmt: skip
     retention_age: float = _parameter(
         0.0, "Memories go that were neither observed nor recalled for so long, but no constraints. 0 for any.",

@@ -36,7 +36,6 @@ from .purge.selection import parse_selection
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
-from .recall.vector_matrix import VectorMatrix
 from .records import (
     Answer,
     Change,
@@ -58,6 +57,7 @@ from .retention.report import Report
 from .retention.retention import Retention
 from .sessions.report import Session, SessionReport, SessionStart
 from .sessions.sessions import Sessions
+from .vectors import VectorIndex
 
 _LOAD_PATIENCE = 60.0
 
@@ -100,7 +100,8 @@ class RobotMemory:
         self._embedder = BackgroundEmbedder(
             embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
         )
-        self._backfill = Backfill(self._database, self._embedder)
+        self.vectors = VectorIndex(self._database, self.parameters.vector_index_size)
+        self._backfill = Backfill(self._database, self._embedder, stored=self.vectors.wake)
         self._touches = Touches(self._database)
         self._sessions = Sessions(self._database)
         self._retention = Retention(self._database, lambda: self.parameters, clock)
@@ -108,8 +109,7 @@ class RobotMemory:
         self._threads = ThreadPoolExecutor(
             max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
         )
-        self._matrix = VectorMatrix()
-        self._pipeline = Pipeline(self._database, self._embedder, self._matrix, self._threads)
+        self._pipeline = Pipeline(self._database, self._embedder, self.vectors, self._threads)
 
     def learn(
         self,
@@ -515,7 +515,8 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
-        return purge(self._database, wanted)
+        with self.vectors.stopped():
+            return purge(self._database, wanted)
 
     def finish_purge(self) -> bool:
         """Overwrites the traces that a purge could not overwrite; whether there were any.
@@ -524,7 +525,8 @@ class RobotMemory:
             PurgeUnfinishedError: another process still keeps it from being done.
             StorageError: the database could not be written.
         """
-        return finish(self._database)
+        with self.vectors.stopped():
+            return finish(self._database)
 
     def retain(self, *, dry_run: bool = False) -> Report:
         """Removes now what exceeds the budgets, which happens in the background anyway, or says what would go.
@@ -540,7 +542,7 @@ class RobotMemory:
         with self._database.reader() as connection:
             tally = rows.tallies(connection)
             gone = removed(connection)
-        missing = [self._embedder.why_not, self._database.missing, self._budgets.trouble]
+        missing = [self._embedder.why_not, self._database.missing, self.vectors.missing, self._budgets.trouble]
         if not tokens.has_jieba():
             missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
         return Status(
@@ -572,7 +574,7 @@ class RobotMemory:
     def _neighbours(self, text: str) -> Neighbours:
         if not self.parameters.deduplicate:
             return Neighbours()
-        return neighbours(self._database, self._embedder, self._matrix, text, self.parameters.duplicate_cosine)
+        return neighbours(self._database, self._embedder, self.vectors, text, self.parameters.duplicate_cosine)
 
     def _placed(self, context: str, frame_id: str, map_id: str, position: Point) -> str:
         if not self._is_here(frame_id, map_id):
@@ -610,6 +612,7 @@ class RobotMemory:
         """Commits what was accepted and closes the database; a second call does nothing."""
         self._budgets.close()
         self._backfill.close()
+        self.vectors.close()
         self._embedder.close()
         self._threads.shutdown()
         self._touches.write()

@@ -1,4 +1,4 @@
-"""Without sqlite-vec, jieba or fastembed the core still works, and says what is missing."""
+"""Without sqlite-vec, usearch, jieba or fastembed the core still works, and says what is missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robotmem_ros.memory import RobotMemory
 
 from .children import output_of, without
 
-ALL = ("sqlite_vec", "jieba", "fastembed", "onnxruntime")
+ALL = ("sqlite_vec", "usearch", "jieba", "fastembed", "onnxruntime")
 USE = """
 import sys
 from robotmem_ros.memory import RobotMemory

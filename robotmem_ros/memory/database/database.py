@@ -15,7 +15,7 @@ from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
 from ..language import tokens
 from ..learning import wording
 from ..parameters import Parameters
-from . import wording_schema
+from . import vector_rows, wording_schema
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
@@ -102,9 +102,13 @@ class Database:
                 connection.execute("COMMIT")
 
     def size(self) -> int:
-        """Bytes on disk, with the write-ahead log."""
+        """Bytes on disk, with the write-ahead log and the files of the index."""
+        if self.in_memory:
+            return 0
+        with self.reader() as connection:
+            index = vector_rows.bytes_on_disk(connection, self.path.parent)
         files = (self.path, Path(f"{self.path}-wal"))
-        return 0 if self.in_memory else sum(file.stat().st_size for file in files if file.exists())
+        return index + sum(file.stat().st_size for file in files if file.exists())
 
     def schema_version(self) -> int:
         """The schema version of the file."""

@@ -5,6 +5,7 @@ They are deterministic, so a program that lacks them cannot write half a memory:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import sqlite3
@@ -13,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..embedding import codec
 from ..language import tokens
 from ..learning.keys import digest, keys_json
 
@@ -27,9 +29,12 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     connection.create_function("wording_keys", 3, keys_json, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
+    connection.create_function("text_digest", 1, text_digest, deterministic=True)
+    connection.create_function("kept_vector", 1, kept_vector, deterministic=True)
     if _lacks_pow(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
     if missing_sqlite_vec(connection):
+        connection.create_function("vec_int8", 1, bytes, deterministic=True)
         connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
 
 
@@ -92,10 +97,22 @@ def context_positions(context: str) -> str:
     return json.dumps(dict(_positions(spatial, "spatial")))
 
 
+def text_digest(text: str) -> int:
+    """64 bits that stand for a text: of a million texts, two agree with a probability of 3 in 100 million."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
 def cosine_distance(left: bytes, right: bytes) -> float:
-    """1 - cosine similarity of two float32 vectors, as sqlite-vec computes it."""
-    a, b = np.frombuffer(left, np.float32), np.frombuffer(right, np.float32)
-    return float(1.0 - a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))
+    """1 - cosine similarity of two vectors of signed bytes, as sqlite-vec computes it."""
+    a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
+    lengths = float(np.sqrt((a @ a) * (b @ b)))
+    return 1.0 - float(a @ b) / lengths if lengths else 1.0
+
+
+def kept_vector(vector: bytes) -> bytes:
+    """A float32 vector in the form in which vectors are kept."""
+    return codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])[0]
 
 
 def _lacks_pow(connection: sqlite3.Connection) -> bool:

@@ -20,6 +20,7 @@ from . import (
     schema,
     session_schema,
     text_schema,
+    vector_schema,
     wording_schema,
 )
 
@@ -36,6 +37,7 @@ MIGRATIONS: Sequence[str] = (
     wording_schema.WORDING_TABLES,
     text_schema.TEXT_TABLES,
     rtree_schema.THICK_SPACES,
+    vector_schema.VECTOR_TABLES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

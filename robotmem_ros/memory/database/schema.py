@@ -107,9 +107,7 @@ AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON me
 END;
 """
 
-# A plain table, not a vec0 one: it can be read and written where sqlite-vec is missing, it takes no megabyte for the
-# first row, and vec_distance_cosine() works on it. AUTOINCREMENT: an id is never used again, so a vector in RAM whose
-# id still stands here is the right one.
+# As it was first: a vector for each memory. vector_schema.py has what became of it.
 VECTORS = """
 CREATE TABLE memories_vec (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

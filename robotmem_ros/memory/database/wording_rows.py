@@ -9,6 +9,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from ..embedding import codec
 from ..records import Contradiction, NewMemory, Repetition
 from .rows import iso, nanoseconds
 
@@ -83,24 +86,21 @@ def near(
     connection: sqlite3.Connection, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
 ) -> list[tuple[Candidate, float]]:
     """Of these facts and those stored after an id, the ones with at least this cosine similarity, nearest first."""
+    query = np.frombuffer(vector, np.float32)
     found = connection.execute(
-        f"SELECT {_COLUMNS}, 1.0 - vec_distance_cosine(v.embedding, ?1) AS cosine FROM memories AS m "
-        "JOIN memories_vec AS v ON v.memory_id = m.id WHERE length(v.embedding) = length(?1) AND m.collection = ?2 "
-        "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?3) UNION ALL "
-        "SELECT id FROM (SELECT id FROM memories WHERE id > ?4 ORDER BY id DESC LIMIT 512)) AND cosine >= ?5 "
-        "ORDER BY cosine DESC, m.id DESC LIMIT ?6",
-        (vector, collection, json.dumps(list(ids)), after_id, cosine, _CANDIDATES),
-    )
-    return [(Candidate(*row), float(similarity)) for *row, similarity in found]
-
-
-def add_vector(connection: sqlite3.Connection, memory_id: int, vector: bytes, model: str) -> None:
-    """Gives a new memory its vector, if the vectors of the database are of this model."""
-    connection.execute(
-        "INSERT INTO memories_vec (memory_id, embedding) SELECT ?, ? FROM settings "
-        "WHERE name = 'embedding_model' AND value = ?",
-        (memory_id, vector, model),
-    )
+        f"SELECT {_COLUMNS}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
+        "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
+        "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
+        "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
+        (codec.size(len(query)), collection, json.dumps(list(ids)), after_id),
+    ).fetchall()
+    similarities = 1.0 - codec.distances([kept for *_, kept in found], query)
+    close = [
+        (Candidate(*row), similarity)
+        for (*row, _), similarity in zip(found, similarities.tolist(), strict=True)
+        if similarity >= cosine
+    ]
+    return sorted(close, key=lambda one: (-one[1], -one[0].id))[:_CANDIDATES]
 
 
 def last_id(connection: sqlite3.Connection) -> int:

@@ -6,9 +6,12 @@ import logging
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 
-from ..database import Database
+from ..database import Database, vector_rows
 from ..errors import RobotMemoryError
+from . import codec
 from .background import BackgroundEmbedder
 
 _BATCH = 64
@@ -17,21 +20,18 @@ _PATIENCE = 2.0
 _PAUSE = 0.02
 _LOG = logging.getLogger(__name__)
 
-_PENDING = """
-    SELECT m.id, m.content FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
-    WHERE v.id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
-"""
-
 
 class Backfill:
-    """A thread that embeds what has no vector yet, oldest first, in batches.
+    """A thread that embeds what has no vector yet, oldest first, in batches; after each it calls `stored`.
 
-    It is woken for new memories; now and then it also looks for those that another process saved.
+    It is woken for new memories; now and then it also looks for those that another process saved. A text whose vector
+    is kept already is not embedded again.
     """
 
-    def __init__(self, database: Database, embedder: BackgroundEmbedder) -> None:
+    def __init__(self, database: Database, embedder: BackgroundEmbedder, *, stored: Callable[[], None]) -> None:
         self._database = database
         self._embedder = embedder
+        self._stored = stored
         self._changed = threading.Condition()
         self._asked, self._done = 1, 0
         self._restart = True
@@ -79,24 +79,36 @@ class Backfill:
                 self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
 
     def _catch_up(self, last_id: int) -> int:
+        # One batch is written while the next is embedded: the model never waits for the disk.
+        writing: Future[bool] | None = None
+        embedded = last_id
         while not self._closing:
-            self._give_way()
+            self._give_way(0 if writing is None or writing.done() else 1)
             with self._database.reader() as connection:
-                rows = connection.execute(_PENDING, (last_id, _BATCH)).fetchall()
+                rows = vector_rows.pending(connection, embedded, _BATCH)
+                known = vector_rows.known(connection, (text for _, text in rows))
             if not rows:
                 break
-            vectors = self._embedder.embed_batch([content for _, content in rows])
-            batch = [
-                (memory_id, vector.tobytes(), text) for (memory_id, text), vector in zip(rows, vectors, strict=True)
-            ]
-            self._database.write(lambda connection, batch=batch: _store(connection, batch)).result()  # type: ignore[misc]
-            last_id = rows[-1][0]
-        return last_id
+            new = list(dict.fromkeys(text for _, text in rows if text not in known))
+            vectors = dict(zip(new, codec.encode(self._embedder.embed_batch(new)), strict=True)) if new else {}
+            batch = [(memory_id, text, vectors.get(text)) for memory_id, text in rows]
+            last_id = self._written(writing, embedded, last_id)
+            writing = self._database.write(lambda connection, batch=batch: vector_rows.store(connection, batch))  # type: ignore[misc]
+            embedded = rows[-1][0]
+        return self._written(writing, embedded, last_id)
 
-    def _give_way(self) -> None:
-        # Saving comes first: the model would take both cores from it. But not for ever.
+    def _written(self, writing: Future[bool] | None, upto: int, last_id: int) -> int:
+        if writing is None:
+            return last_id
+        if not writing.result():
+            self._restart = True
+        self._stored()
+        return upto
+
+    def _give_way(self, own: int) -> None:
+        # Saving comes first: the model would take both cores from it. But not for ever. `own` jobs are not saves.
         deadline = time.monotonic() + _PATIENCE
-        while self._database.waiting and not self._closing and time.monotonic() < deadline:
+        while self._database.waiting > own and not self._closing and time.monotonic() < deadline:
             time.sleep(_PAUSE)
 
     def _adopt_model(self) -> bool:
@@ -108,21 +120,11 @@ class Backfill:
         return True
 
 
-def _store(connection: sqlite3.Connection, batch: list[tuple[int, bytes, str]]) -> None:
-    # A memory that was corrected meanwhile waits for the vector of its new text.
-    connection.executemany(
-        "INSERT INTO memories_vec (memory_id, embedding) SELECT id, ?2 FROM memories WHERE id = ?1 AND content = ?3 "
-        "AND status = 'active' "
-        "AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE memory_id = ?1)",
-        batch,
-    )
-
-
 def _adopt(connection: sqlite3.Connection, model: str) -> None:
     # Vectors of two models cannot be compared: those of another model are computed anew.
     found = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()
     if found is None or found[0] != model:
         if found is not None:
             _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", found[0], model)
-        connection.execute("DELETE FROM memories_vec")
+        vector_rows.clear(connection)
         connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (model,))

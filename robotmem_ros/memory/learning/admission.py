@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from ..database import learning_rows, rows, wording_rows
+from ..database import learning_rows, rows, vector_rows, wording_rows
 from ..database.wording_rows import Candidate
 from ..parameters import Parameters
 from ..records import Learned, NewMemory
@@ -30,7 +30,7 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
     memory_id = rows.insert(connection, new)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
-        wording_rows.add_vector(connection, memory_id, near.vector, near.model)
+        vector_rows.add(connection, memory_id, new.content, vector=near.vector, model=near.model)
     opposed = note_contradictions(connection, memory_id, parameters)
     return Learned(
         memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=opposed,

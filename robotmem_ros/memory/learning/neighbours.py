@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 from dataclasses import dataclass
 
-from ..database import Database, wording_rows
+from ..database import Database, vector_rows, wording_rows
 from ..embedding.background import BackgroundEmbedder
 from ..embedding.embedder import Vector
-from ..recall.vector_matrix import VectorMatrix
+from ..vectors import VectorIndex
 
 _FIRST = 64
 _MOST = 5_000
@@ -32,7 +31,7 @@ class Neighbours:
 
 
 def neighbours(
-    database: Database, embedder: BackgroundEmbedder, matrix: VectorMatrix, text: str, cosine: float
+    database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str, cosine: float
 ) -> Neighbours:
     """The vector of a text and the memories that may have at least this cosine similarity.
 
@@ -43,22 +42,21 @@ def neighbours(
     try:
         vector = embedder.embed_one(text)
         with database.snapshot() as connection:
-            return _near(connection, matrix, vector, embedder.name, 1.0 - cosine)
+            return _near(connection, vectors, vector, embedder.name, 1.0 - cosine)
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
         return Neighbours(reason=f"meanings were not compared: {error}")
 
 
 def _near(
-    connection: sqlite3.Connection, matrix: VectorMatrix, vector: Vector, model: str, distance: float
+    connection: sqlite3.Connection, vectors: VectorIndex, vector: Vector, model: str, distance: float
 ) -> Neighbours:
-    rows: list[int] = []
-    for batch, seen_up_to in matrix.ranked(connection, vector, _FIRST):
-        rows += batch
-        if seen_up_to > distance or len(rows) >= _MOST:
+    found: list[int] = []
+    search, width = vectors.search(connection, vector), _FIRST
+    while (batch := search.next(width)) is not None:
+        found += batch.ids[batch.distances <= distance + batch.error].tolist()
+        if batch.complete_up_to - batch.error > distance or len(found) >= _MOST:
             break
-    found = connection.execute(
-        "SELECT memory_id FROM memories_vec WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(rows),)
-    )
-    ids = tuple(memory_id for (memory_id,) in found)
+        width *= 4
+    ids = tuple(vector_rows.facts_of(connection, found, _MOST))
     return Neighbours(vector.tobytes(), model, ids, wording_rows.last_id(connection))

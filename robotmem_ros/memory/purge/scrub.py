@@ -4,7 +4,7 @@ A deleted row is gone from every table, and yet its bytes may remain: FTS5 keeps
 segments until they are merged, the nodes of an R*Tree keep the cells they had, freed pages and the gaps inside of pages
 keep what stood there, and the write-ahead log keeps pages as they were. So the text index is merged into one segment,
 the nodes are cleared behind their cells, the whole file is written anew, and the log is emptied. Copies beside the file
-go as well: backups of migrations, and index files that are made from it.
+go as well: backups of migrations, and the files of the index of vectors that hold one that is gone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+from ..database import vector_rows
 from ..database.connection import IN_MEMORY
 from ..errors import PurgeUnfinishedError
 from .deletion import UNFINISHED, delete_names
@@ -32,6 +33,7 @@ def scrub(connection: sqlite3.Connection, path: Path) -> None:
     """
     try:
         delete_names(connection)
+        index = {row.file for row in vector_rows.drop_stale_segments(connection)}
         busy = str(path) != IN_MEMORY and _rewritten(connection)
     except sqlite3.OperationalError as cause:
         if "locked" in str(cause):
@@ -40,7 +42,8 @@ def scrub(connection: sqlite3.Connection, path: Path) -> None:
     if busy:
         raise PurgeUnfinishedError(path, "another process reads an older state of the file")
     for copy in copies(path):
-        copy.unlink()
+        if copy.name not in index:
+            copy.unlink(missing_ok=True)
     connection.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
 
 

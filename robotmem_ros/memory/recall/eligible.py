@@ -52,18 +52,18 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     return Eligible((*_plain_conditions(question), *(condition(one, question.decay) for one in question.comparisons)))
 
 
-def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
-    """The same memories, with their ids if there are at most `NARROW`."""
-    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions)
+def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int = NARROW) -> Eligible:
+    """The same memories, with their ids if there are at most `most`."""
+    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most)
     if driver is None or driver.source is None:
         return wanted
     others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
     rows = connection.execute(
         f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
         f"WHERE {others.sql} LIMIT ?",
-        (*driver.source.arguments, *others.arguments, NARROW + 1),
+        (*driver.source.arguments, *others.arguments, most + 1),
     ).fetchall()
-    return wanted if len(rows) > NARROW else only([memory_id for (memory_id,) in rows])
+    return wanted if len(rows) > most else only([memory_id for (memory_id,) in rows])
 
 
 def only(ids: Sequence[int]) -> Eligible:
@@ -81,10 +81,10 @@ def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequen
     return {memory_id for (memory_id,) in rows}
 
 
-def _fewest(connection: sqlite3.Connection, conditions: Sequence[Condition]) -> Condition | None:
+def _fewest(connection: sqlite3.Connection, conditions: Sequence[Condition], most: int) -> Condition | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
-    limit = NARROW + 1 if len(indexed) == 1 else _COUNTED
+    limit = most + 1 if len(indexed) == 1 else max(most + 1, _COUNTED)
     counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
     fewest = min(counts, default=limit)
     return indexed[counts.index(fewest)] if fewest < limit else None

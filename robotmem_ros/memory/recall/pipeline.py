@@ -22,6 +22,7 @@ from ..embedding import ModelUnavailableError, Vector
 from ..errors import MemoryClosedError
 from ..parameters import Parameters
 from ..records import Answer, Mode
+from ..vectors import VectorIndex
 from .contradiction_weight import weigh_contradictions
 from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import Scores, blend, blend_depth, reciprocal_rank_fusion, rrf_depth
@@ -34,7 +35,6 @@ from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
 from .text_search import full_marks, text_search
-from .vector_matrix import VectorMatrix
 from .vector_search import similar, vector_search
 
 _LOG = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Pipeline:
 
     database: Database
     embedder: QueryEmbedder
-    matrix: VectorMatrix
+    vectors: VectorIndex
     embedding_threads: ThreadPoolExecutor
 
     def answer(self, question: Question, parameters: Parameters) -> Answer:
@@ -71,7 +71,7 @@ class Pipeline:
         if vector is not None and self.database.in_memory:
             wait([vector])  # there the snapshot is the only connection, and writers need it
         with self.database.snapshot() as connection:
-            return _Run(connection, self.matrix, question, parameters, vector).answer()
+            return _Run(connection, self.vectors, question, parameters, vector).answer()
 
     def _embedded(self, query: str) -> Future[Vector]:
         try:
@@ -85,7 +85,7 @@ class _Run:
     """One question on its way through the stages."""
 
     connection: sqlite3.Connection
-    matrix: VectorMatrix
+    vectors: VectorIndex
     question: Question
     parameters: Parameters
     embedded: Future[Vector] | None
@@ -191,7 +191,7 @@ class _Run:
 
     def _vector_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
-            return _Leg(vector_search(self.connection, self.matrix, self._vector(), candidates, wanted))
+            return _Leg(vector_search(self.connection, self.vectors, self._vector(), candidates, wanted))
         except ModelUnavailableError as error:
             return _Leg([], str(error))
         except Exception as error:
@@ -201,7 +201,7 @@ class _Run:
 
     def _similar(self, candidates: Eligible, margin: float) -> Ranking | None:
         try:
-            return similar(self.connection, self.matrix, self._vector(), candidates, margin)
+            return similar(self.connection, self.vectors, self._vector(), candidates, margin)
         except ModelUnavailableError:
             return None
         except Exception as error:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import NamedTuple
 
+from ..database import vector_rows
 from ..database.connection import LOG_LIMIT
 from ..database.migrations import INCREMENTAL
 
@@ -34,6 +36,19 @@ def file_size(connection: sqlite3.Connection) -> FileSize:
     return FileSize(*(int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names))
 
 
+def index_bytes(connection: sqlite3.Connection, folder: Path) -> int:
+    """Bytes of the files of the index, no more than twice what those vectors take of them that are still there.
+
+    They shrink when they are made anew, which happens when half of their vectors are gone; a budget that counted more
+    would take away memories without end.
+    """
+    vectors = sum(row.vectors for row in vector_rows.segments(connection))
+    if not vectors:
+        return 0
+    size = vector_rows.bytes_on_disk(connection, folder)
+    return min(size, 2 * size * vector_rows.count_all(connection) // vectors)
+
+
 def pages_limit(limit: int) -> int:
     """How many bytes of pages may be in use, so that the file with its log stays within a limit."""
     return file_limit(limit) - limit // _MARGIN
@@ -56,14 +71,14 @@ def limit_log(connection: sqlite3.Connection, limit: int) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {max(log_limit(limit) // page // 2, 1)}").fetchall()
 
 
-def to_give_back(connection: sqlite3.Connection, limit: int | None) -> int:
-    """How many free pages to give back in one step, for a file that may have `limit` bytes with its log."""
+def to_give_back(connection: sqlite3.Connection, limit: int | None, index: int = 0) -> int:
+    """How many free pages to give back in one step, for a file that may have `limit` bytes with its log and index."""
     if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
         return 0
     size = file_size(connection)
     surplus = size.free - size.pages // _MARGIN
     if limit is not None:
-        surplus = max(surplus, size.pages - file_limit(limit) // size.page)
+        surplus = max(surplus, size.pages - (file_limit(limit) - index) // size.page)
     return max(min(surplus, size.free, _STEP), 0)
 
 

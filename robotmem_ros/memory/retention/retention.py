@@ -18,7 +18,7 @@ from ..parameters import Parameters
 from .budgets import Budget, Measure
 from .excess import Leaving, leaving, overhead
 from .export import append, lines
-from .file_size import file_size, give_back, limit_log, to_give_back
+from .file_size import file_size, give_back, index_bytes, limit_log, to_give_back
 from .removal import count, remove
 from .report import Report, Tally
 from .sightings import thinnings
@@ -57,7 +57,7 @@ class Retention:
         """What would go now; nothing is removed. For the size of the file it is an estimate."""
         tally, parameters, now = Tally(), self._parameters(), self._clock()
         with self._database.snapshot() as connection:
-            used, gone = file_size(connection).used, set[int]()
+            used, gone = self._used(connection), set[int]()
             for budget in parameters.budgets():
                 while chosen := leaving(connection, budget, now=now, used=used, limit=_LOOK, gone=gone):
                     each = overhead(connection, used, gone)
@@ -90,6 +90,9 @@ class Retention:
                 self._shrink(parameters.retention_bytes or None)
             return tally.report()
 
+    def _used(self, connection: sqlite3.Connection) -> int:
+        return file_size(connection).used + index_bytes(connection, self._database.path.parent)
+
     def _limit_log(self, limit: int) -> None:
         if limit and limit != self._limited:
             self._database.write_alone(lambda connection: limit_log(connection, limit)).result()
@@ -98,7 +101,7 @@ class Retention:
     def _removed(self, budget: Budget, export: str, now: int) -> Iterator[list[Leaving]]:
         while not self._stopped.is_set():
             with self._database.snapshot() as connection:
-                used = file_size(connection).used
+                used = self._used(connection)
                 chosen = leaving(connection, budget, now=now, used=used, limit=_LOOK)
                 written = lines(connection, [one.memory_id for one in chosen]) if export else []
             if written:
@@ -132,9 +135,11 @@ class Retention:
         return left_out
 
     def _shrink(self, limit: int | None) -> None:
+        with self._database.reader() as connection:
+            index = index_bytes(connection, self._database.path.parent)
         while not self._stopped.is_set():
             with self._database.reader() as connection:
-                pages = to_give_back(connection, limit)
+                pages = to_give_back(connection, limit, index)
             if not pages:
                 return
             self._write(lambda connection, pages=pages: give_back(connection, pages))  # type: ignore[misc]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robotmem_ros.memory.database.connection import connect
+from robotmem_ros.memory.database.functions import text_digest
 from robotmem_ros.memory.language.tokens import indexed_text
 from robotmem_ros.memory.learning.keys import digest, keys
 
@@ -62,9 +63,13 @@ def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> 
 
 def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
     active = {row["id"] for row in memories if row["status"] == "active"}
-    embedded = [memory_id for (memory_id,) in connection.execute("SELECT memory_id FROM memories_vec")]
-    assert len(embedded) == len(set(embedded))
-    assert set(embedded) <= active
+    embedded = dict(connection.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall())
+    assert embedded.keys() <= active
+    digests = dict(connection.execute("SELECT id, digest FROM vectors").fetchall())
+    assert digests.keys() == set(embedded.values())
+    for row in memories:
+        if row["id"] in embedded:
+            assert digests[embedded[row["id"]]] == text_digest(row["content"])
     types = [row["type"] for row in memories if row["status"] == "active"]
     assert dict(connection.execute("SELECT name, n FROM tallies")) == {
         "fact": types.count("fact"),

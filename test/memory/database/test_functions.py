@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from robotmem_ros.memory.database.functions import (
     context_leaves,
@@ -19,8 +17,10 @@ from robotmem_ros.memory.database.functions import (
     holds_words,
     missing_sqlite_vec,
     register,
+    text_digest,
     word_count,
 )
+from robotmem_ros.memory.embedding import codec
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +32,35 @@ def connection() -> Iterator[sqlite3.Connection]:
     opened.close()
 
 
-@given(seed=st.integers(0, 2**32 - 1), dim=st.sampled_from((1, 2, 3, 8, 31, 384, 1024)))
-def test_numpy_and_sqlite_vec_give_the_same_cosine_distance(
-    connection: sqlite3.Connection, seed: int, dim: int
+def test_the_digest_of_a_text_stays_the_same_and_differs_from_that_of_another(connection: sqlite3.Connection) -> None:
+    assert text_digest("red mug") == 4743820430068801664
+    assert connection.execute("SELECT text_digest('red mug')").fetchone() == (text_digest("red mug"),)
+    texts = [f"{kind} mug {number}" for kind in ("red", "杯子", "\ud800") for number in range(1000)]
+    digests = {text_digest(text) for text in texts}
+    assert len(digests) == len(texts)
+    assert all(-(2**63) <= digest < 2**63 for digest in digests)
+
+
+def test_the_database_itself_can_bring_a_float32_vector_into_the_kept_form(connection: sqlite3.Connection) -> None:
+    vector = np.random.default_rng(1).standard_normal(31).astype(np.float32)
+    kept = connection.execute("SELECT kept_vector(?)", (vector.tobytes(),)).fetchone()[0]
+    assert codec.decode([kept], 31)[0] == pytest.approx(vector / np.linalg.norm(vector), abs=1e-3)
+
+
+@pytest.mark.parametrize("dim", [1, 7, 384])
+def test_numpy_and_sqlite_vec_give_the_same_cosine_distance_of_signed_bytes(
+    connection: sqlite3.Connection, dim: int
 ) -> None:
     assert missing_sqlite_vec(connection) == ""
-    draw = np.random.default_rng(seed)
-    a, b = draw.standard_normal((2, dim)).astype(np.float32)
-    by_vec = connection.execute("SELECT vec_distance_cosine(?, ?)", (a.tobytes(), b.tobytes())).fetchone()[0]
-    exact = 1 - float(np.dot(a.astype(float), b.astype(float)) / np.linalg.norm(a.astype(float)) / np.linalg.norm(b))
-    assert cosine_distance(a.tobytes(), b.tobytes()) == pytest.approx(exact, abs=2e-6)
-    assert by_vec == pytest.approx(exact, abs=2e-6)
+    draw = np.random.default_rng(dim)
+    for _ in range(20):
+        a, b = (draw.integers(-127, 128, dim).astype(np.int8) | np.int8(1) for _ in range(2))
+        sql = "SELECT vec_distance_cosine(vec_int8(?), vec_int8(?))"
+        by_vec = connection.execute(sql, (a.tobytes(), b.tobytes())).fetchone()[0]
+        x, y = a.astype(float), b.astype(float)
+        exact = 1 - x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+        assert cosine_distance(a.tobytes(), b.tobytes()) == pytest.approx(exact, abs=1e-6)
+        assert by_vec == pytest.approx(exact, abs=1e-6)
 
 
 def test_leaves_are_addressed_by_dot_paths() -> None:

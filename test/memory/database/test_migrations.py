@@ -14,6 +14,7 @@ from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.functions import register
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate, schema_version
 
+from ..providers import WordVectors
 from .consistency import check_file
 
 ADD_MOOD = """
@@ -180,3 +181,31 @@ def test_a_step_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Pa
     assert schema_version(second) == 1
     first.close()
     second.close()
+
+
+def test_vectors_of_each_memory_become_vectors_of_each_text(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    connection = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
+    migrate(connection, path, MIGRATIONS[:3])
+    model = WordVectors()
+    connection.execute("INSERT INTO settings VALUES ('embedding_model', ?)", (model.name,))
+    for number, text in enumerate(("red mug", "blue mug", "red mug", "green plant"), start=1):
+        connection.execute(
+            "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
+            "VALUES ('default', 'fact', ?1, ?2, 'map', '', ?3, ?3)",
+            (text, number, "2026-01-01T00:00:00.000000+00:00"),
+        )
+        if number < 4:
+            vector = model.embed_one(text).tobytes()
+            connection.execute("INSERT INTO memories_vec (memory_id, embedding) VALUES (?, ?)", (number, vector))
+    connection.close()
+    model = WordVectors()
+    with RobotMemory(path, embedder=model) as memory:
+        memory.flush()
+        assert model.embedded == ["green plant"]
+        assert memory.status().pending_vectors == 0
+        assert [found.id for found in memory.recall("red mug", n=2)] == [3, 1]
+    assert check_file(path) == 4
+    with sqlite3.connect(path) as again:
+        assert again.execute("SELECT count(*) FROM vectors").fetchone() == (3,)
+    again.close()

@@ -6,13 +6,12 @@ import json
 import sqlite3
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, StorageError
-from robotmem_ros.memory.database import Database, rows
+from robotmem_ros.memory.database import Database, rows, vector_rows
 from robotmem_ros.memory.records import Kind, NewMemory, Pose
 
 from .consistency import check
@@ -86,12 +85,8 @@ def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int
         if action == "fail":
             raise BrokenOffError
     elif action == "embed":
-        blob = np.ones(4, np.float32).tobytes()
-        connection.execute(
-            "INSERT OR REPLACE INTO memories_vec (memory_id, embedding) "
-            "SELECT id, ? FROM memories WHERE id = ? AND status = 'active'",
-            (blob, memory_id),
-        )
+        found = vector_rows.pending(connection, 0, memory_id)
+        vector_rows.store(connection, [(one, text, b"\1\2\3") for one, text in found])
     elif action == "update":
         assert isinstance(argument, dict)
         rows.update(connection, memory_id, argument, None)

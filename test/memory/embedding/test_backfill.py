@@ -6,22 +6,33 @@ import sqlite3
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from robotmem_ros.memory import Mode, RobotMemory
-from robotmem_ros.memory.embedding import ModelUnavailableError
+from robotmem_ros.memory import Mode, Parameters, RobotMemory
+from robotmem_ros.memory.database import Database, rows, vector_rows
+from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, codec
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
+from robotmem_ros.memory.records import Kind, NewMemory
 
 from ..conftest import OpenMemory
+from ..database.consistency import check_file
 from ..providers import BreakingVectors, WordVectors
 
 
 def vectors(path: Path) -> dict[int, bytes]:
     """The stored vectors by memory."""
     with sqlite3.connect(path) as connection:
-        found = dict(connection.execute("SELECT memory_id, embedding FROM memories_vec"))
+        found = dict(
+            connection.execute("SELECT memory_id, embedding FROM memories_vec JOIN vectors AS v ON v.id = vector_id")
+        )
     connection.close()
     return found
+
+
+def kept(vector: Vector) -> bytes:
+    """A vector as it is stored."""
+    return codec.encode(vector[np.newaxis])[0]
 
 
 def test_memories_saved_without_a_model_get_vectors_once_there_is_one(tmp_path: Path, open_memory: OpenMemory) -> None:
@@ -46,7 +57,7 @@ def test_vectors_of_another_model_are_never_compared_but_made_anew(tmp_path: Pat
                 memory.learn("red mug")
             memory.flush()
             assert memory.recall("mug", n=1).mode is Mode.HYBRID
-            assert vectors(path) == {1: embedder.embed_one("red mug").tobytes()}
+            assert vectors(path) == {1: kept(embedder.embed_one("red mug"))}
     # The last one found its own vectors and made none.
     assert "red mug" not in embedder.embedded
 
@@ -61,7 +72,7 @@ def test_a_corrected_memory_gets_the_vector_of_its_new_text(tmp_path: Path, open
     memory.update(2, confidence=0.5, context={"a": 1})
     memory.flush()
     after = vectors(tmp_path / "memory.db")
-    assert after == {first: WordVectors().embed_one("green plant").tobytes(), 2: before[2]}
+    assert after == {first: kept(WordVectors().embed_one("green plant")), 2: before[2]}
 
 
 def test_a_text_that_cannot_be_embedded_does_not_keep_flush_waiting(open_memory: OpenMemory) -> None:
@@ -137,3 +148,27 @@ def test_equal_texts_and_texts_seen_lately_are_embedded_once() -> None:
     assert model.embedded == ["mug", "cup"]
     assert embedder.embed_batch([]).shape == (0, 32)
     embedder.close()
+
+
+def test_a_vector_that_went_with_its_last_memory_is_missed_and_said_so(tmp_path: Path) -> None:
+    database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
+
+    def work(connection: sqlite3.Connection) -> tuple[bool, bool]:
+        for number in (1, 2):
+            rows.insert(connection, NewMemory(Kind.FACT, "red mug", "default", number, "map", ""))
+        gone = vector_rows.store(connection, [(1, "red mug", None)])
+        return gone, vector_rows.store(connection, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
+
+    assert database.write(work).result() == (False, True)
+    with database.reader() as connection:
+        assert connection.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall() == [(1, 1), (2, 1)]
+    database.close()
+
+
+def test_many_new_texts_all_get_their_vectors_while_others_are_written(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    for number in range(500):
+        memory.save_perception(f"sight {number % 300}")
+    memory.flush()
+    assert memory.status().pending_vectors == 0
+    assert check_file(memory.path) == 500

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robotmem_ros.memory.embedding import Vector
+from robotmem_ros.memory.embedding import Vector, codec
 
 _PIECE = 16
 """Bytes; a vector may be cut by pages, but hardly into pieces smaller than this."""
@@ -31,9 +31,17 @@ def of_words(words: Iterable[str]) -> dict[str, bytes]:
 
 
 def of_vector(vector: Vector) -> dict[str, bytes]:
-    """The pieces of a vector."""
-    blob = vector.astype(np.float32).tobytes()
-    return {f"vector[{start}]": blob[start : start + _PIECE] for start in range(0, len(blob), _PIECE)}
+    """The pieces of a vector: as the model gave it, as it is kept, and as it stands in a file of the index."""
+    forms = {
+        "float32": vector.astype(np.float32).tobytes(),
+        "kept": codec.encode(vector[np.newaxis])[0],
+        "indexed": codec.upper_bytes(codec.encode(vector[np.newaxis]), len(vector))[0].tobytes(),
+    }
+    return {
+        f"{form} vector[{start}]": blob[start : start + _PIECE]
+        for form, blob in forms.items()
+        for start in range(0, len(blob), _PIECE)
+    }
 
 
 def of_position(position: Iterable[float]) -> dict[str, bytes]:

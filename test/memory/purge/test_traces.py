@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.database.vector_rows import SegmentRow
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.vectors import segment
 
 from ..conftest import OpenMemory
 from ..database.consistency import check_file
@@ -73,7 +77,7 @@ def test_neither_text_nor_vector_nor_position_stays_in_the_file(open_memory: Ope
     memory.flush()
     path = memory.path
     there = found(path, needles())
-    of_numbers = {"vector[0]", "x as double", "thing x rounded as float", "data"}
+    of_numbers = {"kept vector[0]", "x as double", "thing x rounded as float", "data"}
     assert {*WORDS, *SEEN, *OLD, CHINESE, *of_numbers} <= there
     done = memory.purge(ids=ids)
     assert done.memories == 2
@@ -117,6 +121,93 @@ def sighting(memory: RobotMemory, place: tuple[float, ...], when: int) -> NewMem
         memory.parameters, now=lambda: 1, description="a zqvtoothbrush", label="zqvtoothbrush", pose=place,
         observed_at=when,
     )  # fmt: skip
+
+
+def fill_index(memory: RobotMemory, first: int, count: int) -> None:
+    """Facts of different texts, and an index that has them all."""
+    for number in range(first, first + count):
+        memory.save_perception(f"mug {number}")
+    memory.flush()
+    memory.vectors.flush()
+
+
+def test_no_vector_stays_in_the_files_of_the_index(open_memory: OpenMemory) -> None:
+    memory = open_memory(vector_index_size=100)
+    fill_index(memory, 0, 99)
+    ids = tell(memory)
+    memory.flush()
+    memory.vectors.flush()
+    path = memory.path
+    assert len(files_of_index(path)) == 1
+    secret = of_vector(WordVectors().embed_one(f"{WORDS[0]} sleeps in {WORDS[1]}"))
+    (file,) = files_of_index(path)
+    assert secret["indexed vector[0]"] in file.read_bytes()
+    memory.purge(ids=ids)
+    assert found(path, needles()) == set()
+    memory.vectors.flush()
+    assert found(path, needles()) == set()
+    assert [one.content for one in memory.recall("mug 42", n=1)] == ["mug 42"]
+    memory.close()
+    assert found(path, needles()) == set()
+    assert check_file(path) == 99
+
+
+def test_files_of_the_index_without_purged_vectors_stay(open_memory: OpenMemory) -> None:
+    memory = open_memory(vector_index_size=10_000)
+    fill_index(memory, 0, 400)
+    memory.close()
+    memory = open_memory(vector_index_size=100)
+    memory.vectors.flush()
+    fill_index(memory, 400, 150)
+    first, second = files_of_index(memory.path)
+    memory.purge(ids=[last_in(second)])
+    left = files_of_index(memory.path)
+    assert first in left
+    assert second not in left
+    assert [one.content for one in memory.recall("mug 398", n=1)] == ["mug 398"]
+    memory.purge(ids=[1])
+    assert not {first, second} & set(files_of_index(memory.path))
+    memory.vectors.flush()
+    assert last_in(files_of_index(memory.path)[-1]) >= 400
+
+
+def test_a_file_of_the_index_that_is_made_during_a_purge_is_not_used(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if by another process, which the purge cannot stop.
+    memory, other = open_memory(vector_index_size=10**6), open_memory(vector_index_size=100)
+    made, purged = threading.Event(), threading.Event()
+    build = segment.build
+
+    def slow_build(*arguments: Any) -> SegmentRow | None:
+        row = build(*arguments)
+        made.set()
+        assert purged.wait(60)
+        return row
+
+    monkeypatch.setattr(segment, "build", slow_build)
+    ids = tell(memory)
+    fill(memory, 1)
+    for number in range(99):
+        memory.save_perception(f"mug {number}")
+    memory.flush()
+    other.vectors.wake()
+    assert made.wait(60)
+    memory.purge(ids=ids)
+    purged.set()
+    other.vectors.flush()
+    assert found(memory.path, needles()) == set()
+    assert [one.content for one in other.recall("mug 42", n=1)] == ["mug 42"]
+
+
+def files_of_index(path: Path) -> list[Path]:
+    """The files of the index of vectors, in the order of what they cover."""
+    return sorted(path.parent.glob(f"{path.name}.*.usearch"), key=last_in)
+
+
+def last_in(file: Path) -> int:
+    """The last id of a vector that a file of the index covers."""
+    return int(file.name.split("-")[-2])
 
 
 def test_backups_and_index_files_beside_the_database_go_too(open_memory: OpenMemory, tmp_path: Path) -> None:

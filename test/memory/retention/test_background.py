@@ -12,8 +12,8 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.recall.vector_matrix import VectorMatrix
 from robotmem_ros.memory.retention.file_size import file_size, to_give_back
+from robotmem_ros.memory.vectors.flat import FlatVectors
 
 from ..conftest import OpenMemory
 from ..database.consistency import check_file
@@ -112,14 +112,13 @@ def test_vectors_that_went_do_not_stay_in_ram_for_ever(open_memory: OpenMemory) 
     memory = open_memory()
     fill(memory, 0, 2500)
     memory.flush()
-    matrix = VectorMatrix()
-    query = memory._embedder.embed_one("mug 2499")
+    flat, dim = FlatVectors(), len(memory._embedder.embed_one("mug 2499"))
     with memory._database.reader() as connection:
-        assert len(matrix._current(connection, len(query))[0]) == 2500
+        assert len(flat.after(connection, 0, dim).ids) == 2500
         memory.parameters = memory.parameters.changed(retention_rows=100)
         memory.retain()
-        left = [row_id for (row_id,) in connection.execute("SELECT id FROM memories_vec ORDER BY id")]
-        assert matrix._current(connection, len(query))[0].tolist() == left
+        left = [row_id for (row_id,) in connection.execute("SELECT id FROM vectors ORDER BY id")]
+        assert flat.after(connection, 0, dim).ids.tolist() == left
     assert len(left) == 100
     assert memory.recall("mug 2499")[0].content == "mug 2499"
 

@@ -1,0 +1,166 @@
+"""Writes vectors and the files of their index to their tables and reads them back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+from .functions import text_digest
+
+_LAST = 2**63 - 1
+_PENDING = """
+    SELECT m.id, m.content FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
+    WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
+"""
+
+
+class SegmentRow(NamedTuple):
+    """A file of the index: it covers the ids behind `low` up to `high`, and holds so many `vectors`."""
+
+    low: int
+    high: int
+    vectors: int
+    checksum: int
+    file: str
+
+
+def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
+    """Active memories after `last_id` without a vector, and their texts, oldest first."""
+    return connection.execute(_PENDING, (last_id, limit)).fetchall()
+
+
+def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> bool:
+    """Gives memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
+
+    A memory that was corrected meanwhile waits for the vector of its new text. False where a vector that should be here
+    is gone, because the last memory with that text went meanwhile.
+    """
+    complete = True
+    for memory_id, text, embedding in kept:
+        row = connection.execute("SELECT content FROM memories WHERE id = ? AND status = 'active'", (memory_id,))
+        if row.fetchone() != (text,):
+            continue
+        digest = text_digest(text)
+        if embedding is not None:
+            connection.execute(
+                "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, embedding)
+            )
+        vector = connection.execute("SELECT id FROM vectors WHERE digest = ?", (digest,)).fetchone()
+        if vector is None:
+            complete = False
+            continue
+        connection.execute("INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING", (memory_id, vector[0]))
+    return complete
+
+
+def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, model: str) -> None:
+    """Gives a new memory the float32 vector of its text, if the vectors of the database are of this model."""
+    sql = "SELECT kept_vector(?) FROM settings WHERE name = 'embedding_model' AND value = ?"
+    row = connection.execute(sql, (vector, model)).fetchone()
+    if row is not None:
+        store(connection, [(memory_id, text, row[0])])
+
+
+def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
+    """Those of some texts whose vector is kept."""
+    digests = {text_digest(text): text for text in texts}
+    rows = connection.execute(
+        "SELECT digest FROM vectors WHERE digest IN (SELECT value FROM json_each(?))", (json.dumps(list(digests)),)
+    )
+    return {digests[digest] for (digest,) in rows}
+
+
+def clear(connection: sqlite3.Connection) -> None:
+    """Forgets all vectors and the files of their index."""
+    for table in ("memories_vec", "vectors", "vector_segments"):
+        connection.execute(f"DELETE FROM {table}")
+    _begin_generation(connection)
+
+
+def after(connection: sqlite3.Connection, low: int, limit: int, high: int = _LAST) -> list[tuple[int, bytes]]:
+    """The next vectors with an id greater than `low`, up to `high`, in the order of their ids, as they are kept."""
+    return connection.execute(
+        "SELECT id, embedding FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", (low, high, limit)
+    ).fetchall()
+
+
+def named(connection: sqlite3.Connection, ids: Sequence[int]) -> list[tuple[int, bytes]]:
+    """The vectors with these ids that are still there, as they are kept."""
+    return connection.execute(
+        "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json.dumps(ids),)
+    ).fetchall()
+
+
+def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> list[int]:
+    """The facts that have one of these vectors."""
+    found = connection.execute(
+        "SELECT m.id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.vector_id = j.value "
+        "CROSS JOIN memories AS m ON m.id = mv.memory_id WHERE m.type = 'fact' LIMIT ?",
+        (json.dumps(ids), limit),
+    )
+    return [memory_id for (memory_id,) in found]
+
+
+def count_after(connection: sqlite3.Connection, low: int, limit: int) -> int:
+    """How many vectors have an id greater than `low`; counting ends at `limit`."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE id > ? LIMIT ?)"
+    return int(connection.execute(sql, (low, limit)).fetchone()[0])
+
+
+def count_between(connection: sqlite3.Connection, low: int, high: int) -> int:
+    """How many vectors have an id greater than `low`, up to `high`; counts them one by one."""
+    return int(connection.execute("SELECT count(*) FROM vectors WHERE id > ? AND id <= ?", (low, high)).fetchone()[0])
+
+
+def count_all(connection: sqlite3.Connection) -> int:
+    """How many vectors there are; counts them one by one."""
+    return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+
+def segments(connection: sqlite3.Connection) -> list[SegmentRow]:
+    """The files of the index, in the order of their ids."""
+    rows = connection.execute("SELECT low, high, count, checksum, file FROM vector_segments ORDER BY low")
+    return [SegmentRow(*row) for row in rows]
+
+
+def set_segments(connection: sqlite3.Connection, rows: Iterable[SegmentRow], generation: int) -> bool:
+    """Writes which files the index is made of; not if they were made of vectors of an earlier generation."""
+    if generation != current_generation(connection):
+        return False
+    connection.execute("DELETE FROM vector_segments")
+    connection.executemany("INSERT INTO vector_segments VALUES (?, ?, ?, ?, ?)", rows)
+    return True
+
+
+def drop_stale_segments(connection: sqlite3.Connection) -> list[SegmentRow]:
+    """Forgets the files that hold vectors that are gone, and those after them; gives the files that stay.
+
+    Nor will a file be named that is being made now, of vectors that may be gone.
+    """
+    _begin_generation(connection)
+    rows = segments(connection)
+    staying = list(takewhile(lambda row: count_between(connection, row.low, row.high) == row.vectors, rows))
+    if staying != rows:
+        set_segments(connection, staying, current_generation(connection))
+    return staying
+
+
+def current_generation(connection: sqlite3.Connection) -> int:
+    """How often vectors were taken away so that no file of the index may hold them any more."""
+    row = connection.execute("SELECT value FROM settings WHERE name = 'vector_generation'").fetchone()
+    return int(row[0]) if row else 0
+
+
+def bytes_on_disk(connection: sqlite3.Connection, folder: Path) -> int:
+    """Bytes of the files of the index."""
+    files = (folder / row.file for row in segments(connection))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _begin_generation(connection: sqlite3.Connection) -> None:
+    generation = str(current_generation(connection) + 1)
+    connection.execute("INSERT OR REPLACE INTO settings VALUES ('vector_generation', ?)", (generation,))

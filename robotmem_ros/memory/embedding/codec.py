@@ -1,0 +1,86 @@
+"""How a vector is kept: 12 bits a component, the upper 8 of which are a vector of bytes by themselves.
+
+A component is a whole number in -2032..2032, where 2032 stands for the greatest component of the vector: the length is
+lost, and only the direction counts. First come the components in sixteenths, rounded, one signed byte each: what the
+index is made of. Then what is left of each, -8..7, two in a byte. That is 576 bytes for 384 components instead of 1536
+as float32 or 768 as float16. The bytes are also what sqlite-vec takes as vec_int8().
+
+Measured with 200 queries among 200,000 synthetic vectors of 384 components in 5,000 clusters: of the ten nearest by
+float32, 12 bits keep 99.9 %, as float16 does, and the signed bytes alone 98.9 %. A cosine distance is off by 2.3e-5
+(root mean square; 1.5e-4 at most), of the signed bytes by 3.7e-4 (2.9e-3 at most).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from .embedder import Vector, Vectors
+
+Bytes = npt.NDArray[np.int8]
+"""Vectors as signed bytes, shape (n, dim), each scaled by a factor of its own."""
+
+_PEAK = 2032  # rounds to 127 sixteenths
+
+
+def size(dim: int) -> int:
+    """Bytes of a vector with so many components."""
+    return dim + (dim + 1) // 2
+
+
+def dimension(kept: bytes) -> int:
+    """How many components a kept vector has."""
+    return 2 * len(kept) // 3
+
+
+def encode(vectors: Vectors) -> list[bytes]:
+    """The vectors as they are kept."""
+    whole = _scaled(vectors, _PEAK).astype(np.int16)
+    high = (whole + 8) >> 4
+    low = (whole - (high << 4) + 8).astype(np.uint8)
+    if low.shape[1] % 2:
+        low = np.pad(low, ((0, 0), (0, 1)))
+    packed = np.hstack([high.astype(np.int8).view(np.uint8), low[:, 0::2] | low[:, 1::2] << 4])
+    return [row.tobytes() for row in packed]
+
+
+def decode(kept: Sequence[bytes], dim: int) -> Vectors:
+    """The directions of kept vectors: float32, shape (len(kept), dim), rows of unit length."""
+    rows = np.frombuffer(b"".join(kept), np.uint8).reshape(len(kept), size(dim))
+    vectors = rows[:, :dim].view(np.int8).astype(np.float32)
+    vectors *= 16
+    low = rows[:, dim:]
+    vectors[:, 0::2] += (low & 15).astype(np.float32) - 8
+    vectors[:, 1::2] += ((low >> 4).astype(np.float32) - 8)[:, : dim // 2]
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
+    vectors /= np.where(lengths > 0, lengths, 1)
+    return vectors
+
+
+def distances(kept: Sequence[bytes], query: Vector) -> npt.NDArray[np.float32]:
+    """The cosine distances (0 is the same, 2 the opposite) of kept vectors to a query of the same length."""
+    return cosine_distances(decode(kept, len(query)), query)
+
+
+def cosine_distances(vectors: Vectors, query: Vector) -> npt.NDArray[np.float32]:
+    """The cosine distances of unit vectors to a query."""
+    # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's. This is as fast on one.
+    near: npt.NDArray[np.float32] = 1.0 - np.einsum("ij,j->i", vectors, query)
+    return near
+
+
+def upper_bytes(kept: Sequence[bytes], dim: int) -> Bytes:
+    """The signed bytes of kept vectors."""
+    return np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), size(dim))[:, :dim]
+
+
+def as_bytes(vectors: Vectors) -> Bytes:
+    """Vectors that are not kept, as signed bytes."""
+    return _scaled(vectors, 127).astype(np.int8)
+
+
+def _scaled(vectors: Vectors, peak: int) -> Vectors:
+    greatest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
+    return np.rint(vectors * (peak / np.where(greatest > 0, greatest, 1)))

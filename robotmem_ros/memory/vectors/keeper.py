@@ -1,0 +1,202 @@
+"""Keeps the files of the index in step with the vectors, in the background.
+
+A new file covers the newest vectors once there are enough of them, and takes in the files before it that are not much
+larger; so there are few files, and each vector is put into one a few times only, as in a log-structured merge tree.
+Files are never changed. A process that dies loses nothing but the one it was writing: what no file covers is compared
+one by one until the next start has built it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import numpy as np
+
+from ..database import Database, vector_rows
+from ..database.vector_rows import SegmentRow
+from ..embedding import codec
+from . import segment
+from .batch import Ids
+from .segment import Segment
+
+_READ = 512
+_RESCAN_PERIOD = 10.0
+_NICE = 10
+_RATIO = 2
+"""A file is taken into the next one if it is less than so many times as large."""
+_LOG = logging.getLogger(__name__)
+
+
+class InterruptedBuildError(Exception):
+    """A file is not to be finished: the memory is being closed, or vectors are taken away for good."""
+
+
+class Keeper:
+    """A thread that opens the files of the index, builds new ones and gives the open ones to `adopt`."""
+
+    def __init__(self, database: Database, minimum: int, adopt: Callable[[Sequence[Segment]], None]) -> None:
+        self._database = database
+        self._minimum = minimum
+        self._adopt = adopt
+        self._open: list[Segment] = []
+        self._opened = threading.Event()
+        self._changed = threading.Condition()
+        self._asked, self._done = 1, 0
+        self._checked = False
+        self._stopped = 0
+        self._working = threading.Lock()
+        self._closing = database.in_memory or not segment.available()
+        if self._closing:
+            self._opened.set()
+            return
+        self._thread = threading.Thread(target=self._run, name="robotmem-index", daemon=True)
+        self._thread.start()
+
+    def wait_until_open(self) -> None:
+        """Waits until the files that are there are open."""
+        self._opened.wait()
+
+    def wake(self) -> None:
+        """Says that there are new vectors."""
+        with self._changed:
+            self._asked += 1
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Waits until the files cover all vectors that they should by now."""
+        with self._changed:
+            self._asked += 1
+            target = self._asked
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._done >= target or self._closing)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Builds nothing meanwhile, and looks afterwards which files there still are."""
+        with self._changed:
+            self._stopped += 1
+        try:
+            with self._working:
+                yield
+        finally:
+            with self._changed:
+                self._stopped -= 1
+            self.wake()
+
+    def close(self) -> None:
+        """Ends the thread, soon."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if thread := getattr(self, "_thread", None):
+            thread.join()
+
+    def _run(self) -> None:
+        _step_back()
+        self._try(self._take_up)
+        self._opened.set()
+        while not self._closing:
+            with self._changed:
+                asked = self._asked
+            with self._working:
+                self._try(self._catch_up)
+            with self._changed:
+                self._done = self._done if self._stopped else max(self._done, asked)
+                self._changed.notify_all()
+                # The condition is looked at before the wait: what was notified meanwhile would be missed.
+                woken = self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
+                self._checked &= woken
+
+    def _try(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except InterruptedBuildError:
+            pass
+        except Exception as error:
+            # Whatever a file or usearch does: without the index all answers are right, only later.
+            _LOG.warning("the index of vectors could not be kept: %s", error)
+
+    def _take_up(self) -> None:
+        # The files that the database names, up to the first that is missing or damaged.
+        with self._database.reader() as connection:
+            named, generation = vector_rows.segments(connection), vector_rows.current_generation(connection)
+        known = {one.row: one for one in self._open}
+        chain: list[Segment] = []
+        try:
+            for row in named:
+                chain.append(known.get(row) or Segment(self._database.path.parent, row))
+        except (OSError, ValueError, RuntimeError) as error:
+            _LOG.warning("the index of vectors is built anew from the id %d on: %s", row.low, error)
+            self._name_files([one.row for one in chain], generation)
+        self._open = chain
+        self._adopt(chain)
+
+    def _catch_up(self) -> None:
+        with self._database.reader() as connection:
+            is_current = vector_rows.segments(connection) == [one.row for one in self._open]
+        if not is_current:
+            self._take_up()  # another process has built, or the vectors are those of another model
+        generation = self._generation()
+        while (kept := self._kept_files()) is not None:
+            low = kept[-1].high if kept else 0
+            row = segment.build(self._database.path, low, self._vectors(low))
+            self._name_files([*kept, row] if row else kept, generation)
+            self._take_up()
+            self._remove_files()
+            self._checked = False
+            generation = self._generation()
+
+    def _kept_files(self) -> list[SegmentRow] | None:
+        # The files that stay while one is built that covers all behind them; None if there is nothing to build.
+        rows = [one.row for one in self._open]
+        with self._database.reader() as connection:
+            if not self._checked:
+                # An index half of which is gone is made anew: what is gone is found and asked for in vain.
+                self._checked = True
+                if 2 * vector_rows.count_all(connection) < sum(row.vectors for row in rows):
+                    return []
+            fresh = vector_rows.count_after(connection, rows[-1].high if rows else 0, self._minimum)
+        if fresh < self._minimum:
+            return None
+        while rows and rows[-1].vectors < _RATIO * fresh:
+            fresh += rows.pop().vectors
+        return rows
+
+    def _vectors(self, low: int) -> Iterator[tuple[Ids, codec.Bytes]]:
+        # A connection for each piece: a long read would keep the write-ahead log from being emptied.
+        dim = 0
+        while True:
+            with self._database.reader() as connection:
+                found = vector_rows.after(connection, low, _READ)
+            if self._closing or self._stopped:
+                raise InterruptedBuildError
+            if not found:
+                return
+            dim = dim or codec.dimension(found[0][1])
+            fitting = [(row_id, kept) for row_id, kept in found if codec.dimension(kept) == dim]
+            yield np.array([row_id for row_id, _ in fitting]), codec.upper_bytes([kept for _, kept in fitting], dim)
+            low = found[-1][0]
+
+    def _generation(self) -> int:
+        with self._database.reader() as connection:
+            return vector_rows.current_generation(connection)
+
+    def _name_files(self, rows: Sequence[SegmentRow], generation: int) -> None:
+        self._database.write(lambda connection: vector_rows.set_segments(connection, rows, generation)).result()
+
+    def _remove_files(self) -> None:
+        with self._database.reader() as connection:
+            named = {row.file for row in vector_rows.segments(connection)}
+        for path in segment.files(self._database.path):
+            if path.name not in named:
+                path.unlink(missing_ok=True)
+
+
+def _step_back() -> None:
+    # On Linux each thread has its own: what is asked and saved goes first.
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

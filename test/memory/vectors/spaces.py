@@ -1,0 +1,68 @@
+"""Vectors as texts have them: in clusters, some of them very near to each other, and a database that holds them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.database import Database, rows, vector_rows
+from robotmem_ros.memory.embedding import Vectors, codec
+from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.vectors import VectorIndex
+
+DIM = 48
+MINIMUM = 500
+
+
+def clustered(count: int, seed: int, *, dim: int = DIM, clusters: int = 60) -> Vectors:
+    """Unit vectors about `clusters` middles; every tenth is all but the same as the one before it."""
+    draw = np.random.default_rng(seed)
+    middles = draw.standard_normal((clusters, dim))
+    vectors = middles[draw.integers(0, clusters, count)] + 0.7 * draw.standard_normal((count, dim))
+    vectors[9::10] = vectors[8:-1:10] + 1e-3 * draw.standard_normal((len(vectors[9::10]), dim))
+    unit: Vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+def fill(database: Database, vectors: Vectors, first: int = 0) -> None:
+    """Stores memories with the texts `text <first>` and so on, and these vectors."""
+    kept = codec.encode(vectors)
+
+    def work(connection: sqlite3.Connection) -> None:
+        for number, vector in enumerate(kept, start=first):
+            context = f'{{"number": {number}, "rest": {number % 100}}}'
+            new = NewMemory(Kind.FACT, f"text {number}", "default", number + 1, "map", "", context=context)
+            vector_rows.store(connection, [(rows.insert(connection, new), new.content, vector)])
+
+    database.write(work).result()
+
+
+@contextmanager
+def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, VectorIndex]]:
+    """A database and the index of its vectors."""
+    database = Database(Parameters(db_path=str(path), synchronous="normal"))
+    index = VectorIndex(database, minimum)
+    try:
+        yield database, index
+    finally:
+        index.close()
+        database.close()
+
+
+def nearest(database: Database, index: VectorIndex, query: Vectors, wanted: int) -> list[int]:
+    """The ids of the nearest vectors, best first by their exact distances: of one batch, as wide as recall's first."""
+    with database.reader() as connection:
+        batch = index.search(connection, query).next(wanted * 5 // 4 + 16)
+        assert batch is not None
+        near = index.distances(connection, query, batch.ids.tolist())
+    return sorted(near, key=lambda one: near[one])[:wanted]
+
+
+def files(path: Path) -> list[Path]:
+    """The files of the index of a database."""
+    return sorted(path.parent.glob(f"{path.name}.*.usearch"))

@@ -164,7 +164,7 @@ class RobotMemory:
         prepared = self._tagged(self._learning.prepared(new))
         near = self._neighbours(prepared.content)
         learned = self._database.write(lambda connection: self._learning.admit(connection, prepared, near)).result()
-        self._backfill.wake()
+        self._stored()
         return learned
 
     def explain(self, memory_id: int) -> Explanation:

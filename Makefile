@@ -40,7 +40,9 @@ test: build lint ## lint, then all tests, those on the real ROS graph included (
 bench: build ## measure, side by side with the published robotmem
 	@$(ENV) python3 bench/run.py
 
-quality: setup ## how often recall finds the right memory, by every way to put text and meaning together
+quality: setup ## how well learning judges a fact, and how often recall finds the right memory, by every way it can
+	@$(ENV) python3 bench/quality_classification.py
+	@$(ENV) python3 bench/quality_deduplication.py
 	@$(ENV) python3 bench/quality.py $(SETS)
 
 clean: ## remove what was built and the caches

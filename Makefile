@@ -41,7 +41,9 @@ bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILL
 	@$(ENV) python3 bench/scale.py $(if $(MILLION),--million)
 	@$(ENV) python3 bench/run.py
 
-quality: setup ## how often recall finds the right memory, by every way to put text and meaning together
+quality: setup ## how well learning judges a fact, and how often recall finds the right memory, by every way it can
+	@$(ENV) python3 bench/quality_classification.py
+	@$(ENV) python3 bench/quality_deduplication.py
 	@$(ENV) python3 bench/quality.py $(SETS)
 
 clean: ## remove what was built and the caches

@@ -89,8 +89,8 @@ def measure(path: Path, world: World, size: int, count: int, compared: int) -> M
     with database.snapshot() as connection:
         for number, query in enumerate(world.questions(sample, count + 20, 2)):
             question = parse_question(
-                parameters, decay=Decay(0.0, now=0), query=query, n=10, min_confidence=0.3, session_id=None, kind=None, context_filter=None,
-                spatial_sort=None, after=None, before=None, collection=None,
+                parameters, decay=Decay(0.0, now=0), query=query, n=10, min_confidence=0.3, session_id=None, kind=None,
+                context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
             )  # fmt: skip
             fitting = eligible(connection, question)
             began = time.perf_counter()

@@ -164,11 +164,11 @@ class RobotMemory:
         prepared = self._tagged(self._learning.prepared(new))
         near = self._neighbours(prepared.content)
         learned = self._database.write(lambda connection: self._learning.admit(connection, prepared, near)).result()
-        self._backfill.wake()
+        self._stored()
         return learned
 
     def explain(self, memory_id: int) -> Explanation:
-        """What was decided about a memory and by which rules, and what it was before it was corrected.
+        """What was decided about a memory, and by which rules.
 
         Raises:
             InvalidFieldError: the id is no whole number.
@@ -414,7 +414,7 @@ class RobotMemory:
     ) -> None:
         """Corrects a memory; what is None stays. A new context or new tags replace the old ones as a whole.
 
-        What rules found in the old text they find anew in the new one; what it was before is kept for `explain`.
+        What rules found in the old text they find anew in the new one; `history` keeps what it was before.
 
         Raises:
             InvalidFieldError: a field cannot be used, or nothing is to be changed.

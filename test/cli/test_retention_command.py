@@ -17,9 +17,10 @@ def db(tmp_path: Path) -> Path:
     """Twelve memories, one of them a constraint."""
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedding_model="") as memory:
-        memory.learn("never lift it by the lid", category="constraint", observed_at=1)
+        memory.learn("never lift it by the lid", category="constraint", confidence=0.9, observed_at=1)
         for number in range(11):
-            memory.learn(f"mug {number}", observed_at=number + 2, collection="lab" if number % 2 else "default")
+            collection = "lab" if number % 2 else "default"
+            memory.learn(f"mug {number}", confidence=0.9, observed_at=number + 2, collection=collection)
     return path
 
 

@@ -24,7 +24,7 @@ def sessions(db: Path) -> list[str]:
     """An ended session, and an open one with lessons; their ids."""
     clock = iter(range(NOW, NOW + 100 * 10**9, 30 * 10**9))
     time = next(clock)
-    with RobotMemory(db, embedding_model="", clock=lambda: time) as memory:
+    with RobotMemory(db, embedding_model="", clock=lambda: time, deduplicate=False) as memory:
         first = memory.start_session({"task": {"name": "tidy"}}).session_id
         time = next(clock)
         memory.end_session(first, 0.5)

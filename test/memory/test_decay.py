@@ -70,7 +70,7 @@ def test_confidence_is_its_formula(confidence: float, rate: float, days: int, re
 
 
 def test_memories_that_have_decayed_below_the_threshold_are_filtered_out(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N")
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
     clock.now += 30 * DAY
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**30)
     clock.now = NOW + 109 * DAY
@@ -90,7 +90,8 @@ def test_within_its_first_day_a_memory_is_as_sure_as_it_was_stored(memory: Robot
 
 
 def test_frequently_recalled_memories_maintain_higher_confidence(memory: RobotMemory, clock: Clock) -> None:
-    used, unused = (memory.learn(text).memory_id for text in ("the glass holds at 12.5 N", "the bin has a pedal"))
+    texts = ("the glass holds at 12.5 N", "the bin has a pedal")
+    used, unused = (memory.learn(text, confidence=0.9).memory_id for text in texts)
     for _ in range(12):
         clock.now += 30 * DAY
         assert [found.id for found in memory.recall("glass", n=1)] == [used]
@@ -100,7 +101,7 @@ def test_frequently_recalled_memories_maintain_higher_confidence(memory: RobotMe
 
 
 def test_what_is_recalled_is_as_sure_as_before_and_decays_from_then(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N")
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
     clock.now += 60 * DAY
     assert memory.recall("glass")[0].confidence == pytest.approx(0.9 * 0.99**60)
     memory.flush()
@@ -111,7 +112,7 @@ def test_what_is_recalled_is_as_sure_as_before_and_decays_from_then(memory: Robo
 
 @pytest.mark.parametrize("category", ["constraint", "preference"])
 def test_constraints_and_preferences_do_not_decay(memory: RobotMemory, clock: Clock, category: str) -> None:
-    memory.learn("never lift more than 2 kg", category=category)
+    memory.learn("never lift more than 2 kg", category=category, confidence=0.9)
     clock.now += 1000 * DAY
     assert only(memory).confidence == 0.9
     memory.update(only(memory).id, category="observation")
@@ -119,12 +120,12 @@ def test_constraints_and_preferences_do_not_decay(memory: RobotMemory, clock: Cl
 
 
 def test_what_is_told_of_the_past_decays_from_then(memory: RobotMemory) -> None:
-    memory.learn("the glass holds at 12.5 N", observed_at=NOW - 20 * DAY)
+    memory.learn("the glass holds at 12.5 N", observed_at=NOW - 20 * DAY, confidence=0.9)
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**20)
 
 
 def test_what_lies_in_the_future_does_not_decay(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N", observed_at=NOW + 20 * DAY)
+    memory.learn("the glass holds at 12.5 N", observed_at=NOW + 20 * DAY, confidence=0.9)
     assert only(memory).confidence == 0.9
     clock.now += 21 * DAY
     assert only(memory).confidence == 0.9 * 0.99
@@ -132,7 +133,7 @@ def test_what_lies_in_the_future_does_not_decay(memory: RobotMemory, clock: Cloc
 
 def test_without_a_rate_nothing_decays(open_memory: OpenMemory, clock: Clock) -> None:
     memory = open_memory(clock=clock, decay_rate=0.0)
-    memory.learn("the glass holds at 12.5 N", observed_at=0)
+    memory.learn("the glass holds at 12.5 N", observed_at=0, confidence=0.9)
     assert only(memory, 0.9).confidence == 0.9
     with pytest.raises(InvalidFieldError, match=r"decay_rate: 1\.5 must lie in 0\.0 to 1\.0 a day"):
         Parameters(decay_rate=1.5)
@@ -153,7 +154,7 @@ def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, cl
 def test_times_of_a_simulation_are_not_held_against_a_wall_clock(open_memory: OpenMemory, tmp_path: Path) -> None:
     simulated = Clock(928 * 10**9)
     memory = open_memory(clock=simulated)
-    memory.learn("the glass holds at 12.5 N")
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
     simulated.now += 3 * DAY
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**3)
     memory.close()
@@ -161,7 +162,7 @@ def test_times_of_a_simulation_are_not_held_against_a_wall_clock(open_memory: Op
 
 
 def test_while_the_clock_shows_no_time_nothing_decays(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N", observed_at=NOW - 500 * DAY)
+    memory.learn("the glass holds at 12.5 N", observed_at=NOW - 500 * DAY, confidence=0.9)
     clock.now = 0
     assert memory.recall("glass", min_confidence=0.9)[0].confidence == 0.9
     memory.flush()
@@ -170,7 +171,7 @@ def test_while_the_clock_shows_no_time_nothing_decays(memory: RobotMemory, clock
 
 
 def test_a_filter_on_confidence_means_the_decayed_one(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N")
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
     clock.now += 30 * DAY
     for wanted, found in (
         ({"$gte": 0.7}, 0), ({"$lt": 0.7}, 1), (0.9, 0), ({"$ne": 0.9}, 1), ({"$in": [0.9]}, 0), ({"$exists": True}, 1),
@@ -180,7 +181,7 @@ def test_a_filter_on_confidence_means_the_decayed_one(memory: RobotMemory, clock
 
 
 def test_decay_writes_nothing(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N")
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
     for _ in range(4):
         clock.now += 30 * DAY
         only(memory)

@@ -37,6 +37,8 @@ DROP TRIGGER memories_fts_update;
 DROP TABLE memories_fts;
 CREATE VIRTUAL TABLE memories_fts USING fts5({_COLUMNS}, tokenize = 'unicode61 remove_diacritics 2', columnsize = 0);
 CREATE TABLE words (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT ROWID;
+-- Without this, what is there is indexed when the file is opened.
+DELETE FROM settings WHERE name = 'tokens';
 CREATE TABLE text_totals (memories INTEGER NOT NULL, words INTEGER NOT NULL);
 INSERT INTO text_totals VALUES (0, 0);
 CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories BEGIN {_ADD} END;

@@ -94,7 +94,7 @@ def _scope(budget: Budget, gone: Collection[int]) -> _Scope:
 def _read(
     connection: sqlite3.Connection, scope: _Scope, now: int, limit: int, older_than: int | None = None
 ) -> list[Leaving]:
-    by = order(connection)
+    by = order()
     arguments = {**scope.arguments, **moment(now), "limit": limit, "older_than": older_than}
     too_old = (
         f"AND {PROTECTION} < {SPARED} AND {by.last_use} < :older_than AND {by.last_use} >= :comparable"

@@ -27,7 +27,6 @@ Age budgets take no memory of protection 2 or 3.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from .budgets import DAY
@@ -59,10 +58,9 @@ class Order(NamedTuple):
         return f"{PROTECTION}, {self.usefulness}, m.observed_at, m.id"
 
 
-def order(connection: sqlite3.Connection) -> Order:
+def order() -> Order:
     """The order in which memories go, as SQL."""
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(memories)")}
-    last_use = "max(m.observed_at, m.refreshed_at)" if "refreshed_at" in columns else "m.observed_at"
+    last_use = "max(m.observed_at, m.refreshed_at)"
     age = f"CASE WHEN {last_use} < :comparable THEN 0 ELSE max(0, :now - {last_use}) END"
     days = f"CASE WHEN m.category IN ('constraint', 'preference') THEN 0.0 ELSE ({age}) / {float(DAY)!r} END"
     use = "(1.0 + 4.0 * m.access_count / (m.access_count + 4))"

@@ -72,9 +72,9 @@ def test_the_words_and_positions_of_an_older_database_are_indexed_anew(tmp_path:
     )
     old.close()
     with RobotMemory(path, embedding_model="") as memory:
-        assert [found.content for found in memory.recall("mug")] == ["two red mugs"]
+        assert [found.content for found in memory.recall("mug", min_confidence=0.0)] == ["two red mugs"]
         target = {"field": "position", "target": [1.0, 2.0, 5.0]}
-        assert [found.distance for found in memory.recall(spatial_sort=target)] == [2.0]
+        assert [found.distance for found in memory.recall(spatial_sort=target, min_confidence=0.0)] == [2.0]
     assert check_file(path) == 1
 
 

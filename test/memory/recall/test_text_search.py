@@ -56,8 +56,8 @@ def crowd() -> Iterator[sqlite3.Connection]:
 def search(connection: sqlite3.Connection, query: str, limit: int, *, depth: int = SIZE, session: str = "") -> Ranking:
     """What the text search finds."""
     question = parse_question(
-        Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None, context_filter=None,
-        spatial_sort=None, after=None, before=None, collection=None,
+        Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None,
+        context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
     )  # fmt: skip
     return text_search(connection, query, eligible(connection, question), depth, limit)
 
@@ -114,8 +114,8 @@ def test_a_search_with_room_for_all_is_the_formula(crowd: sqlite3.Connection, wo
 
 def test_few_eligible_memories_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
     question = parse_question(
-        Parameters(), decay=Decay(0.0, now=0), query="red mug", n=5, min_confidence=0.3, session_id=None, kind=None, context_filter=None,
-        spatial_sort=None, after=10, before=400, collection=None,
+        Parameters(), decay=Decay(0.0, now=0), query="red mug", n=5, min_confidence=0.3, session_id=None, kind=None,
+        context_filter=None, spatial_sort=None, after=10, before=400, collection=None,
     )  # fmt: skip
     few = enumerate_if_few(crowd, eligible(crowd, question))
     assert few.ids is not None

@@ -60,7 +60,7 @@ def test_the_longest_histories_are_halved_until_all_fit(counts: list[int], budge
 
 
 def test_sightings_of_a_memory_that_goes_are_not_counted_twice(open_memory: OpenMemory) -> None:
-    memory = open_memory(sighting_interval=0.0)
+    memory = open_memory(sighting_interval=0.0, clock=lambda: 10**18)
     see_often(memory, 0, 8)
     stays = see_often(memory, 1, 20)
     memory.parameters = memory.parameters.changed(retention_rows=1, retention_sightings=20)

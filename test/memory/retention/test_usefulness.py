@@ -20,7 +20,7 @@ def test_sql_computes_the_formula_to_the_last_bit(world: list[Plain]) -> None:
     try:
         stored(database, world)
         with database.reader() as connection:
-            by = order(connection)
+            by = order()
             found = connection.execute(
                 f"SELECT {PROTECTION}, {by.usefulness} FROM memories AS m ORDER BY m.id", moment(NOW) | {"limit": 0}
             ).fetchall()
@@ -59,7 +59,7 @@ def test_first_goes(first: Plain, second: Plain) -> None:
         database = opened()
         stored(database, world)
         with database.reader() as connection:
-            sql = f"SELECT m.id FROM memories AS m ORDER BY {order(connection).least_useful_first}"
+            sql = f"SELECT m.id FROM memories AS m ORDER BY {order().least_useful_first}"
             found = [memory_id for (memory_id,) in connection.execute(sql, moment(NOW))]
             assert found == ([1, 2] if first == second else expected)
         database.close()
@@ -70,7 +70,7 @@ def test_times_of_a_simulation_do_not_age_by_the_wall_clock_nor_the_other_way_ro
     database = opened()
     stored(database, [simulated, real, replace(real, age=0.0)])
     with database.reader() as connection:
-        sql = f"SELECT {order(connection).usefulness} FROM memories AS m ORDER BY m.id"
+        sql = f"SELECT {order().usefulness} FROM memories AS m ORDER BY m.id"
         by_wall = [value for (value,) in connection.execute(sql, moment(NOW))]
         by_simulation = [value for (value,) in connection.execute(sql, moment(2 * DAY))]
     assert by_wall == [0.9, 0.9 / 1.05, 0.9]

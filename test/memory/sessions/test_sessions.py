@@ -73,7 +73,7 @@ def test_end_session_tells_what_came_of_it(memory: RobotMemory, clock: Clock) ->
     memory.save_perception("an old chair", label="chair", pose=[9, 9, 0], observed_at=NOW - SECOND)
     started = memory.start_session({"task": {"name": "tidy"}})
     session = started.session_id
-    for text, category in (("door a", "hazard"), ("lamp b", "grasp"), ("rug c", "grasp"), ("stair d", "")):
+    for text, category in (("door a", "hazard"), ("lamp b", "grasp"), ("rug c", "grasp"), ("stair d", "navigation")):
         memory.learn(text, session_id=session, category=category)
     memory.save_perception("a smell", "tactile", session_id=session)
     clock.now += 90 * SECOND
@@ -83,7 +83,7 @@ def test_end_session_tells_what_came_of_it(memory: RobotMemory, clock: Clock) ->
     assert (report.session.session_id, report.session.outcome, report.session.end_reason) == (session, 0.75, "ended")
     assert (report.session.started_at, report.session.duration) == (NOW, 90.0)
     assert (report.facts, report.perceptions, report.session.memories) == (4, 1, 5)
-    assert list(report.categories.items()) == [("grasp", 2), ("", 1), ("hazard", 1)]
+    assert list(report.categories.items()) == [("grasp", 2), ("hazard", 1), ("navigation", 1)]
     assert list(report.objects.items()) == [("mug", 2), ("chair", 1)]
     assert report.consolidation.considered == 4
     assert memory.sessions()[0] == report.session

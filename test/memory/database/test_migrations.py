@@ -200,7 +200,7 @@ def test_vectors_of_each_memory_become_vectors_of_each_text(tmp_path: Path) -> N
             connection.execute("INSERT INTO memories_vec (memory_id, embedding) VALUES (?, ?)", (number, vector))
     connection.close()
     model = WordVectors()
-    with RobotMemory(path, embedder=model) as memory:
+    with RobotMemory(path, embedder=model, clock=lambda: 5) as memory:
         memory.flush()
         assert model.embedded == ["green plant"]
         assert memory.status().pending_vectors == 0

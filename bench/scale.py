@@ -27,6 +27,7 @@ from bench.scale_database import filled
 from bench.scale_peers import PEERS, measure_peer, measure_robotmem, prepare
 from bench.scale_truth import Truth
 from bench.scale_world import VARIED, WORLDS, parts
+from robotmem_ros.memory.database.migrations import MIGRATIONS
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,7 +69,8 @@ def _measure(world: str, size: int, options: argparse.Namespace, model: Path, py
         print(f"{size} memories, {world}: {', '.join(wanted)}", flush=True)
         embedder = FastEmbedEmbedder(str(model))
         pieces = parts(world, model / "tokenizer.json", embedder, options.cache)
-        database = filled(options.cache / f"{world.replace(' ', '-')}-{size}", pieces, size, embedder.name)
+        folder = options.cache / f"{world.replace(' ', '-')}-{size}-v{len(MIGRATIONS)}"
+        database = filled(folder, pieces, size, embedder.name)
         truth = Truth.of(pieces, world, size, count=options.questions, embedder=embedder, cache=options.cache)
         embedder.close()
         for name in wanted:

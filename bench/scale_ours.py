@@ -44,7 +44,7 @@ def main() -> None:
     )
     asked = questions(world, count + _WARM_UP, size, _SEED)
     began = time.perf_counter()
-    with RobotMemory(database, embedding_model=model) as memory:
+    with _opened(database, model) as memory:
         memory.recall("where is the red mug", n=10)
         result: dict[str, Any] = {"start_up": time.perf_counter() - began, "sorts": {}}
         for sort in SORTS:
@@ -56,13 +56,18 @@ def main() -> None:
             for sort in (HYBRID, FEW_PERCENT, RARE)
         }
     result["disk"] = sum(file.stat().st_size for file in database.parent.iterdir())
-    with RobotMemory(database, embedding_model="") as memory:
+    with _opened(database, "") as memory:
         result["sorts"][TEXT_ONLY] = _ask(memory, asked[TEXT_ONLY])
     with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=database.parent.parent) as folder:
         for file in database.parent.iterdir():
             shutil.copy(file, folder)
         result |= _saves(Path(folder) / database.name, world, model, asked[HYBRID], size)
     print(json.dumps(result))
+
+
+def _opened(database: Path, model: str) -> RobotMemory:
+    # The memories of the world are old by the clock of this machine, and none is to fade for that.
+    return RobotMemory(database, embedding_model=model, decay_rate=0.0)
 
 
 def _ask(memory: RobotMemory, asked: Sequence[ScaleQuestion]) -> dict[str, Any]:
@@ -81,7 +86,7 @@ def _nearest_vectors(memory: RobotMemory, question: ScaleQuestion) -> list[int]:
     vector = memory._embedder.embed_one(question.query)
     asked = {**_UNASKED, **question.recall()}
     with memory._database.snapshot() as connection:
-        candidates = eligible(connection, parse_question(memory.parameters, **asked))
+        candidates = eligible(connection, parse_question(memory.parameters, decay=memory.decay(), **asked))
         return [hit.memory_id - 1 for hit in vector_search(connection, memory.vectors, vector, candidates, 10)]
 
 
@@ -94,7 +99,7 @@ def _saves(database: Path, world: str, model: str, asked: Sequence[ScaleQuestion
         embedder.embed_batch(texts[_NEW:][first : first + 64])
     batch_rate = _NEW / (time.perf_counter() - began)
     embedder.close()
-    with RobotMemory(database, embedding_model=model) as memory:
+    with _opened(database, model) as memory:
         memory.warm_up()
         said = [found.content for found in memory.recall("red mug in the kitchen", n=100)]
         began = time.perf_counter()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -46,7 +47,7 @@ class Keeper:
         self._opened = threading.Event()
         self._changed = threading.Condition()
         self._asked, self._done = 1, 0
-        self._checked = False
+        self._next_check = 0.0
         self._stopped = 0
         self._working = threading.Lock()
         self._closing = database.in_memory or not segment.available()
@@ -70,6 +71,7 @@ class Keeper:
         """Waits until the files cover all vectors that they should by now."""
         with self._changed:
             self._asked += 1
+            self._next_check = 0.0
             target = self._asked
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._done >= target or self._closing)
@@ -108,8 +110,7 @@ class Keeper:
                 self._done = self._done if self._stopped else max(self._done, asked)
                 self._changed.notify_all()
                 # The condition is looked at before the wait: what was notified meanwhile would be missed.
-                woken = self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
-                self._checked &= woken
+                self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
 
     def _try(self, step: Callable[[], None]) -> None:
         try:
@@ -147,16 +148,16 @@ class Keeper:
             self._name_files([*kept, row] if row else kept, generation)
             self._take_up()
             self._remove_files()
-            self._checked = False
+            self._next_check = 0.0
             generation = self._generation()
 
     def _kept_files(self) -> list[SegmentRow] | None:
         # The files that stay while one is built that covers all behind them; None if there is nothing to build.
         rows = [one.row for one in self._open]
         with self._database.reader() as connection:
-            if not self._checked:
+            if time.monotonic() >= self._next_check:
                 # An index half of which is gone is made anew: what is gone is found and asked for in vain.
-                self._checked = True
+                self._next_check = time.monotonic() + _RESCAN_PERIOD
                 if 2 * vector_rows.count_all(connection) < sum(row.vectors for row in rows):
                     return []
             fresh = vector_rows.count_after(connection, rows[-1].high if rows else 0, self._minimum)

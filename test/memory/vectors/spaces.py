@@ -66,3 +66,22 @@ def nearest(database: Database, index: VectorIndex, query: Vectors, wanted: int)
 def files(path: Path) -> list[Path]:
     """The files of the index of a database."""
     return sorted(path.parent.glob(f"{path.name}.*.usearch"))
+
+
+VECTORS = clustered(3000, 1)
+QUERIES = clustered(60, 2)
+
+
+def recall_at_10(database: Database, index: VectorIndex, vectors: Vectors = VECTORS) -> float:
+    """The share of the ten nearest by float32 that are found; ids count from 1."""
+    hits = 0
+    for query in QUERIES:
+        exact = set((np.argsort(-vectors @ query)[:10] + 1).tolist())
+        hits += len(exact & set(nearest(database, index, query, 10)))
+    return hits / (10 * len(QUERIES))
+
+
+def indexed(database: Database) -> int:
+    """How many vectors are in the files that the database names."""
+    with database.reader() as connection:
+        return sum(row.vectors for row in vector_rows.segments(connection))

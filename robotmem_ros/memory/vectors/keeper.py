@@ -137,19 +137,19 @@ class Keeper:
         self._adopt(chain)
 
     def _catch_up(self) -> None:
+        generation = self._generation()
         with self._database.reader() as connection:
             is_current = vector_rows.segments(connection) == [one.row for one in self._open]
         if not is_current:
             self._take_up()  # another process has built, or the vectors are those of another model
-        generation = self._generation()
         while (kept := self._kept_files()) is not None:
             low = kept[-1].high if kept else 0
             row = segment.build(self._database.path, low, self._vectors(low))
             self._name_files([*kept, row] if row else kept, generation)
+            generation = self._generation()
             self._take_up()
             self._remove_files()
             self._next_check = 0.0
-            generation = self._generation()
 
     def _kept_files(self) -> list[SegmentRow] | None:
         # The files that stay while one is built that covers all behind them; None if there is nothing to build.

@@ -31,11 +31,12 @@ Similar = Callable[[Eligible, float], "Ranking | None"]
 def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, similar: Similar) -> Eligible:
     """Those of the eligible memories that match the query."""
     words = tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
-    eligible = enumerate_if_few(connection, eligible)
-    among = _Many(connection, eligible) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
-    holding = among.holding(words)
+    holding = _Many(connection, eligible).holding(words)
     if holding is not None:
         return holding
+    # Only now: the conditions alone may hold for so many that listing them is a waste.
+    eligible = enumerate_if_few(connection, eligible)
+    among = _Many(connection, eligible) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
     known = statistics(connection, words).frequencies
     counts = {word: among.count(word) for word in known}
     rarest_first = [word for word in words if counts.get(word)]

@@ -34,8 +34,7 @@ _RECENT = 30
 _IS_PROTECTED = f"(m.category IN ({', '.join(map(repr, PROTECTED))}) OR m.decay_rate = 0)"
 _FRESH = "max(m.observed_at, m.refreshed_at)"
 _CONFIDENCE = (
-    f"m.confidence * CASE WHEN {_IS_PROTECTED} OR {_FRESH} < ? THEN 1.0 "
-    f"ELSE pow(?, max(0, (? - {_FRESH}) / {DAY})) END"
+    f"m.confidence * CASE WHEN {_IS_PROTECTED} OR {_FRESH} < ? THEN 1.0 ELSE pow(?, max(0, (? - {_FRESH}) / {DAY})) END"
 )
 
 

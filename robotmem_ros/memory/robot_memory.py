@@ -95,7 +95,7 @@ class RobotMemory:
         self._clock = clock
         self._areas = Areas(self.parameters.areas_file)
         self._learning = Learning(lambda: self.parameters)
-        self._database = Database(self.parameters)
+        self._database = Database(self.parameters, self._stored)
         model = self.parameters.embedding_model
         self._embedder = BackgroundEmbedder(
             embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
@@ -224,10 +224,7 @@ class RobotMemory:
 
     def store(self, new: NewMemory) -> Future[Stored]:
         """Queues a validated memory, to be stored as it is; the future is done when it is on disk."""
-        tagged = self._tagged(new)
-        future = self._database.write(lambda connection: imports.insert_once(connection, tagged))
-        future.add_done_callback(lambda done: self._stored())
-        return future
+        return self._database.append(self._tagged(new))
 
     def store_sightings(
         self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None

@@ -39,9 +39,7 @@ class SessionServices:
 
     def _consolidate(self, request: Consolidate.Request) -> Future[Consolidation]:
         consolidate = self._memory().consolidate
-        return self._workers.submit(
-            consolidate, request.session_id, request.collection, dry_run=bool(request.dry_run)
-        )
+        return self._workers.submit(consolidate, request.session_id, request.collection, dry_run=bool(request.dry_run))
 
 
 def _fill_start(response: StartSession.Response, started: SessionStart) -> None:

@@ -135,5 +135,3 @@ class Part:
 
 def _changed(one: Placed, observation: Observation, frame_id: str) -> Placed:
     return replace(one, observation=observation, frame_id=frame_id)
-
-

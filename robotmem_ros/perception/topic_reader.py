@@ -111,5 +111,3 @@ class TopicReader:
 
     def _ahead(self, stamp_ns: int, receipt_ns: int) -> bool:
         return self._future_ns is not None and receipt_ns > 0 and stamp_ns > receipt_ns + self._future_ns
-
-

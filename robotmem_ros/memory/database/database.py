@@ -15,7 +15,8 @@ from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
 from ..language import tokens
 from ..learning import wording
 from ..parameters import Parameters
-from . import vector_rows, wording_schema
+from ..records import NewMemory, Stored
+from . import imports, vector_rows, wording_schema
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
@@ -28,13 +29,14 @@ T = TypeVar("T")
 class Database:
     """One SQLite file with one writer and any number of readers that never wait for it.
 
-    In memory there is a single connection that all share, one at a time.
+    In memory there is a single connection that all share, one at a time. `appended` is called when memories that were
+    given to `append` are stored, once for many.
 
     Raises:
         DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program.
     """
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, appended: Callable[[], None] = lambda: None) -> None:
         self.path: Path = resolve(parameters.db_path)
         self._parameters = parameters
         self._lock = threading.RLock()
@@ -43,7 +45,7 @@ class Database:
         create_file(self.path)
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        self._writer = Writer(self._connection, self._lock)
+        self._writer = Writer(self._connection, self._lock, imports.insert_once, appended)
 
     @property
     def in_memory(self) -> bool:
@@ -58,6 +60,10 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer; the future holds its result once it is committed."""
         return self._writer.submit(work)
+
+    def append(self, new: NewMemory) -> Future[Stored]:
+        """Gives a new memory to the writer, which stores those that wait together; the future as that of `write`."""
+        return self._writer.append(new)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer that must not run in a transaction; the future holds its result."""

@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ..embedding import codec
 from ..language import tokens
 from ..learning.keys import digest, keys_json
+from .context_values import leaves, points
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -80,21 +80,16 @@ def holds_words(wanted: str, *indexed: str) -> bool:
 
 @lru_cache(maxsize=8)  # the triggers ask several times for the same context
 def context_leaves(context: str) -> str:
-    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones.
-
-    A name that is empty or contains a dot cannot be addressed by a path and is left out.
-    """
-    return json.dumps(dict(_leaves(json.loads(context), "")), ensure_ascii=False)
+    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
+    found = leaves(json.loads(context))
+    scalars = {path: type(value)() if isinstance(value, (dict, list)) else value for path, value in found}
+    return json.dumps(scalars, ensure_ascii=False)
 
 
 @lru_cache(maxsize=8)
 def context_positions(context: str) -> str:
     """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
-    parsed = json.loads(context)
-    spatial = parsed.get("spatial") if isinstance(parsed, dict) else None
-    if not isinstance(spatial, dict):
-        return "{}"
-    return json.dumps(dict(_positions(spatial, "spatial")))
+    return json.dumps(dict(points(json.loads(context))))
 
 
 def text_digest(text: str) -> int:
@@ -122,29 +117,3 @@ def _lacks_pow(connection: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError:
         return True
     return False
-
-
-def _children(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]:
-    for key, item in value.items():
-        if key and "." not in key:
-            yield (f"{path}.{key}" if path else key), item
-
-
-def _leaves(value: object, path: str) -> Iterator[tuple[str, object]]:
-    if isinstance(value, dict):
-        for child_path, item in _children(value, path):
-            yield child_path, {} if isinstance(item, dict) else [] if isinstance(item, list) else item
-            if isinstance(item, dict):
-                yield from _leaves(item, child_path)
-
-
-def _positions(value: dict[str, object], path: str) -> Iterator[tuple[str, list[float]]]:
-    for child_path, item in _children(value, path):
-        if isinstance(item, dict):
-            yield from _positions(item, child_path)
-        elif isinstance(item, list) and len(item) in (2, 3) and all(_is_number(part) for part in item):
-            yield child_path, [float(part) for part in item]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -43,11 +43,13 @@ def claim(connection: sqlite3.Connection, key: ImportKey | None) -> bool:
     return claimed.rowcount == 1
 
 
-def insert_once(connection: sqlite3.Connection, new: NewMemory) -> Stored:
-    """Stores a memory, unless an import did so before; then the id is 0."""
-    if not claim(connection, new.import_key):
-        return Stored(0, is_new=False)
-    return Stored(rows.insert(connection, new))
+def insert_once(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
+    """Stores memories, but those that an import stored before; their id is 0."""
+
+    def store(indices: Sequence[int]) -> list[Stored]:
+        return [Stored(memory_id) for memory_id in rows.insert_all(connection, [new[index] for index in indices])]
+
+    return store_once(connection, new, store)
 
 
 def store_once(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..errors import DatabaseUnusableError
 from . import (
+    appending_schema,
     history_schema,
     import_schema,
     leaf_schema,
@@ -38,6 +39,7 @@ MIGRATIONS: Sequence[str] = (
     text_schema.TEXT_TABLES,
     rtree_schema.THICK_SPACES,
     vector_schema.VECTOR_TABLES,
+    appending_schema.APPENDING,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

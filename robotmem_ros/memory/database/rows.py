@@ -12,14 +12,16 @@ from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..records import Kind, Memory, NewMemory, Pose
 from . import history
+from .indexing import index
 
 _INSERT = """
     INSERT INTO memories (
-        session_id, collection, type, content, human_summary, context, perception_type, perception_data,
+        id, indexed, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
         perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, refreshed_at,
         frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ) VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+_NO_POSE = (None,) * 7
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
     m.qy, m.qz, m.qw, m.perception_type, m.label, {confidence}, m.category, m.context, m.session_id, m.collection,
@@ -36,19 +38,21 @@ _UPDATABLE = frozenset({
 
 def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
     """Stores a memory and gives its id."""
+    return insert_all(connection, [new])[0]
+
+
+def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequence[int]:
+    """Stores memories and gives their ids, in their order. To be called in a transaction."""
+    last = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'").fetchone()[0] or 0
+    ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
-    cursor = connection.execute(
-        _INSERT,
-        (
-            new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
-            new.perception_type, new.perception_data, new.perception_metadata, new.label, new.category, new.scope_files,
-            new.scope_entities, new.confidence, new.observed_at, new.received_at, new.frame_id, new.map_id,
-            *(new.pose or (None,) * 7), now, now,
-        ),
-    )  # fmt: skip
-    memory_id = int(cursor.lastrowid or 0)
-    set_tags(connection, memory_id, new.tags, given=not new.decisions or "tags" in new.given)
-    return memory_id
+    added = list(zip(ids, new, strict=True))
+    connection.executemany(_INSERT, [(memory_id, *_values(one), now, now) for memory_id, one in added])
+    index(connection, added)
+    for memory_id, one in added:
+        if one.tags:
+            set_tags(connection, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
+    return ids
 
 
 def update(
@@ -220,6 +224,15 @@ def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]
     connection.executemany(
         "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, ?)", [(memory_id, tag, source) for tag in tags]
     )
+
+
+def _values(new: NewMemory) -> tuple[object, ...]:
+    return (
+        new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
+        new.perception_type, new.perception_data, new.perception_metadata, new.label, new.category, new.scope_files,
+        new.scope_entities, new.confidence, new.observed_at, new.received_at, new.frame_id, new.map_id,
+        *(new.pose or _NO_POSE),
+    )  # fmt: skip
 
 
 def _before(

@@ -165,7 +165,7 @@ _FIELDS_OF_NEW = """
     SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
     FROM json_each(context_positions(new.context))
     """
-_INSERT_POSITIONS = f"""
+INSERT_POSITIONS = f"""
     INSERT INTO spaces (field, frame_id, map_id)
     SELECT field, new.frame_id, new.map_id FROM ({_FIELDS_OF_NEW}) WHERE true
     ON CONFLICT DO NOTHING;
@@ -197,13 +197,13 @@ CREATE TRIGGER positions_rtree_delete AFTER DELETE ON positions BEGIN
     DELETE FROM positions_rtree WHERE id = old.id;
 END;
 CREATE TRIGGER positions_insert AFTER INSERT ON memories WHEN {_HAS_POSITION.format("new")} BEGIN
-    {_INSERT_POSITIONS}
+    {INSERT_POSITIONS}
 END;
 CREATE TRIGGER positions_delete AFTER DELETE ON memories WHEN {_HAS_POSITION.format("old")} BEGIN
     DELETE FROM positions WHERE memory_id = old.id;
 END;
 CREATE TRIGGER positions_update AFTER UPDATE OF context, x, y, z, frame_id, map_id ON memories BEGIN
-    DELETE FROM positions WHERE memory_id = old.id; {_INSERT_POSITIONS}
+    DELETE FROM positions WHERE memory_id = old.id; {INSERT_POSITIONS}
 END;
 """
 

@@ -48,9 +48,13 @@ WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT
 END;
 """
 
+COUNT_IN_COLLECTION = """
+    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
+    UPDATE collection_tallies SET n = n + 1 WHERE collection = new.collection AND type = new.type;
+"""
 # How many active memories of each type a collection has. An index to count by would tempt SQLite's planner away from
 # the better ones that questions have.
-KNOWN = """
+KNOWN = f"""
 CREATE TABLE collection_tallies (
     collection TEXT NOT NULL,
     type TEXT NOT NULL,
@@ -60,9 +64,7 @@ CREATE TABLE collection_tallies (
 INSERT INTO collection_tallies
 SELECT collection, type, count(*) FROM memories WHERE status = 'active' GROUP BY collection, type;
 CREATE TRIGGER collection_tallies_insert AFTER INSERT ON memories WHEN new.status = 'active' BEGIN
-    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
-    UPDATE collection_tallies SET n = n + 1 WHERE collection = new.collection AND type = new.type;
-END;
+{COUNT_IN_COLLECTION}END;
 CREATE TRIGGER collection_tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
     UPDATE collection_tallies SET n = n - 1 WHERE collection = old.collection AND type = old.type;
 END;

@@ -12,7 +12,7 @@ _TEXTS_OF_NEW = (
 _WORDS_OF_OLD = (
     f"SELECT value FROM memories_fts CROSS JOIN json_each(distinct_words({_COLUMNS})) WHERE memories_fts.rowid = old.id"
 )
-_ADD = f"""
+ADD_TEXT = f"""
     INSERT INTO memories_fts (rowid, {_COLUMNS}) VALUES (new.id, {_TEXTS_OF_NEW});
     INSERT INTO words (word, memories) SELECT value, 1 FROM json_each(distinct_words({_TEXTS_OF_NEW})) WHERE true
     ON CONFLICT (word) DO UPDATE SET memories = memories + 1;
@@ -41,11 +41,11 @@ CREATE TABLE words (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT RO
 DELETE FROM settings WHERE name = 'tokens';
 CREATE TABLE text_totals (memories INTEGER NOT NULL, words INTEGER NOT NULL);
 INSERT INTO text_totals VALUES (0, 0);
-CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories BEGIN {_ADD} END;
+CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories BEGIN {ADD_TEXT} END;
 CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN {_REMOVE} END;
 CREATE TRIGGER memories_fts_update
 AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
-WHEN {_CHANGED} BEGIN {_REMOVE} {_ADD} END;
+WHEN {_CHANGED} BEGIN {_REMOVE} {ADD_TEXT} END;
 """
 """The step that gives a database this index. What was stored before is indexed when the database is opened."""
 

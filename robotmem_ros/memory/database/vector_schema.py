@@ -14,7 +14,7 @@ CREATE TABLE vectors (
 );
 """
 
-_KNOWN_VECTOR = """
+KNOWN_VECTOR = """
     INSERT INTO memories_vec (memory_id, vector_id) SELECT new.id, id FROM vectors
     WHERE digest = text_digest(new.content) AND new.status = 'active';
 """
@@ -28,7 +28,7 @@ CREATE INDEX idx_memories_vec_vector ON memories_vec (vector_id);
 
 # Whoever writes: a text whose vector is known has it at once, and a vector that no memory has is gone.
 VECTOR_TRIGGERS = f"""
-CREATE TRIGGER memories_vec_insert AFTER INSERT ON memories BEGIN {_KNOWN_VECTOR} END;
+CREATE TRIGGER memories_vec_insert AFTER INSERT ON memories BEGIN {KNOWN_VECTOR} END;
 CREATE TRIGGER memories_vec_delete AFTER DELETE ON memories BEGIN
     DELETE FROM memories_vec WHERE memory_id = old.id;
 END;
@@ -36,7 +36,7 @@ CREATE TRIGGER memories_vec_withdraw AFTER UPDATE OF status ON memories WHEN new
     DELETE FROM memories_vec WHERE memory_id = old.id;
 END;
 CREATE TRIGGER memories_vec_update AFTER UPDATE OF content ON memories WHEN old.content IS NOT new.content BEGIN
-    DELETE FROM memories_vec WHERE memory_id = old.id; {_KNOWN_VECTOR}
+    DELETE FROM memories_vec WHERE memory_id = old.id; {KNOWN_VECTOR}
 END;
 CREATE TRIGGER vectors_unused AFTER DELETE ON memories_vec BEGIN
     DELETE FROM vectors WHERE id = old.vector_id AND NOT EXISTS (

@@ -9,14 +9,16 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from ..errors import MemoryClosedError, StorageError
+from ..records import NewMemory, Stored
 
 T = TypeVar("T")
+_Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 512
 
 
@@ -29,8 +31,13 @@ class _Job(Generic[T]):
         self.error: BaseException | None = None
 
     def run(self, connection: sqlite3.Connection) -> None:
-        if not self.future.set_running_or_notify_cancel():
-            return
+        if self.begin():
+            self.finish(connection)
+
+    def begin(self) -> bool:
+        return self.future.set_running_or_notify_cancel()
+
+    def finish(self, connection: sqlite3.Connection) -> None:
         connection.execute("SAVEPOINT job")
         try:
             self.result = self.work(connection)
@@ -40,7 +47,7 @@ class _Job(Generic[T]):
         connection.execute("RELEASE job")
 
     def run_alone(self, connection: sqlite3.Connection) -> None:
-        if not self.future.set_running_or_notify_cancel():
+        if not self.begin():
             return
         try:
             self.result = self.work(connection)
@@ -61,12 +68,27 @@ class _Job(Generic[T]):
             self.future.set_result(self.result)
 
 
-class Writer:
-    """Runs write jobs on its own connection, in the order they were given, many in one transaction."""
+class _Append(_Job[Stored]):
+    """A job that stores one memory, so that it can be done together with others of its kind."""
 
-    def __init__(self, connection: sqlite3.Connection, lock: threading.RLock) -> None:
+    def __init__(self, new: NewMemory, store: _Store) -> None:
+        super().__init__(lambda connection: store(connection, [new])[0])
+        self.new = new
+
+
+class Writer:
+    """Runs write jobs on its own connection, in the order they were given, many in one transaction.
+
+    New memories are given to `store`, those that wait together; `appended` is called after their commit.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, lock: threading.RLock, store: _Store, appended: Callable[[], None]
+    ) -> None:
         self._connection = connection
         self._lock = lock
+        self._store = store
+        self._appended = appended
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
@@ -80,6 +102,10 @@ class Writer:
             MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
         """
         return self._queued(_Job(work))
+
+    def append(self, new: NewMemory) -> Future[Stored]:
+        """Queues a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
+        return self._queued(_Append(new, self._store))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Queues a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
@@ -139,8 +165,12 @@ class Writer:
         with self._lock:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-                for job in group:
-                    job.run(self._connection)
+                for kind, jobs in groupby(group, key=type):
+                    if kind is _Append:
+                        self._append([job for job in jobs if isinstance(job, _Append) and job.begin()])
+                    else:
+                        for job in jobs:
+                            job.run(self._connection)
                 self._connection.execute("COMMIT")
             except sqlite3.Error as cause:
                 error = cause
@@ -148,3 +178,19 @@ class Writer:
                     self._connection.execute("ROLLBACK")
         for job in group:
             job.resolve(error)
+        if any(type(job) is _Append for job in group):
+            self._appended()
+
+    def _append(self, jobs: list[_Append]) -> None:
+        if not jobs:
+            return
+        self._connection.execute("SAVEPOINT jobs")
+        try:
+            for job, stored in zip(jobs, self._store(self._connection, [job.new for job in jobs]), strict=True):
+                job.result = stored
+        except Exception:
+            # One of them cannot be stored: each for itself, then it takes no other with it.
+            self._connection.execute("ROLLBACK TO jobs")
+            for job in jobs:
+                job.finish(self._connection)
+        self._connection.execute("RELEASE jobs")

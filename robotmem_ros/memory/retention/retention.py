@@ -39,9 +39,7 @@ class Retention:
         clock: The robot's, in nanoseconds.
     """
 
-    def __init__(
-        self, database: Database, parameters: Callable[[], Parameters], clock: Callable[[], int]
-    ) -> None:
+    def __init__(self, database: Database, parameters: Callable[[], Parameters], clock: Callable[[], int]) -> None:
         self._database = database
         self._parameters = parameters
         self._clock = clock

@@ -164,9 +164,7 @@ def test_a_newer_database_is_refused_and_not_touched(version_1: Path, monkeypatc
     open_with(version_1, [*MIGRATIONS, ADD_MOOD], monkeypatch)
     monkeypatch.undo()
     before = version_1.read_bytes()
-    with pytest.raises(
-        DatabaseUnusableError, match=r"has schema version \d+, newer than \d+; use a newer"
-    ):
+    with pytest.raises(DatabaseUnusableError, match=r"has schema version \d+, newer than \d+; use a newer"):
         RobotMemory(version_1)
     assert version_1.read_bytes() == before
 

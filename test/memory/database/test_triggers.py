@@ -63,12 +63,20 @@ RAW = st.sampled_from((
 ))  # fmt: skip
 STEPS = st.one_of(
     st.tuples(st.just("insert"), MEMORIES),
-    st.tuples(st.just("insert"), MEMORIES),
+    st.tuples(st.just("insert all"), st.lists(MEMORIES, max_size=4)),
+    st.tuples(st.just("foreign insert"), MEMORIES),
     st.tuples(st.just("embed"), st.none()),
     st.tuples(st.just("update"), COLUMNS),
     st.tuples(st.just("forget"), st.none()),
     st.tuples(st.just("fail"), MEMORIES),
     st.tuples(st.just("raw"), RAW),
+)
+
+
+FOREIGN = (
+    "INSERT INTO memories (collection, type, content, human_summary, context, label, scope_files, scope_entities, x, "
+    "y, z, observed_at, frame_id, map_id, created_at, updated_at) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')"
 )
 
 
@@ -84,6 +92,12 @@ def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int
         rows.insert(connection, argument)
         if action == "fail":
             raise BrokenOffError
+    elif action == "insert all":
+        assert isinstance(argument, list)
+        rows.insert_all(connection, argument)
+    elif action == "foreign insert":
+        assert isinstance(argument, NewMemory)
+        insert_as_others_do(connection, argument)
     elif action == "embed":
         found = vector_rows.pending(connection, 0, memory_id)
         vector_rows.store(connection, [(one, text, b"\1\2\3") for one, text in found])
@@ -94,6 +108,14 @@ def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int
         rows.invalidate(connection, memory_id, "a test")
     else:
         connection.execute(str(argument), (memory_id,))
+
+
+def insert_as_others_do(connection: sqlite3.Connection, new: NewMemory) -> None:
+    """A plain INSERT, which leaves the indexes to the triggers."""
+    pose = new.pose or (None,) * 7
+    texts = (new.human_summary, new.context, new.label, new.scope_files, new.scope_entities)
+    place = (*pose[:3], new.observed_at, new.frame_id, new.map_id)
+    connection.execute(FOREIGN, (new.collection, new.kind.value, new.content, *texts, *place))
 
 
 @settings(max_examples=120)

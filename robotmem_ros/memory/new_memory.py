@@ -73,6 +73,7 @@ def new_perception(
     label: object = None,
     confidence: object = 0.9,
     observed_at: object = None,
+    received_at: int = 0,
 ) -> NewMemory:
     """A perception; its pose and positions are in `frame_id`, else `context.spatial.frame_id`, else the memory frame.
 
@@ -96,6 +97,7 @@ def new_perception(
         observed_at=_observed_at(observed_at, now),
         frame_id=_frame(frame_id, clean_context, parameters),
         map_id=parameters.map_id,
+        received_at=received_at,
     )
 
 

@@ -83,8 +83,8 @@ def fill_learned(response: Learn.Response, learned: Learned) -> None:
     response.reason = learned.reason
 
 
-def perception_from(message: Perception, parameters: Parameters, clock: Clock) -> NewMemory:
-    """The perception that a message carries.
+def perception_from(message: Perception, parameters: Parameters, clock: Clock, *, received_at: int = 0) -> NewMemory:
+    """The perception that a message carries; `received_at` for what comes with a stream, see NewMemory.
 
     Raises:
         InvalidFieldError: a field cannot be used.
@@ -104,6 +104,7 @@ def perception_from(message: Perception, parameters: Parameters, clock: Clock) -
         label=message.label,
         confidence=exact_float(message.confidence),
         observed_at=time_from("header.stamp", message.header.stamp),
+        received_at=received_at,
     )
 
 

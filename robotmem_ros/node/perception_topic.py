@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.node import Node
@@ -77,9 +77,9 @@ class PerceptionTopic:
             if self._memory.waiting >= self._memory.parameters.queue_limit:
                 self._refuse("queue full", "the writer does not keep up; raise queue_limit or send less")
                 return
-            new = perception_from(message, self._memory.parameters, self._clock)
-            received = replace(new, received_at=max(self._clock(), 0))
-            self._memory.store(received).add_done_callback(self._settle)
+            received_at = max(self._clock(), 0)
+            new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
+            self._memory.store(new).add_done_callback(self._settle)
         except InvalidFieldError as error:
             self._refuse(error.field.partition(".")[0].partition("[")[0], str(error))
         except RobotMemoryError as error:

@@ -109,3 +109,40 @@ def test_names_are_sorted_and_stand_once() -> None:
     assert check.names("tags", ["b", " a ", "b", "", "\u200b"]) == ("a", "b")
     with pytest.raises(InvalidFieldError, match="tags: 'ab' must be a list of names"):
         check.names("tags", "ab")
+
+
+SCALARS = st.sampled_from(("1", "-2.5e3", "1e999", "-1E400", "9" * 299, "9" * 301, "9" * 400 + ".5", "true", "null"))
+STRINGS = st.sampled_from(('"a"', '"1e5"', '"\\u0041"', '"\\u0000"', '"\\ud800"', '"\\ud83d\\ude00"', '"杯子"', '"{["'))
+WRITTEN = st.recursive(
+    SCALARS | STRINGS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]"),
+        st.dictionaries(STRINGS, inner, max_size=3).map(
+            lambda items: "{" + ", ".join(f"{key}: {value}" for key, value in items.items()) + "}"
+        ),
+        st.tuples(inner, st.sampled_from((1, 62, 70))).map(lambda pair: "[" * pair[1] + pair[0] + "]" * pair[1]),
+    ),
+)
+
+
+def is_sound(value: object, depth: int = 0) -> bool:
+    if depth > 64:
+        return False
+    if isinstance(value, dict):
+        return all(is_sound(name, depth) and is_sound(item, depth + 1) for name, item in value.items())
+    if isinstance(value, list):
+        return all(is_sound(item, depth + 1) for item in value)
+    if isinstance(value, str):
+        return "\0" not in value and not any(0xD800 <= ord(character) < 0xE000 for character in value)
+    return not isinstance(value, (int, float)) or (abs(value) <= 10**300 and math.isfinite(value))
+
+
+@given(WRITTEN)
+def test_json_is_refused_exactly_when_a_name_or_value_in_it_cannot_be_kept(value: str) -> None:
+    written = f'{{"a": {value}}}'
+    parsed = json.loads(written)
+    if is_sound(parsed):
+        assert check.json_object("context", written, limit=10_000) == parsed
+    else:
+        with pytest.raises(InvalidFieldError, match=r"context"):
+            check.json_object("context", written, limit=10_000)

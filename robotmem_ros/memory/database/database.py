@@ -57,6 +57,11 @@ class Database:
         """How many write jobs wait, about."""
         return self._writer.waiting()
 
+    @property
+    def floods(self) -> bool:
+        """Whether new memories come faster than the writer could commit them one by one."""
+        return self._writer.floods()
+
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer; the future holds its result once it is committed."""
         return self._writer.submit(work)

@@ -11,16 +11,15 @@ from datetime import datetime, timezone
 from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..records import Kind, Memory, NewMemory, Pose
-from . import history
+from . import bulk, history
 from .indexing import index
 
-_INSERT = """
-    INSERT INTO memories (
-        id, indexed, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
-        perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, refreshed_at,
-        frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
-    ) VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+_NEW = """memories (
+    id, indexed, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
+    perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, refreshed_at, frame_id,
+    map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
+)"""
+_NEW_ROW = "(?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _NO_POSE = (None,) * 7
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
@@ -47,7 +46,7 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
     added = list(zip(ids, new, strict=True))
-    connection.executemany(_INSERT, [(memory_id, *_values(one), now, now) for memory_id, one in added])
+    bulk.insert(connection, _NEW, _NEW_ROW, [(memory_id, *_values(one), now, now) for memory_id, one in added])
     index(connection, added)
     for memory_id, one in added:
         if one.tags:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from itertools import groupby
@@ -20,6 +21,9 @@ from ..records import NewMemory, Stored
 T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 512
+_FLOOD = 16
+"""Memories in one commit; fewer come when the writer keeps up easily."""
+_FLOOD_LASTS = 0.1
 
 
 class _Job(Generic[T]):
@@ -92,6 +96,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
+        self._flood_ends = 0.0
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
 
@@ -114,6 +119,10 @@ class Writer:
     def waiting(self) -> int:
         """How many jobs wait, about."""
         return self._jobs.qsize()
+
+    def floods(self) -> bool:
+        """Whether new memories come in such numbers that many were committed together, a moment ago."""
+        return time.monotonic() < self._flood_ends
 
     def close(self) -> None:
         """Commits all that was submitted, then ends the thread."""
@@ -178,7 +187,10 @@ class Writer:
                     self._connection.execute("ROLLBACK")
         for job in group:
             job.resolve(error)
-        if any(type(job) is _Append for job in group):
+        appended = sum(type(job) is _Append for job in group)
+        if appended >= _FLOOD:
+            self._flood_ends = time.monotonic() + _FLOOD_LASTS
+        if appended:
             self._appended()
 
     def _append(self, jobs: list[_Append]) -> None:

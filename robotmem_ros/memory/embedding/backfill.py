@@ -16,7 +16,7 @@ from .background import BackgroundEmbedder
 
 _BATCH = 64
 _RESCAN_PERIOD = 10.0
-_PATIENCE = 2.0
+_PATIENCE = 5.0
 _PAUSE = 0.02
 _LOG = logging.getLogger(__name__)
 
@@ -108,7 +108,9 @@ class Backfill:
     def _give_way(self, own: int) -> None:
         # Saving comes first: the model would take both cores from it. But not for ever. `own` jobs are not saves.
         deadline = time.monotonic() + _PATIENCE
-        while self._database.waiting > own and not self._closing and time.monotonic() < deadline:
+        while not self._closing and time.monotonic() < deadline:
+            if self._database.waiting <= own and not self._database.floods:
+                return
             time.sleep(_PAUSE)
 
     def _adopt_model(self) -> bool:

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ...records import NewMemory
+from .. import bulk
 from ..context_values import leaves, stored
 
 _EMPTY = "{}"
@@ -20,10 +21,8 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) 
         for path, value in leaves(context):
             by_path.setdefault(path, []).append((stored(value), memory_id))
     ids = _path_ids(connection, by_path)
-    connection.executemany(
-        "INSERT INTO context_leaves (path_id, value, memory_id) VALUES (?, ?, ?)",
-        [(ids[path], value, memory_id) for path, values in by_path.items() for value, memory_id in values],
-    )
+    rows = [(ids[path], value, memory_id) for path, values in by_path.items() for value, memory_id in values]
+    bulk.insert(connection, "context_leaves (path_id, value, memory_id)", "(?, ?, ?)", rows)
     return contexts
 
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from ...records import NewMemory
+from .. import bulk
 from ..context_values import points
 
 _Space = tuple[str, str, str]
@@ -22,10 +23,8 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], 
     if not found:
         return
     ids = {space: _space_id(connection, space) for space in {space for _, space, _ in found}}
-    connection.executemany(
-        "INSERT INTO positions (memory_id, space_id, x, y, z) VALUES (?, ?, ?, ?, ?)",
-        [(memory_id, ids[space], *point) for memory_id, space, point in found],
-    )
+    rows = [(memory_id, ids[space], *point) for memory_id, space, point in found]
+    bulk.insert(connection, "positions (memory_id, space_id, x, y, z)", "(?, ?, ?, ?, ?)", rows)
 
 
 def _fields(new: NewMemory, context: object) -> Iterator[tuple[str, _Point]]:

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ...records import NewMemory
+from .. import bulk
 from ..functions import indexed_text
 
-_ADD = "INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities) VALUES (?, ?, ?, ?, ?)"
+_TABLE = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
 _COUNT = """
     INSERT INTO words (word, memories) SELECT key, value FROM json_each(?) WHERE true
     ON CONFLICT (word) DO UPDATE SET memories = memories + excluded.memories
@@ -26,7 +27,7 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) 
         words = " ".join(texts).split()
         total += len(words)
         frequencies.update(set(words))
-    connection.executemany(_ADD, rows)
+    bulk.insert(connection, _TABLE, "(?, ?, ?, ?, ?)", rows)
     connection.execute(_COUNT, (json.dumps(frequencies, ensure_ascii=False),))
     connection.execute("UPDATE text_totals SET memories = memories + ?, words = words + ?", (len(rows), total))
 

@@ -7,6 +7,7 @@ callback waits for a disk or a model.
 
 from __future__ import annotations
 
+import gc
 import threading
 
 from rclpy.clock import Clock, ClockType
@@ -186,6 +187,9 @@ class MemoryNode(LifecycleNode):
             status = memory.status()
         except MemoryClosedError:
             return
+        # Dictionaries and model stay as long as the node: the garbage collector need not look through them each time.
+        gc.collect()
+        gc.freeze()
         why = f": {status.reason}" if status.reason else ""
         self.get_logger().info(f"questions run on {status.mode.value}{why}")
 

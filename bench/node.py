@@ -70,6 +70,11 @@ class Client:
         self._node = rclpy.create_node("planner", namespace=NAMESPACE)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
+        # Who asks does nothing else: an executor looks at all it has for each answer, and that would count as ours.
+        bare = {"start_parameter_services": False, "enable_rosout": False}
+        self._asker = rclpy.create_node("asker", namespace=NAMESPACE, **bare)
+        self._asking = SingleThreadedExecutor()
+        self._asking.add_node(self._asker)
         self._recalls: dict[str, Any] = {}
         self._publisher = self._node.create_publisher(Perception, "memory/perception", 1000)
         self.status = MemoryStatus()
@@ -80,8 +85,9 @@ class Client:
 
     def close(self) -> None:
         """Leaves the graph."""
-        self._executor.shutdown()
-        self._node.destroy_node()
+        for executor, node in ((self._asking, self._asker), (self._executor, self._node)):
+            executor.shutdown()
+            node.destroy_node()
 
     def wait(self, why: str, done: Callable[[], bool], patience: float = _PATIENCE) -> float:
         """Takes messages until something is so; the seconds that took.
@@ -127,11 +133,11 @@ class Client:
     def ask(self, service: str, question: Question) -> Asked:
         """Asks a service of type Recall; the time is that of the caller, its message included."""
         if service not in self._recalls:
-            self._recalls[service] = self._node.create_client(Recall, service)
+            self._recalls[service] = self._asker.create_client(Recall, service)
             self.wait(service, lambda: bool(self._recalls[service].service_is_ready()))
         began = time.perf_counter()
         future = self._recalls[service].call_async(_request(question))
-        self._executor.spin_until_future_complete(future, timeout_sec=_PATIENCE)
+        self._asking.spin_until_future_complete(future, timeout_sec=_PATIENCE)
         seconds = time.perf_counter() - began
         response = future.result()
         if response is None or not response.success:

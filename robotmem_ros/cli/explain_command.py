@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-from ..memory import RobotMemory
-from ..memory.records import Explanation
+from ..memory import Explanation, RobotMemory
 from .database import existing
 
 

@@ -7,9 +7,8 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
+from ..memory import Answer, Memory, RobotMemory
 from ..memory.parameters import Parameters
-from ..memory.records import Answer, Memory
 from .database import existing
 from .moment import moment
 

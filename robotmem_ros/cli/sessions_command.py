@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ..memory import RobotMemory
-from ..memory.sessions.report import Session
+from ..memory.records.session import Session
 from .database import existing
 from .moment import moment
 from .table import table

@@ -24,39 +24,34 @@ from .embedding.fastembed_provider import FastEmbedEmbedder
 from .errors import InvalidFieldError, MemoryNotFoundError
 from .language import tokens
 from .learning.correction import Correction
-from .learning.learning import Learning, explain
+from .learning.explanation import Explanation, explain
+from .learning.learned import Learned
+from .learning.learning import Learning
 from .learning.neighbours import Neighbours, neighbours
 from .new_memory import context_frame, new_fact, new_perception
 from .objects import absence, objects
 from .objects.estimate import Point
+from .objects.view import View
 from .parameters import Parameters
 from .purge.preview import Preview, preview
-from .purge.purge import finish, purge
+from .purge.purge import Purged, finish, purge
 from .purge.selection import parse_selection
+from .recall.answer import Answer, Mode
 from .recall.pipeline import Pipeline
 from .recall.question import parse_question
 from .recall.touch import Touches
-from .records import (
-    Answer,
-    Change,
-    Explanation,
-    Learned,
-    Mode,
-    NewMemory,
-    Purged,
-    Recording,
-    SeenObject,
-    Sighting,
-    Status,
-    Stored,
-    View,
-)
+from .records.change import Change
+from .records.memory import NewMemory, Stored
+from .records.object import SeenObject, Sighting
+from .records.recording import Recording
+from .records.session import Session
 from .retention.background import BackgroundRetention
 from .retention.removal import removed
 from .retention.report import Report
 from .retention.retention import Retention
-from .sessions.report import Session, SessionReport, SessionStart
+from .sessions.report import SessionReport, SessionStart
 from .sessions.sessions import Sessions
+from .status import Status
 from .vectors import VectorIndex
 
 _LOAD_PATIENCE = 60.0

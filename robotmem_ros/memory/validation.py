@@ -13,7 +13,8 @@ import numpy as np
 
 from .errors import InvalidFieldError
 from .objects.estimate import Covariance, cross
-from .records import Pose, View
+from .objects.view import View
+from .records.memory import Pose
 
 _MAX_JSON_DEPTH = 64
 _MAX_LABEL = 256

@@ -8,10 +8,11 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
-from ..memory import validation
+from ..memory import Stored, View, validation
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.new_memory import new_perception
-from ..memory.records import ImportKey, NewMemory, Stored, View
+from ..memory.records.memory import NewMemory
+from ..memory.records.recording import ImportKey
 from .batch import Batch, Origin
 from .observation import Matrix
 from .placement import Placed

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
+from ..memory import PerceptionType
 from ..memory.errors import InvalidFieldError
-from ..memory.records import PerceptionType
 
 Value = str | float | int | bool | tuple[str, ...] | Mapping[str, object]
 _T = TypeVar("_T", bound=Value)

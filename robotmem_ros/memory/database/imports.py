@@ -6,7 +6,8 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 
-from ..records import ImportKey, NewMemory, Recording, Stored
+from ..records.memory import NewMemory, Stored
+from ..records.recording import ImportKey, Recording
 from . import rows
 
 

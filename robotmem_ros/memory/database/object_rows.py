@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..decay import Decay
 from ..objects.estimate import Covariance, Estimate, Point
-from ..records import SeenObject, Sighting
+from ..records.object import SeenObject, Sighting
 from .rows import iso
 
 _CROWD = 128

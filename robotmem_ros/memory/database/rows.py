@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 
 from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..records import Kind, Memory, NewMemory, Pose
+from ..records.memory import Kind, Memory, NewMemory, Pose
 from . import bulk, history
 from .indexing import index
 

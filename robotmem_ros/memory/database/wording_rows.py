@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..embedding import codec
-from ..records import Contradiction, NewMemory, Repetition
+from ..records.fact import Contradiction, Repetition
+from ..records.memory import NewMemory
 from .rows import iso, nanoseconds
 
 _COUNTED = 500

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..database import learning_rows, rows
-from ..records import Decision, NewMemory
+from ..records.fact import Decision
+from ..records.memory import NewMemory
 from ..validation import compact_json
 from .classification import Classifier, tags_given
 

@@ -9,13 +9,14 @@ import sqlite3
 from collections.abc import Callable
 from functools import cached_property
 
-from ..database import learning_rows, rows, wording_rows
+from ..database import learning_rows
 from ..parameters import Parameters
-from ..records import Explanation, Learned, NewMemory
+from ..records.memory import NewMemory
 from .admission import admit, note_contradictions
 from .classification import Classifier, load_classifier
 from .correction import Correction, correct
 from .keys import keys
+from .learned import Learned
 from .neighbours import Neighbours
 
 
@@ -64,21 +65,3 @@ class Learning:
         """
         correct(connection, self._classifier, memory_id, correction)
         note_contradictions(connection, memory_id, self._parameters())
-
-
-def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
-    """Why a memory is what it is, whatever its status.
-
-    Raises:
-        MemoryNotFoundError: there is no such memory.
-    """
-    status = rows.status_of(connection, memory_id)
-    times, repetitions = wording_rows.repetitions_of(connection, memory_id)
-    return Explanation(
-        memory_id,
-        status,
-        learning_rows.decisions_of(connection, memory_id),
-        times,
-        repetitions,
-        wording_rows.contradictions_of(connection, memory_id),
-    )

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from ..database import object_rows, rows
 from ..database.object_rows import Neighbours, ObjectRow
 from ..parameters import Parameters
-from ..records import Kind, NewMemory, Sighting, Stored
+from ..records.memory import Kind, NewMemory, Stored
+from ..records.object import Sighting
 from .association import Known, Seen, Track, associate, reach
 from .estimate import Covariance, Estimate, Point, combined, isotropic, squared_distance, updated
 

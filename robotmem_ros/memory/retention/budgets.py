@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import InvalidFieldError
-from ..records import Kind
+from ..records.memory import Kind
 
 _FIELD = "retention_budgets"
 _ANY = "*"

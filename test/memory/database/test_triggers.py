@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Parameters, StorageError
+from robotmem_ros.memory import Kind, Parameters, Pose, StorageError
 from robotmem_ros.memory.database import Database, rows, vector_rows
-from robotmem_ros.memory.records import Kind, NewMemory, Pose
+from robotmem_ros.memory.records.memory import NewMemory
 
 from .consistency import check
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, Parameters
-from robotmem_ros.memory.records import Kind
+from robotmem_ros.memory import InvalidFieldError, Kind, Parameters
 from robotmem_ros.memory.retention.budgets import DAY, Budget, Measure
 
 ROWS, BYTES, AGE, FILE = Measure.ROWS, Measure.BYTES, Measure.AGE, Measure.FILE

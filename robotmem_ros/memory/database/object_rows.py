@@ -11,7 +11,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..decay import Decay
-from ..objects.estimate import Covariance, Estimate, Point
+from ..objects.covariance import Covariance
+from ..objects.estimate import Estimate
+from ..objects.geometry import Point
 from ..records.object import SeenObject, Sighting
 from .rows import iso
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .estimate import Point, cross, difference, dot, unit
+from .geometry import Point, cross, difference, dot, unit
 from .view import View
 
 _CLEARLY = 0.9

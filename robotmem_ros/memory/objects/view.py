@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .. import validation
+from ..errors import InvalidFieldError
 from ..records.recording import ImportKey
+from .geometry import cross
 
 
 class Glimpse(NamedTuple):
@@ -47,3 +51,21 @@ class View:
     collection: str = ""
     """Empty for the default collection."""
     import_key: ImportKey | None = None
+
+
+def checked_view(field: str, value: View) -> View:
+    """A view with finite numbers, a direction and a top."""
+    for part in ("origin", "direction", "up"):
+        numbers = getattr(value, part)
+        if len(numbers) != 3:
+            raise InvalidFieldError(f"{field}.{part}", numbers, "must be 3 numbers (x, y, z)")
+        for index, item in enumerate(numbers):
+            validation.number(f"{field}.{part}[{index}]", item, low=-1e150, high=1e150)
+    if not math.hypot(*value.direction) > 1e-9:
+        raise InvalidFieldError(f"{field}.direction", value.direction, "must not be zero")
+    if not math.hypot(*cross(value.up, value.direction)) > 1e-9:
+        raise InvalidFieldError(f"{field}.up", value.up, "must not be zero, nor parallel to the direction")
+    for part, high in (("reach", 1e6), ("horizontal", 2 * math.pi), ("vertical", 2 * math.pi)):
+        validation.number(f"{field}.{part}", getattr(value, part), low=0.0, high=high)
+    validation.time_ns(f"{field}.observed_at", value.observed_at)
+    return value

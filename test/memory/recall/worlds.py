@@ -83,7 +83,7 @@ class World:
             asked.collection,
             kind=asked.kind,
         )
-        self.memory._touches.write()
+        self.memory._parts.touches.write()
         self.memory._database.write(lambda connection: None).result()
         return answer
 

@@ -10,6 +10,7 @@ import time
 from datetime import datetime, timezone
 from typing import Any
 
+from ..memory.clocks import DAY
 from ..memory.purge.preview import Preview
 from .confirm import confirm
 from .database import without_model
@@ -17,7 +18,6 @@ from .moment import moment
 from .options import add_database, add_json
 from .table import table
 
-_DAY = 86_400 * 10**9
 _WHAT = (
     "Deletes memories, active or forgotten, and every trace of them in the file and in the backups of migrations "
     "beside it. There is no way back, so it asks first. Where several conditions are given, all must hold. Files that "
@@ -104,7 +104,7 @@ def _days(text: str) -> int:
     value = float(text)
     if not (math.isfinite(value) and 0 <= value <= 100_000):
         raise argparse.ArgumentTypeError(f"{text} must be days, from 0 to 100000")
-    return int(value * _DAY)
+    return int(value * DAY)
 
 
 def _time(text: str) -> int:

@@ -12,7 +12,7 @@ from types import TracebackType
 from . import validation
 from .consolidation import consolidation
 from .consolidation.merge import Consolidation
-from .database import history, imports, rows
+from .database import changes, history, imports, rows
 from .decay import Decay
 from .embedding.embedder import Embedder
 from .errors import MemoryNotFoundError
@@ -308,7 +308,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
         wanted = validation.whole("memory_id", memory_id)
-        self._database.write(lambda connection: rows.restore(connection, wanted)).result()
+        self._database.write(lambda connection: changes.restore(connection, wanted)).result()
         self._parts.backfill.wake(from_start=True)
 
     def history(self, memory_id: int) -> tuple[Change, ...]:

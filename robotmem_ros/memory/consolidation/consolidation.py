@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..database import rows
+from ..database import changes, wall_clock
 from ..language.tokens import query_words
 from .clusters import Words, clusters, jaccard
 from .distinction import distinction
@@ -48,7 +48,7 @@ def plan(connection: sqlite3.Connection, session_id: str, collection: str, thres
 
 def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
     """Carries a plan out, but for lessons that are no more what they were; what was done."""
-    now = rows.iso(time.time_ns())
+    now = wall_clock.iso(time.time_ns())
     done = (Merge(merge.kept, _superseded(connection, merge, now), merge.similarity) for merge in planned.merges)
     merges = tuple(merge for merge in done if merge.superseded)
     return Consolidation(planned.session_id, planned.collection, planned.considered, merges)
@@ -62,7 +62,7 @@ def forget(connection: sqlite3.Connection, memory_id: int, reason: str) -> bool:
     """
     sql = "SELECT 1 FROM memories WHERE superseded_by = ? AND status_reason = 'consolidated' LIMIT 1"
     stood_for_others = connection.execute(sql, (memory_id,)).fetchone() is not None
-    rows.invalidate(connection, memory_id, reason)
+    changes.invalidate(connection, memory_id, reason)
     return stood_for_others
 
 

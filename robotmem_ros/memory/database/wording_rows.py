@@ -14,7 +14,7 @@ import numpy as np
 from ..embedding import codec
 from ..records.fact import Contradiction, Repetition
 from ..records.memory import NewMemory
-from .rows import iso, nanoseconds
+from .wall_clock import iso, nanoseconds
 
 _COUNTED = 500
 _CANDIDATES = 64

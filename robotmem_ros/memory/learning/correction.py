@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import validation
-from ..database import learning_rows, rows
+from ..database import changes, learning_rows, rows
 from ..errors import InvalidFieldError
 from ..new_memory import context_frame
 from ..parameters import Parameters
@@ -75,16 +75,16 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, correction: 
         InvalidFieldError: a new context moves its positions away from the frame of its pose.
     """
     memory_id = correction.memory_id
-    rows.check_active(connection, memory_id)
+    changes.check_active(connection, memory_id)
     old = rows.stored_fact(connection, memory_id)
     decisions = learning_rows.decisions_of(connection, memory_id)
     if old is None or not decisions:
         # What never was classified stays as it was given.
-        rows.update(connection, memory_id, correction.columns, correction.tags)
+        changes.update(connection, memory_id, correction.columns, correction.tags)
         return
     if _DERIVED_FROM.isdisjoint(correction.columns):
         given = _decisions_given(correction)
-        rows.update(connection, memory_id, correction.columns, correction.tags)
+        changes.update(connection, memory_id, correction.columns, correction.tags)
         replaced = {decision.field for decision in given}
         kept = [decision for decision in decisions if decision.field not in replaced]
         learning_rows.set_decisions(connection, memory_id, [*given, *kept])
@@ -92,7 +92,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, correction: 
     new = classifier.classified(_as_if_new(old, decisions, correction))
     derived = {name: getattr(new, name) for name in ("context", *_OPEN)}
     columns = {**derived, **correction.columns, "context": new.context}
-    rows.update(connection, memory_id, columns, new.tags, tags_given="tags" in new.given)
+    changes.update(connection, memory_id, columns, new.tags, tags_given="tags" in new.given)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
 
 

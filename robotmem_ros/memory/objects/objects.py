@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .. import validation
 from ..area_tags import AreaTags
-from ..database import Database, imports, object_rows
+from ..database import Database, imports, object_rows, sighting_rows
 from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..parameters import Parameters
@@ -79,7 +79,7 @@ class Objects:
         with self._database.snapshot() as connection:
             if not object_rows.is_object(connection, wanted):
                 raise MemoryNotFoundError(wanted, "there is no such object")
-            return object_rows.history(connection, wanted, most)
+            return sighting_rows.history(connection, wanted, most)
 
     def seen_last(self, limit: object, decay: Decay) -> tuple[SeenObject, ...]:
         """The objects of the current map in all collections, those seen last first, as sure as they are now."""

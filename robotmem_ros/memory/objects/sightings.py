@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..database import object_rows, rows
-from ..database.object_rows import Neighbours, ObjectRow
+from ..database import neighbour_rows, object_rows, rows, sighting_rows
+from ..database.neighbour_rows import Neighbours
+from ..database.object_rows import ObjectRow
 from ..parameters import Parameters
 from ..records.memory import Kind, NewMemory, Stored
 from ..records.object import Sighting
@@ -170,7 +171,7 @@ class _Message:
             sources={new.source: new.identity} if new.source else {},
         )
         object_rows.insert(self._connection, row)
-        object_rows.add_sighting(self._connection, memory_id, _as_sighting(one, thinned=0))
+        sighting_rows.insert(self._connection, memory_id, _as_sighting(one, thinned=0))
         return row
 
     def _updated(self, row: ObjectRow, one: _One) -> ObjectRow:
@@ -205,8 +206,8 @@ class _Message:
         if abs(one.new.observed_at - row.last_kept) < self._parameters.sighting_interval * 1e9:
             row.unkept += 1
             return
-        object_rows.add_sighting(self._connection, row.memory_id, _as_sighting(one, thinned=row.unkept))
-        object_rows.thin_out(self._connection, row.memory_id, self._parameters.sighting_limit)
+        sighting_rows.insert(self._connection, row.memory_id, _as_sighting(one, thinned=row.unkept))
+        sighting_rows.thin_out(self._connection, row.memory_id, self._parameters.sighting_limit)
         row.last_kept, row.unkept = one.new.observed_at, 0
 
     def _save(self, row: ObjectRow) -> None:
@@ -231,7 +232,7 @@ class _Message:
                     break
                 if squared_distance(row.position, other.position) <= widest * widest:
                     both = Neighbours(together=1)
-                    object_rows.count_neighbours(self._connection, row.memory_id, other.memory_id, both)
+                    neighbour_rows.count(self._connection, row.memory_id, other.memory_id, both)
 
     def _merged(self, found: Sequence[_Found], unseen: Iterable[ObjectRow]) -> list[_Found]:
         """An object that is hardly ever seen beside the one that was seen just now is the same one."""
@@ -252,8 +253,8 @@ class _Message:
     def _are_one(self, seen: ObjectRow, other: ObjectRow, radius: float) -> bool:
         if squared_distance(seen.position, other.position) > radius * radius:
             return False
-        object_rows.count_neighbours(self._connection, seen.memory_id, other.memory_id, Neighbours(alone=1))
-        known = object_rows.neighbours(self._connection, seen.memory_id, other.memory_id)
+        neighbour_rows.count(self._connection, seen.memory_id, other.memory_id, Neighbours(alone=1))
+        known = neighbour_rows.find(self._connection, seen.memory_id, other.memory_id)
         fewer, more = sorted((seen.times_seen, other.times_seen))
         is_stray = fewer <= _HARDLY * more and known.together <= _HARDLY * known.alone
         return is_stray or known.together <= _HARDLY * fewer

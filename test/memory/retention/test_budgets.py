@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Kind, Parameters
-from robotmem_ros.memory.retention.budgets import DAY, Budget, Measure
+from robotmem_ros.memory.clocks import DAY
+from robotmem_ros.memory.retention.budgets import Budget, Measure
 
 ROWS, BYTES, AGE, FILE = Measure.ROWS, Measure.BYTES, Measure.AGE, Measure.FILE
 

@@ -13,7 +13,7 @@ from ..parameters import Parameters
 from .field_of_view import in_view
 from .geometry import squared_distance
 from .label_rules import LabelRules
-from .sightings import confidence
+from .upkeep import confidence
 from .view import View
 
 

@@ -18,7 +18,9 @@ from ..records.memory import NewMemory, Stored
 from ..records.object import SeenObject, Sighting
 from .absence import not_seen
 from .covariance import Covariance, checked_covariances
-from .sightings import Placed, is_sighting, store_sightings
+from .new_sighting import is_sighting
+from .sightings import store_sightings
+from .upkeep import Placed
 from .view import View, checked_view
 
 

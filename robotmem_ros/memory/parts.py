@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from .area_tags import AreaTags
-from .areas import Areas
+from .areas.area_tags import AreaTags
+from .areas.areas import Areas
 from .database import Database
 from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from ..area_tags import AreaTags
+from ..areas.area_tags import AreaTags
 from ..database import Database, learning_rows
 from ..embedding.background import BackgroundEmbedder
 from ..parameters import Parameters

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .. import validation
-from ..area_tags import AreaTags
+from ..areas.area_tags import AreaTags
 from ..database import Database, imports, object_rows, sighting_rows
 from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError

@@ -6,11 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..parameters import Parameters
+from ..records.memory import NewMemory
+from ..validation import compact_json
 from .areas import Areas
-from .objects.geometry import Point
-from .parameters import Parameters
-from .records.memory import NewMemory
-from .validation import compact_json
 
 _AREA = "area"
 
@@ -31,7 +30,7 @@ class AreaTags:
             return new
         return replace(new, context=self._with_area(new.context, new.pose))
 
-    def placed(self, context: str, frame_id: str, map_id: str, position: Point) -> str:
+    def placed(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
         """The context of an object with the area of its position, which replaces the area that it was in before."""
         if not self._know(frame_id, map_id):
             return context

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import InvalidFieldError
-from .validation import name, number
+from ..errors import InvalidFieldError
+from ..validation import name, number
 
 _LOOK_AGAIN = 1.0
 """Seconds between two looks at the file."""

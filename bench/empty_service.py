@@ -1,26 +1,13 @@
-"""A service of type Recall that does nothing: the floor of what any rclpy service costs. Ends on SIGINT."""
+"""A service of type Recall that does nothing: the floor of what any rclpy service costs. Ends on SIGINT.
+
+python3 -m bench.empty_service
+"""
 
 from __future__ import annotations
 
-import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-
 from robotmem_ros.srv import Recall
 
-
-def main() -> None:
-    """Answers until it is interrupted."""
-    rclpy.init()
-    node = rclpy.create_node("empty")
-    node.create_service(Recall, "~/answer", _answer)
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    try:
-        while rclpy.ok():
-            executor.spin_once(timeout_sec=0.5)
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    rclpy.try_shutdown()
+from .bare_service import serve
 
 
 def _answer(request: Recall.Request, response: Recall.Response) -> Recall.Response:
@@ -29,4 +16,4 @@ def _answer(request: Recall.Request, response: Recall.Response) -> Recall.Respon
 
 
 if __name__ == "__main__":
-    main()
+    serve("empty", _answer)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import sys
 
-import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.node import conversions
 from robotmem_ros.srv import Recall
+
+from .bare_service import serve
 
 
 def main(database: str, model: str) -> None:
@@ -27,17 +26,7 @@ def main(database: str, model: str) -> None:
             response.success = True
             return response
 
-        rclpy.init()
-        node = rclpy.create_node("least")
-        node.create_service(Recall, "~/answer", answer)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        try:
-            while rclpy.ok():
-                executor.spin_once(timeout_sec=0.5)
-        except (KeyboardInterrupt, ExternalShutdownException):
-            pass
-        rclpy.try_shutdown()
+        serve("least", answer)
 
 
 if __name__ == "__main__":

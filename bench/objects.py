@@ -22,8 +22,8 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.object_world import Message, Odometry, Point, Settings, World, make_world
-from robotmem_ros.memory import Memory, Pose, RobotMemory
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory import Kind, Memory, Pose, RobotMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 SETTINGS = {
     "as it is": Settings(),

@@ -9,11 +9,11 @@ from itertools import islice
 from pathlib import Path
 
 from bench.scale_world import Parts, ScaleMemory, memories, vectors
-from robotmem_ros.memory import Parameters
+from robotmem_ros.memory import Kind, Parameters, Pose
 from robotmem_ros.memory.database import Database, rows
 from robotmem_ros.memory.database.functions import text_digest
 from robotmem_ros.memory.embedding import codec
-from robotmem_ros.memory.records import Kind, NewMemory, Pose
+from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.vectors import VectorIndex
 
 BLOCK = 20_000

@@ -83,7 +83,7 @@ def _ask(memory: RobotMemory, asked: Sequence[ScaleQuestion]) -> dict[str, Any]:
 
 def _nearest_vectors(memory: RobotMemory, question: ScaleQuestion) -> list[int]:
     # The vector stage alone: recall fuses what it finds with what the text finds.
-    vector = memory._embedder.embed_one(question.query)
+    vector = memory._parts.embedder.embed_one(question.query)
     asked = {**_UNASKED, **question.recall()}
     with memory._database.snapshot() as connection:
         candidates = eligible(connection, parse_question(memory.parameters, decay=memory.decay(), **asked))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from bench.markdown import markdown
 from bench.scale_questions import FEW_PERCENT, HYBRID, NEAREST, NEAREST_TEXT, RARE, SORTS
 
 Result = dict[str, Any]
@@ -92,7 +93,7 @@ def _table(run: Result) -> list[str]:
         growth = [_growth(run, world, system, name) for world, system in columns]
         if any(growth):
             body.append([f"{name.partition(',')[0]}, growth", f"{_sizes(run)[-1]:,} / {_sizes(run)[0]:,}", *growth])
-    return _markdown(["", "memories", *heads], body)
+    return markdown(["", "memories", *heads], body)
 
 
 def _measures() -> Iterator[tuple[str, Value]]:
@@ -170,13 +171,3 @@ def _percentile(told: Result, percent: float) -> float:
 
 def _sizes(run: Result) -> list[int]:
     return sorted({result["size"] for result in run["results"]})
-
-
-def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in (head, *body)
-    ]
-    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return lines

@@ -6,10 +6,10 @@ import importlib.metadata
 import os
 import platform
 import sqlite3
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from bench.markdown import markdown
 from bench.peer import REQUIREMENT
 from bench.recall import EMPTY, IN_PROCESS, LEAST, NEAREST, PEER, SERVICE, Recalls
 from bench.saves import Filled, SaveRates
@@ -117,22 +117,12 @@ def text(results: Results, command: str, when: str, load: str) -> str:
             "",
             f"{when}, {os.cpu_count()} cores ({platform.machine()}), load average {load}, `{command}`. {_versions()}.",
             "",
-            *_markdown(rows(results)),
+            *markdown(_HEAD, rows(results)),
             "",
             *(f"- {note}" for note in notes(results)),
             "",
         ]
     )
-
-
-def _markdown(body: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[column]) for row in (_HEAD, *body)) for column in range(len(_HEAD))]
-    lines = [
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-        for row in (_HEAD, *body)
-    ]
-    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return lines
 
 
 def _versions() -> str:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.text_world import few_words_memories, few_words_questions, varied_memories, varied_questions
+from robotmem_ros.memory import Kind
 from robotmem_ros.memory.database import Database, rows
 from robotmem_ros.memory.database.text_schema import REBUILD_TEXT_INDEX
 from robotmem_ros.memory.decay import Decay
@@ -29,7 +30,7 @@ from robotmem_ros.memory.recall.eligible import eligible
 from robotmem_ros.memory.recall.question import parse_question
 from robotmem_ros.memory.recall.text_candidates import rare_and_common
 from robotmem_ros.memory.recall.text_search import text_search
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 UNBOUNDED = 10**9
 _BATCH = 2000

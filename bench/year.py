@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.measure import load
+from bench.year_account import Week, Year
 from bench.year_page import page, plot
 from bench.year_world import Day, Lesson, WordVectors, make_year
 from robotmem_ros.memory import RobotMemory
@@ -32,36 +32,6 @@ _START, _MINUTE = 1_767_225_600 * 10**9, 60 * 10**9
 """The year begins on 1 January 2026."""
 _ASKED_A_DAY, _MEASURED = 10, 30
 _SEED = 5
-
-
-@dataclass
-class Week:
-    """What was measured at the end of a week."""
-
-    day: int
-    memories: int
-    size: int
-    """Bytes of the file with its log, the most of the week."""
-    recall: float
-    """Milliseconds of the processor, median."""
-    slow_recall: float
-    """The 95th percentile."""
-    found: float
-    """Share of the week's questions whose answer was among the first five."""
-    retention: float
-    """Seconds that retention took, all of the week."""
-
-
-@dataclass
-class Year:
-    """One run."""
-
-    weeks: list[Week] = field(default_factory=list)
-    useful: float = 0.0
-    """Share of the lessons that were asked for in the year and are found at its end, each among the first five."""
-    constraints: float = 0.0
-    unused: float = 0.0
-    removed: int = 0
 
 
 class Clock:

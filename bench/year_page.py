@@ -5,10 +5,9 @@ from __future__ import annotations
 import platform
 import sqlite3
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from bench.year import Year
+from bench.year_account import Year
 
 _EVERY = 4
 

@@ -28,7 +28,7 @@ ROS = [
     "launch",
     "ament_index_python",
 ]
-SHARED_BY_STAGES = {"question", "condition", "eligible", "ranking"}
+SHARED_BY_STAGES = {"answer", "question", "condition", "eligible", "ranking"}
 STAGES = sorted(file.stem for file in (CORE / "recall").glob("*.py") if file.stem not in {"__init__", "pipeline"})
 # Stages that are one thing in two files: a stage and the part that it is made of.
 PARTS = {

@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
 from ..memory.consolidation.merge import Consolidation, Lesson
-from .database import existing
+from .database import without_model
+from .options import add_database, add_json
 from .table import table
 
 _HEAD = ("stays", "goes", "similarity", "category", "text")
@@ -21,10 +21,10 @@ def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
     parser = commands.add_parser("consolidate", help="merge what a session learned twice", description=_WHAT)
     parser.add_argument("session", help="id of the session, as `robotmem sessions` lists it")
-    parser.add_argument("--db", required=True, help="database file")
+    add_database(parser)
     parser.add_argument("--collection", default="", help="namespace; that of the session where nothing is said")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be merged")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the session or the database cannot be used.
     """
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
     sys.stdout.write(_as_json(done) if arguments.json else _as_text(done))
     return 0

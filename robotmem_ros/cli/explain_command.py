@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-from ..memory import RobotMemory
-from ..memory.records import Explanation
-from .database import existing
+from ..memory import Explanation
+from .database import without_model
+from .options import add_database, add_json
 
 
 def add_to(commands: Any) -> None:
@@ -21,8 +21,8 @@ def add_to(commands: Any) -> None:
         "explain", help="why a memory is what it is", description="What was decided about a memory, and by which rule."
     )
     parser.add_argument("id", type=int, help="the memory")
-    parser.add_argument("--db", required=True, help="database file")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_database(parser)
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         explanation = memory.explain(arguments.id)
     if arguments.json:
         sys.stdout.write(json.dumps(_fields(explanation), ensure_ascii=False, indent=2) + "\n")

@@ -8,8 +8,8 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from ..memory import RobotMemory
-from .database import existing
+from .database import without_model
+from .options import add_database, add_json
 from .table import table
 
 
@@ -19,8 +19,8 @@ def add_to(commands: Any) -> None:
         "history", help="what a memory was before", description="The changes of a memory, newest first."
     )
     parser.add_argument("id", type=int, metavar="ID", help="the memory, forgotten or not")
-    parser.add_argument("--db", required=True, help="database file")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_database(parser)
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         changes = memory.history(arguments.id)
     if arguments.json:
         found = {"id": arguments.id, "changes": [asdict(change) for change in changes]}

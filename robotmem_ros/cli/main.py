@@ -1,12 +1,10 @@
-"""The command `robotmem`: its commands, and how it ends."""
+"""The command `robotmem` and its commands."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
-from ..memory.errors import RobotMemoryError
 from . import (
     consolidate_command,
     explain_command,
@@ -19,8 +17,8 @@ from . import (
     sessions_command,
     status_command,
 )
+from .running import run
 
-_INTERRUPTED = 130
 _COMMANDS = (
     replay_command,
     recall_command,
@@ -42,19 +40,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for module in _COMMANDS:
         module.add_to(commands)
     return run(parser, arguments)
-
-
-def run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> int:
-    """Runs what the arguments chose; errors of ours are said in one line."""
-    chosen = parser.parse_args(arguments)
-    try:
-        return int(chosen.run(chosen))
-    except RobotMemoryError as error:
-        sys.stderr.write(f"robotmem: {error}\n")
-        return 1
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
-    except KeyboardInterrupt:
-        sys.stderr.write("robotmem: interrupted\n")
-        return _INTERRUPTED

@@ -10,14 +10,14 @@ import time
 from datetime import datetime, timezone
 from typing import Any
 
-from ..memory import RobotMemory
+from ..memory.clocks import DAY
 from ..memory.purge.preview import Preview
 from .confirm import confirm
-from .database import existing
+from .database import without_model
 from .moment import moment
+from .options import add_database, add_json
 from .table import table
 
-_DAY = 86_400 * 10**9
 _WHAT = (
     "Deletes memories, active or forgotten, and every trace of them in the file and in the backups of migrations "
     "beside it. There is no way back, so it asks first. Where several conditions are given, all must hold. Files that "
@@ -28,7 +28,7 @@ _WHAT = (
 def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
     parser = commands.add_parser("purge", help="delete memories without a trace", description=_WHAT)
-    parser.add_argument("--db", required=True, help="database file")
+    add_database(parser)
     parser.add_argument("--id", type=int, nargs="+", metavar="ID", help="these memories")
     parser.add_argument("--session", help="memories of this session, and the session")
     parser.add_argument("--collection", help="memories of this namespace, and its sessions")
@@ -38,7 +38,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--finish", action="store_true", help="only finish a purge that could not overwrite its traces")
     parser.add_argument("--dry-run", action="store_true", help="only say what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: the choice or the database cannot be used, or nobody said yes.
     """
     before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         if arguments.finish:
             done: dict[str, object] = {"finished": memory.finish_purge()}
             return _say(arguments, done, "the traces are overwritten" if done["finished"] else "there are no traces")
@@ -104,7 +104,7 @@ def _days(text: str) -> int:
     value = float(text)
     if not (math.isfinite(value) and 0 <= value <= 100_000):
         raise argparse.ArgumentTypeError(f"{text} must be days, from 0 to 100000")
-    return int(value * _DAY)
+    return int(value * DAY)
 
 
 def _time(text: str) -> int:

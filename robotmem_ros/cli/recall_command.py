@@ -7,23 +7,23 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
+from ..memory import Answer, Memory, RobotMemory
 from ..memory.parameters import Parameters
-from ..memory.records import Answer, Memory
 from .database import existing
 from .moment import moment
+from .options import add_database, add_json
 
 
 def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
     parser = commands.add_parser("recall", help="ask a memory", description="Finds memories, best first.")
     parser.add_argument("question", nargs="?", default="", help="words; may be left out with --where")
-    parser.add_argument("--db", required=True, help="database file")
+    add_database(parser)
     parser.add_argument("--n", type=int, default=5, help="how many memories at most")
     parser.add_argument("--where", metavar="JSON", help="conditions, such as '{\"task.success\": true}'")
     parser.add_argument("--collection", default="default", help="namespace to look in")
     parser.add_argument("--no-model", action="store_true", help="by words alone")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 

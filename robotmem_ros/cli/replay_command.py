@@ -15,6 +15,7 @@ from ..memory.parameters import Parameters
 from ..replay import Bag, Rehearsal, Replay, ReplayConfig, ReplayError, Window, load_config
 from ..replay.progress import ProgressLine
 from ..replay.summary import summary
+from .running import run as run_chosen
 
 
 def add_to(commands: Any) -> None:
@@ -114,11 +115,9 @@ def _seconds(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The executable `replay` of the package: `ros2 run robotmem_ros replay BAG --config ... --db ...`."""
-    from .main import run as run_parsed
-
     parser = argparse.ArgumentParser(prog="replay", description=_WHAT)
     add_arguments(parser)
-    return run_parsed(parser, arguments)
+    return run_chosen(parser, arguments)
 
 
 _WHAT = "Imports a recording; what was imported before is left out, so an interrupted import can simply be run again."

@@ -7,8 +7,8 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
-from .database import existing
+from .database import without_model
+from .options import add_database, add_json
 
 
 def add_to(commands: Any) -> None:
@@ -17,8 +17,8 @@ def add_to(commands: Any) -> None:
         "restore", help="bring back what was forgotten", description="Brings back forgotten or superseded memories."
     )
     parser.add_argument("id", type=int, nargs="+", metavar="ID", help="the memories")
-    parser.add_argument("--db", required=True, help="database file")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_database(parser)
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: a memory cannot be restored, or the database cannot be used.
     """
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         for memory_id in arguments.id:
             memory.restore(memory_id)
             if not arguments.json:

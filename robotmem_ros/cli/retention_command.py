@@ -13,6 +13,7 @@ from ..memory.retention.report import Report
 from ..replay import load_config
 from .confirm import confirm
 from .database import existing
+from .options import add_database, add_json
 from .table import table
 
 _PARAMETERS = {
@@ -32,13 +33,13 @@ _WHAT = (
 def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
     parser = commands.add_parser("retention", help="remove the least useful memories", description=_WHAT)
-    parser.add_argument("--db", required=True, help="database file")
+    add_database(parser)
     parser.add_argument("--config", help="parameter file of the node, for the budgets that are not given here")
     for name, (kind, meaning) in _PARAMETERS.items():
         parser.add_argument(f"--{name}", type=kind, help=f"{meaning}; in place of retention_{name}")
     parser.add_argument("--dry-run", action="store_true", help="only say what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 

@@ -7,10 +7,10 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
-from ..memory.sessions.report import Session
-from .database import existing
+from ..memory.records.session import Session
+from .database import without_model
 from .moment import moment
+from .options import add_database, add_json
 from .table import table
 
 _HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "context")
@@ -20,10 +20,10 @@ _SHOWN = 60
 def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
     parser = commands.add_parser("sessions", help="list sessions", description="Lists sessions, the latest first.")
-    parser.add_argument("--db", required=True, help="database file")
+    add_database(parser)
     parser.add_argument("--collection", default="", help="only those of this namespace")
     parser.add_argument("--n", type=int, default=20, help="how many at most")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the database cannot be used.
     """
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         found = memory.sessions(arguments.collection, arguments.n)
     sys.stdout.write(_as_json(found) if arguments.json else _as_text(found))
     return 0

@@ -8,15 +8,15 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
-from .database import existing
+from .database import without_model
+from .options import add_database, add_json
 
 
 def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
     parser = commands.add_parser("status", help="what a memory holds", description="What a memory holds.")
-    parser.add_argument("--db", required=True, help="database file")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_database(parser)
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the database cannot be used.
     """
-    with RobotMemory(existing(arguments.db), embedding_model="") as memory:
+    with without_model(arguments.db) as memory:
         status = memory.status()
     # How the memory would be asked is no property of the file.
     told = {

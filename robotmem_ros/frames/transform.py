@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..memory.records import Pose
+from ..memory import Pose
 
 Point = tuple[float, float, float]
 """x, y, z in metres."""

@@ -11,25 +11,17 @@ from .errors import (
     SessionNotFoundError,
     StorageError,
 )
+from .learning.explanation import Explanation
+from .learning.learned import Learned
+from .objects.view import View
 from .parameters import Parameters
-from .records import (
-    Answer,
-    Change,
-    Explanation,
-    Kind,
-    Learned,
-    Memory,
-    Mode,
-    PerceptionType,
-    Pose,
-    Purged,
-    SeenObject,
-    Sighting,
-    Status,
-    Stored,
-    View,
-)
+from .purge.purge import Purged
+from .recall.answer import Answer, Mode
+from .records.change import Change
+from .records.memory import Kind, Memory, PerceptionType, Pose, Stored
+from .records.object import SeenObject, Sighting
 from .robot_memory import RobotMemory
+from .status import Status
 
 __all__ = [
     "Answer",

@@ -24,12 +24,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-DAY = 86_400 * 10**9
-"""Nanoseconds."""
+from .clocks import DAY, comparable_since
+
 PROTECTED = ("constraint", "preference")
 """Categories that do not decay."""
-_FIRST_OF_WALL_CLOCKS = 10**18
-"""September 2001 in nanoseconds since the epoch; a time before it is that of a simulation."""
 _RECENT = 30
 _IS_PROTECTED = f"(m.category IN ({', '.join(map(repr, PROTECTED))}) OR m.decay_rate = 0)"
 _FRESH = "max(m.observed_at, m.refreshed_at)"
@@ -57,8 +55,7 @@ class Decay(NamedTuple):
         """The confidence that a memory has now."""
         if self.rate <= 0.0:
             return Expression("m.confidence")
-        comparable = _FIRST_OF_WALL_CLOCKS if self.now >= _FIRST_OF_WALL_CLOCKS else 0
-        return Expression(_CONFIDENCE, (comparable, 1.0 - self.rate, self.now))
+        return Expression(_CONFIDENCE, (comparable_since(self.now), 1.0 - self.rate, self.now))
 
     def at_least(self, limit: float) -> Expression:
         """Whether a memory is at least so sure now; most are told without the formula."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from . import validation
 from .errors import InvalidFieldError
 from .parameters import Parameters
-from .records import Kind, NewMemory, PerceptionType
+from .records.memory import Kind, NewMemory, PerceptionType
 
 
 def new_fact(

@@ -1,42 +1,16 @@
 """Every parameter of the system, one table: names, defaults, units and ranges.
 
-The table drives the checks here, the declarations of the node, `config/memory.yaml` and the README.
+The table drives the checks, the declarations of the node, `config/memory.yaml` and the README.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import Field, dataclass, field, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, fields, replace
 
 from .errors import InvalidFieldError
 from .objects.label_rules import LabelRules, label_rules
+from .parameter import checked, parameter
 from .retention.budgets import Budget, budgets
-
-Value = bool | int | float | str | tuple[str, ...]
-_T = TypeVar("_T", bound=Value)
-
-
-def _parameter(
-    default: _T,
-    description: str,
-    *,
-    unit: str = "",
-    minimum: float | None = None,
-    maximum: float | None = None,
-    choices: tuple[str, ...] = (),
-    read_only: bool = False,
-) -> _T:
-    metadata = {
-        "description": description,
-        "unit": unit,
-        "minimum": minimum,
-        "maximum": maximum,
-        "choices": choices,
-        "read_only": read_only,
-    }
-    value: _T = field(default=default, metadata=metadata)
-    return value
 
 
 @dataclass(frozen=True)
@@ -47,202 +21,202 @@ class Parameters:
         InvalidFieldError: a value has the wrong type or lies outside its range.
     """
 
-    db_path: str = _parameter(
+    db_path: str = parameter(
         "~/.robotmem/memory.db", "Database file; `:memory:` keeps nothing on disk.", read_only=True
     )
-    collection: str = _parameter("default", "Namespace of memories that name none.")
-    embedding_model: str = _parameter(
+    collection: str = parameter("default", "Namespace of memories that name none.")
+    embedding_model: str = parameter(
         "all-MiniLM-L6-v2-int8",
         "Folder of an ONNX model, name of one in `~/.robotmem/models`, or one that FastEmbed knows; empty for none.",
         read_only=True,
     )
-    memory_frame: str = _parameter("map", "Frame of positions that name none.")
-    map_id: str = _parameter("", "The map that positions belong to; positions of other maps are not compared.")
-    content_limit: int = _parameter(
+    memory_frame: str = parameter("map", "Frame of positions that name none.")
+    map_id: str = parameter("", "The map that positions belong to; positions of other maps are not compared.")
+    content_limit: int = parameter(
         2000, "Longest content or query; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
     )
-    summary_limit: int = _parameter(
+    summary_limit: int = parameter(
         200, "Longest summary; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
     )
-    context_limit: int = _parameter(
+    context_limit: int = parameter(
         65_536, "Largest context or filter as JSON; larger is refused.", unit="bytes", minimum=2, maximum=16_777_216
     )
-    data_limit: int = _parameter(
+    data_limit: int = parameter(
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
-    text_candidates: int = _parameter(
+    text_candidates: int = parameter(
         1000, "Memories that text search ranks exactly; of words in more of them, the newest that hold most words.",
         unit="memories", minimum=100, maximum=1_000_000_000,
     )  # fmt: skip
-    fusion: str = _parameter(
+    fusion: str = parameter(
         "scores", "How text and meaning become one score: by what they measured, or by their ranks.",
         choices=("scores", "rrf"),
     )  # fmt: skip
-    session_share: float = _parameter(
+    session_share: float = parameter(
         0.2, "With `fusion` `scores`: the share a memory gets of the better score of its neighbours in the session.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
-    rrf_k: int = _parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
-    real_weight: float = _parameter(
+    rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
+    real_weight: float = parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
     )
-    decay_rate: float = _parameter(
+    decay_rate: float = parameter(
         0.01, "Share of its confidence that a memory loses for every day it is not used; 0 for none.", unit="a day",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
-    outcome_weight: float = _parameter(
+    outcome_weight: float = parameter(
         0.1, "How much more or less a memory counts that was recalled in sessions which all went well, or badly.",
         minimum=0.0, maximum=0.5,
     )  # fmt: skip
-    consolidation_similarity: float = _parameter(
+    consolidation_similarity: float = parameter(
         0.5, "Lessons of a session with a Jaccard similarity above this become one.", minimum=0.0, maximum=0.99
     )
-    rules_file: str = _parameter(
+    rules_file: str = parameter(
         "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
     )
-    taxonomy_file: str = _parameter("", "YAML file of tags of one's own, added to the package's.", read_only=True)
-    deduplicate: bool = _parameter(
+    taxonomy_file: str = parameter("", "YAML file of tags of one's own, added to the package's.", read_only=True)
+    deduplicate: bool = parameter(
         True, "A fact that says what another one says strengthens that one instead of being stored again."
     )
-    duplicate_jaccard: float = _parameter(
+    duplicate_jaccard: float = parameter(
         0.70, "Facts of one claim that share this much of their words are one.", minimum=0.0, maximum=1.0
     )
-    duplicate_cosine: float = _parameter(
+    duplicate_cosine: float = parameter(
         0.85, "Facts of one claim that are as near in meaning as this are one.", minimum=0.0, maximum=1.0
     )
-    strengthening: float = _parameter(
+    strengthening: float = parameter(
         0.1, "How much of the way to 1 a repeated fact's confidence goes, times the confidence of the repetition.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
-    contradicted_weight: float = _parameter(
+    contradicted_weight: float = parameter(
         0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
     )
-    object_radius: float = _parameter(
+    object_radius: float = parameter(
         0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
         maximum=100.0,
     )  # fmt: skip
-    object_radii: str = _parameter("", "The same in metres for single labels, such as `chair: 0.5, mug: 0.2`.")
-    object_confusions: str = _parameter(
+    object_radii: str = parameter("", "The same in metres for single labels, such as `chair: 0.5, mug: 0.2`.")
+    object_confusions: str = parameter(
         "", "Labels that detectors mistake for each other, such as `mug = cup, chair = stool`; the most votes count."
     )
-    object_noise: float = _parameter(
+    object_noise: float = parameter(
         0.1, "Standard deviation of a sighting that comes without a covariance.", unit="m", minimum=0.001, maximum=100.0
     )
-    object_memory: int = _parameter(
+    object_memory: int = parameter(
         200, "Sightings that an object's position rests on; fewer follow a moved object sooner.", unit="sightings",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
-    object_confirmations: int = _parameter(
+    object_confirmations: int = parameter(
         3, "After so many sightings an object is confirmed.", unit="sightings", minimum=1, maximum=1_000_000
     )
-    sighting_interval: float = _parameter(
+    sighting_interval: float = parameter(
         1.0, "Shortest time between two sightings of an object that are kept in its history; all are counted.",
         unit="s", minimum=0.0, maximum=86_400.0,
     )  # fmt: skip
-    sighting_limit: int = _parameter(
+    sighting_limit: int = parameter(
         1000, "Most sightings kept of an object; of more, every second is left out.", unit="sightings", minimum=4,
         maximum=10_000_000,
     )  # fmt: skip
-    absence_misses: int = _parameter(
+    absence_misses: int = parameter(
         3, "So many views of its place without the object halve its confidence, each time anew.", unit="views",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
-    absence_interval: float = _parameter(
+    absence_interval: float = parameter(
         1.0, "Shortest time between two views of an object's place that count.", unit="s", minimum=0.0,
         maximum=86_400.0,
     )  # fmt: skip
-    vector_index_size: int = _parameter(
+    vector_index_size: int = parameter(
         20_000, "From so many different texts on their vectors are searched by an index, where usearch is installed.",
         unit="texts", minimum=100, maximum=100_000_000, read_only=True,
     )  # fmt: skip
-    areas_file: str = _parameter(
+    areas_file: str = parameter(
         "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
         read_only=True,
     )  # fmt: skip
-    retention_rows: int = _parameter(
+    retention_rows: int = parameter(
         0, "Most memories kept, of all collections and kinds; of more, the least useful go. 0 for any.",
         unit="memories", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
-    retention_bytes: int = _parameter(
+    retention_bytes: int = parameter(
         0, "Largest size of the database file with its log and index; the least useful memories go. 0 for any.",
         unit="bytes", minimum=0, maximum=2**60,
     )  # fmt: skip
-    retention_age: float = _parameter(
+    retention_age: float = parameter(
         0.0, "Memories go that were neither observed nor recalled for so long, but no constraints. 0 for any.",
         unit="days", minimum=0.0, maximum=100_000.0,
     )  # fmt: skip
-    retention_budgets: str = _parameter(
+    retention_budgets: str = parameter(
         "", "Budgets of parts, `collection[/kind]: amount unit`, such as `lab: 5000 rows, */perception: 30 days`."
     )
-    retention_sightings: int = _parameter(
+    retention_sightings: int = parameter(
         0, "Most sightings kept of all objects together; of more, the longest histories are halved. 0 for any.",
         unit="sightings", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
-    retention_export: str = _parameter(
+    retention_export: str = parameter(
         "", "File to which memories are written as JSON lines before retention removes them; empty for none."
     )
-    synchronous: str = _parameter(
+    synchronous: str = parameter(
         "full",
         "`full` survives a power cut, `normal` only the end of the process.",
         choices=("full", "normal"),
         read_only=True,
     )
-    busy_timeout: float = _parameter(
+    busy_timeout: float = parameter(
         5.0, "How long to wait for another process that holds the database.", unit="s", minimum=0.0, maximum=600.0,
         read_only=True,
     )  # fmt: skip
-    autostart: bool = _parameter(True, "Configure and activate at start.", read_only=True)
-    worker_threads: int = _parameter(4, "Questions answered at the same time.", minimum=1, maximum=64, read_only=True)
-    perception_reliability: str = _parameter(
+    autostart: bool = parameter(True, "Configure and activate at start.", read_only=True)
+    worker_threads: int = parameter(4, "Questions answered at the same time.", minimum=1, maximum=64, read_only=True)
+    perception_reliability: str = parameter(
         "reliable", "QoS of `~/perception`.", choices=("reliable", "best_effort"), read_only=True
     )
-    perception_depth: int = _parameter(
+    perception_depth: int = parameter(
         1000, "QoS history depth of `~/perception`.", unit="messages", minimum=1, maximum=100_000, read_only=True
     )
-    queue_limit: int = _parameter(
+    queue_limit: int = parameter(
         20_000, "Perceptions that may wait to be written; more are refused.", unit="messages", minimum=1,
         maximum=10_000_000,
     )  # fmt: skip
-    queue_policy: str = _parameter(
+    queue_policy: str = parameter(
         "drop_newest",
         "What a topic does when `queue_limit` is reached: leave out, or `block`: take no more until there is room.",
         choices=("drop_newest", "drop_oldest", "block"),
     )  # fmt: skip
-    presets_file: str = _parameter(
+    presets_file: str = parameter(
         "", "YAML file of presets of one's own for message types, merged over the package's.", read_only=True
     )
-    tf_history: float = _parameter(
+    tf_history: float = parameter(
         10.0, "How long transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
     )
-    tf_patience: float = _parameter(
+    tf_patience: float = parameter(
         1.0, "How long a perception waits for its transform.", unit="s", minimum=0.0, maximum=600.0, read_only=True
     )
-    tf_queue_limit: int = _parameter(
+    tf_queue_limit: int = parameter(
         10_000, "Messages that may wait for their transform; the oldest make room for more.", unit="messages",
         minimum=1, maximum=1_000_000, read_only=True,
     )  # fmt: skip
-    on_missing_transform: str = _parameter(
+    on_missing_transform: str = parameter(
         "drop", "Perceptions without a transform into `memory_frame`: leave out, or `keep` in their own frame.",
         choices=("drop", "keep"), read_only=True,
     )  # fmt: skip
-    status_period: float = _parameter(
+    status_period: float = parameter(
         1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
     )
-    perception_topics: tuple[str, ...] = _parameter(
+    perception_topics: tuple[str, ...] = parameter(
         (), "Names of topics to remember; each has parameters of its own, `<name>.topic` and so on.", read_only=True
     )
-    localisation_topic: str = _parameter(
+    localisation_topic: str = parameter(
         "",
         "A PoseWithCovarianceStamped; topics with `gate` are stored only while its covariance is within the limits.",
         read_only=True,
     )
-    localisation_position_limit: float = _parameter(
+    localisation_position_limit: float = parameter(
         0.5, "Largest standard deviation of the position.", unit="m", minimum=1e-6, maximum=1e6, read_only=True
     )
-    localisation_yaw_limit: float = _parameter(
+    localisation_yaw_limit: float = parameter(
         0.3, "Largest standard deviation of the yaw.", unit="rad", minimum=1e-6, maximum=10.0, read_only=True
     )
-    markers_period: float = _parameter(
+    markers_period: float = parameter(
         1.0, "Time between two looks at the objects for `~/markers`; 0 for no markers.", unit="s", minimum=0.0,
         maximum=3600.0, read_only=True,
     )  # fmt: skip
@@ -282,43 +256,3 @@ class Parameters:
             if name not in known:
                 raise InvalidFieldError(name, value, f"is no parameter; there are {', '.join(sorted(known))}")
         return replace(self, **changes)  # type: ignore[arg-type]
-
-
-def checked(entry: Field[Value], value: object) -> Value:
-    """The value of a parameter in its declared type; a whole number is welcome where a float is wanted.
-
-    Raises:
-        InvalidFieldError: the type is wrong or the value lies outside the range.
-    """
-    kind = type(entry.default)
-    if kind is float and type(value) is int:
-        value = float(value)
-    if isinstance(entry.default, tuple):
-        return _checked_names(entry.name, value)
-    if type(value) is not kind:
-        raise InvalidFieldError(entry.name, value, f"must be of type {kind.__name__}")
-    limits = entry.metadata
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidFieldError(entry.name, value, "must be a finite number")
-    if limits["choices"] and value not in limits["choices"]:
-        raise InvalidFieldError(entry.name, value, f"must be one of {', '.join(limits['choices'])}")
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and limits["minimum"] is not None:
-        low, high = limits["minimum"], limits["maximum"]
-        if not low <= value <= high:
-            raise InvalidFieldError(entry.name, value, f"must lie in {low} to {high} {limits['unit']}".rstrip())
-    if isinstance(value, str) and ("\0" in value or not value.isprintable()):
-        raise InvalidFieldError(entry.name, value, "must be printable text")
-    return value  # type: ignore[return-value]
-
-
-def _checked_names(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise InvalidFieldError(name, value, "must be a list of names")
-    # ROS has no empty list of texts: [""] stands for it.
-    names = tuple(item for item in value if item)
-    for item in names:
-        if not item.isprintable() or any(part.isspace() for part in item) or not all(item.split(".")):
-            raise InvalidFieldError(name, item, "is no name; such as detections")
-    if len(set(names)) < len(names):
-        raise InvalidFieldError(name, value, "names one twice")
-    return names

@@ -3,61 +3,39 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 
 from . import validation
-from .areas import Areas
 from .consolidation import consolidation
 from .consolidation.merge import Consolidation
-from .database import Database, history, imports, object_rows, rows
+from .database import changes, history, imports, rows
 from .decay import Decay
-from .embedding.backfill import Backfill
-from .embedding.background import BackgroundEmbedder
-from .embedding.embedder import Embedder, ModelUnavailableError
-from .embedding.fastembed_provider import FastEmbedEmbedder
-from .errors import InvalidFieldError, MemoryNotFoundError
-from .language import tokens
-from .learning.correction import Correction
-from .learning.learning import Learning, explain
-from .learning.neighbours import Neighbours, neighbours
-from .new_memory import context_frame, new_fact, new_perception
-from .objects import absence, objects
-from .objects.estimate import Point
+from .embedding.embedder import Embedder
+from .errors import MemoryNotFoundError
+from .learning.correction import parse_correction
+from .learning.explanation import Explanation, explain
+from .learning.learned import Learned
+from .new_memory import new_fact, new_perception
+from .objects.view import View
 from .parameters import Parameters
+from .parts import Parts
 from .purge.preview import Preview, preview
-from .purge.purge import finish, purge
+from .purge.purge import Purged, finish, purge
 from .purge.selection import parse_selection
-from .recall.pipeline import Pipeline
+from .recall.answer import Answer
 from .recall.question import parse_question
-from .recall.touch import Touches
-from .records import (
-    Answer,
-    Change,
-    Explanation,
-    Learned,
-    Mode,
-    NewMemory,
-    Purged,
-    Recording,
-    SeenObject,
-    Sighting,
-    Status,
-    Stored,
-    View,
-)
-from .retention.background import BackgroundRetention
-from .retention.removal import removed
+from .records.change import Change
+from .records.memory import NewMemory, Stored
+from .records.object import SeenObject, Sighting
+from .records.recording import Recording
+from .records.session import Session
 from .retention.report import Report
-from .retention.retention import Retention
-from .sessions.report import Session, SessionReport, SessionStart
-from .sessions.sessions import Sessions
-from .vectors import VectorIndex
+from .sessions.report import SessionReport, SessionStart
+from .status import Status, status
 
 _LOAD_PATIENCE = 60.0
 
@@ -93,23 +71,9 @@ class RobotMemory:
         named = {} if db_path is None else {"db_path": os.fspath(db_path)}
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock = clock
-        self._areas = Areas(self.parameters.areas_file)
-        self._learning = Learning(lambda: self.parameters)
-        self._database = Database(self.parameters, self._stored)
-        model = self.parameters.embedding_model
-        self._embedder = BackgroundEmbedder(
-            embedder.name if embedder else model, lambda: embedder or _load(model), patience=patience
-        )
-        self.vectors = VectorIndex(self._database, self.parameters.vector_index_size)
-        self._backfill = Backfill(self._database, self._embedder, stored=self.vectors.wake)
-        self._touches = Touches(self._database)
-        self._sessions = Sessions(self._database)
-        self._retention = Retention(self._database, lambda: self.parameters, clock)
-        self._budgets = BackgroundRetention(self._retention)
-        self._threads = ThreadPoolExecutor(
-            max_workers=self.parameters.worker_threads, thread_name_prefix="robotmem-query"
-        )
-        self._pipeline = Pipeline(self._database, self._embedder, self.vectors, self._threads)
+        self._parts = Parts(lambda: self.parameters, clock, embedder=embedder, patience=patience)
+        self._database = self._parts.database
+        self.vectors = self._parts.vectors
 
     def learn(
         self,
@@ -161,10 +125,8 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be written.
         """
-        prepared = self._tagged(self._learning.prepared(new))
-        near = self._neighbours(prepared.content)
-        learned = self._database.write(lambda connection: self._learning.admit(connection, prepared, near)).result()
-        self._stored()
+        learned = self._parts.learning.learn(new)
+        self._parts.stored()
         return learned
 
     def explain(self, memory_id: int) -> Explanation:
@@ -224,7 +186,7 @@ class RobotMemory:
 
     def store(self, new: NewMemory) -> Future[Stored]:
         """Queues a validated memory, to be stored as it is; the future is done when it is on disk."""
-        return self._database.append(self._tagged(new))
+        return self._database.append(self._parts.areas.tagged(new))
 
     def store_sightings(
         self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
@@ -238,29 +200,8 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
         """
-        clean_view = None if view is None else validation.view("view", view)
-        if covariances and len(covariances) != len(new):
-            raise InvalidFieldError("covariances", len(covariances), f"must be as many as the sightings, {len(new)}")
-        clean = [validation.covariance(f"covariances[{index}]", value) for index, value in enumerate(covariances)]
-        now = max(self._clock(), 0)
-        received = [replace(one, received_at=now) for one in new]
-        ready = [one if objects.is_sighting(one) else self._tagged(one) for one in received]
-        parameters = self.parameters
-        known = clean or [None] * len(ready)
-
-        def work(connection: sqlite3.Connection) -> tuple[Stored, ...]:
-            def store(indices: Sequence[int]) -> tuple[Stored, ...]:
-                chosen = [ready[index] for index in indices], [known[index] for index in indices]
-                return objects.store_sightings(connection, *chosen, parameters, self._placed)
-
-            stored = imports.store_once(connection, ready, store)
-            if clean_view is not None and imports.claim(connection, clean_view.import_key):
-                seen = clean_view.seen.union(one.memory_id for one in stored)
-                absence.not_seen(connection, replace(clean_view, seen=seen), parameters)
-            return stored
-
-        future = self._database.write(work)
-        future.add_done_callback(lambda done: self._stored())
+        future = self._parts.objects.store(new, covariances, view)
+        future.add_done_callback(lambda done: self._parts.stored())
         return future
 
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
@@ -271,13 +212,7 @@ class RobotMemory:
             MemoryNotFoundError: no active object has this id.
             StorageError: the database could not be read.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        if validation.whole("n", n) < 1:
-            raise InvalidFieldError("n", n, "must be at least 1")
-        with self._database.snapshot() as connection:
-            if not object_rows.is_object(connection, wanted):
-                raise MemoryNotFoundError(wanted, "there is no such object")
-            return object_rows.history(connection, wanted, n)
+        return self._parts.objects.history(memory_id, n)
 
     def not_seen(self, view: View) -> Future[tuple[int, ...]]:
         """Queues a view: what lies clearly in it and was not seen counts as missed; the future has the ids of those.
@@ -285,8 +220,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
         """
-        clean, parameters = validation.view("view", view), self.parameters
-        return self._database.write(lambda connection: absence.not_seen(connection, clean, parameters))
+        return self._parts.objects.not_seen(view)
 
     def objects(self, limit: int = 2000) -> tuple[SeenObject, ...]:
         """The objects of the current map in all collections, those seen last first.
@@ -294,9 +228,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be read.
         """
-        with self._database.reader() as connection:
-            most = validation.whole("limit", limit)
-            return object_rows.seen_last(connection, self.parameters.map_id, most, decay=self.decay())
+        return self._parts.objects.seen_last(limit, self.decay())
 
     def begin_import(self, recording: Recording) -> int:
         """The id for the import keys of one topic of a recording; one that was begun before goes on.
@@ -353,8 +285,8 @@ class RobotMemory:
             before=before,
             collection=collection,
         )
-        answer = self._pipeline.answer(question, self.parameters)
-        self._touches.add(answer, max(decay.now, 0))
+        answer = self._parts.pipeline.answer(question, self.parameters)
+        self._parts.touches.add(answer, max(decay.now, 0))
         return answer
 
     def forget(self, memory_id: int, reason: str) -> None:
@@ -366,14 +298,8 @@ class RobotMemory:
         """
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
-
-        def work(connection: sqlite3.Connection) -> bool:
-            stood_for_others = consolidation.stands_for_others(connection, wanted)
-            rows.invalidate(connection, wanted, why)
-            return stood_for_others
-
-        if self._database.write(work).result():
-            self._backfill.wake(from_start=True)  # they are back, without their vectors
+        if self._database.write(lambda connection: consolidation.forget(connection, wanted, why)).result():
+            self._parts.backfill.wake(from_start=True)  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:
         """Brings back a memory that was forgotten or superseded: recall finds it again.
@@ -382,8 +308,8 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
         wanted = validation.whole("memory_id", memory_id)
-        self._database.write(lambda connection: rows.restore(connection, wanted)).result()
-        self._backfill.wake(from_start=True)
+        self._database.write(lambda connection: changes.restore(connection, wanted)).result()
+        self._parts.backfill.wake(from_start=True)
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
         """The last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
@@ -417,30 +343,19 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, or nothing is to be changed.
             MemoryNotFoundError: no active memory has this id.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        limits = self.parameters
-        columns: dict[str, object] = {}
+        correction = parse_correction(
+            self.parameters,
+            memory_id,
+            content=content,
+            human_summary=human_summary,
+            context=context,
+            category=category,
+            tags=tags,
+            confidence=confidence,
+        )
+        self._parts.learning.correct(correction)
         if content is not None:
-            columns["content"] = validation.text("content", content, limit=limits.content_limit, required=True)
-        if human_summary is not None:
-            columns["human_summary"] = validation.text("human_summary", human_summary, limit=limits.summary_limit)
-        if context is not None:
-            clean = validation.json_object("context", context, limit=limits.context_limit)
-            columns["context"] = validation.compact_json(clean)
-            frame = context_frame(clean)
-            if frame:
-                columns["frame_id"] = frame
-        if category is not None:
-            columns["category"] = validation.name("category", category)
-        if confidence is not None:
-            columns["confidence"] = validation.number("confidence", confidence, low=0.0, high=1.0)
-        new_tags = None if tags is None else validation.names("tags", tags)
-        if not columns and new_tags is None:
-            raise InvalidFieldError("memory_id", wanted, "gets no correction; give at least one field to change")
-        correction = Correction(columns, new_tags)
-        self._database.write(lambda connection: self._learning.correct(connection, wanted, correction)).result()
-        if content is not None:
-            self._backfill.wake(from_start=True)
+            self._parts.backfill.wake(from_start=True)
 
     def start_session(
         self, context: Mapping[str, object] | str | None = None, collection: str | None = None
@@ -450,8 +365,8 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the context is no JSON object or larger than 64 KB, or the collection cannot be used.
         """
-        self._touches.write()
-        return self._sessions.start(self.parameters, self._clock(), context, collection)
+        self._parts.touches.write()
+        return self._parts.sessions.start(self.parameters, self._clock(), context, collection)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
         """Ends an episode: consolidates its lessons, and tells what came of it and what to know the next time.
@@ -462,12 +377,12 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no open session has this id.
         """
-        self._touches.write()
-        return self._sessions.end(self.parameters, self.decay(), session_id, outcome_score)
+        self._parts.touches.write()
+        return self._parts.sessions.end(self.parameters, self.decay(), session_id, outcome_score)
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """The last `n` sessions, of a collection or of all; the one that was started last comes first."""
-        return self._sessions.latest(collection, n)
+        return self._parts.sessions.latest(collection, n)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
         """Merges the lessons of a session that say the same, or with `dry_run` tells what that would do.
@@ -478,7 +393,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
-        return self._sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
+        return self._parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
     def preview_purge(
         self,
@@ -532,54 +447,15 @@ class RobotMemory:
             ExportError: what is to go could not be exported, and so stays.
             StorageError: the database could not be read or written.
         """
-        return self._retention.plan() if dry_run else self._retention.run()
+        return self._parts.retention.plan() if dry_run else self._parts.retention.run()
 
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""
-        with self._database.reader() as connection:
-            tally = rows.tallies(connection)
-            gone = removed(connection)
-        missing = [self._embedder.why_not, self._database.missing, self.vectors.missing, self._budgets.trouble]
-        if not tokens.has_jieba():
-            missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
-        return Status(
-            mode=Mode.HYBRID if self._embedder.available else Mode.BM25_ONLY,
-            reason="; ".join(filter(None, missing)),
-            db_path=str(self._database.path),
-            db_bytes=self._database.size(),
-            schema_version=self._database.schema_version(),
-            embedding_model=self._embedder.name if self._embedder.available else "",
-            facts=tally["fact"],
-            perceptions=tally["perception"],
-            pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
-            removed=sum(n for (_, kind), n in gone.items() if kind in tally),
-        )
+        return status(self._parts)
 
     def decay(self) -> Decay:
         """How memories decay, seen from now by the robot's clock."""
         return Decay(self.parameters.decay_rate, self._clock())
-
-    def _stored(self) -> None:
-        self._backfill.wake()
-        self._budgets.wake()
-
-    def _tagged(self, new: NewMemory) -> NewMemory:
-        if not self._areas or not self._is_here(new.frame_id, new.map_id):
-            return new
-        return replace(new, context=self._areas.tagged(new.context, new.pose))
-
-    def _neighbours(self, text: str) -> Neighbours:
-        if not self.parameters.deduplicate:
-            return Neighbours()
-        return neighbours(self._database, self._embedder, self.vectors, text, self.parameters.duplicate_cosine)
-
-    def _placed(self, context: str, frame_id: str, map_id: str, position: Point) -> str:
-        if not self._is_here(frame_id, map_id):
-            return context
-        return self._areas.tagged(context, position, moving=True)
-
-    def _is_here(self, frame_id: str, map_id: str) -> bool:
-        return (frame_id, map_id) == (self.parameters.memory_frame, self.parameters.map_id)
 
     @property
     def path(self) -> Path:
@@ -593,28 +469,15 @@ class RobotMemory:
 
     def warm_up(self) -> None:
         """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
-        tokens.warm_up()
-        self._learning.warm_up()
-        if self._embedder.wait():
-            self._embedder.embed_one("warm up")
+        self._parts.warm_up()
 
     def flush(self) -> None:
         """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
-        self._touches.write()
-        self._database.write(lambda connection: None).result()
-        self._backfill.wake()
-        self._backfill.flush()
+        self._parts.flush()
 
     def close(self) -> None:
         """Commits what was accepted and closes the database; a second call does nothing."""
-        self._budgets.close()
-        self._backfill.close()
-        self.vectors.close()
-        self._embedder.close()
-        self._threads.shutdown()
-        self._touches.write()
-        self._sessions.close()
-        self._database.close()
+        self._parts.close()
 
     def __enter__(self) -> RobotMemory:
         return self
@@ -623,9 +486,3 @@ class RobotMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _load(model: str) -> Embedder:
-    if not model:
-        raise ModelUnavailableError("no embedding model is configured (parameter embedding_model)")
-    return FastEmbedEmbedder(model)

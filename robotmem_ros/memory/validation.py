@@ -9,18 +9,12 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-import numpy as np
-
 from .errors import InvalidFieldError
-from .objects.estimate import Covariance, cross
-from .records import Pose, View
+from .records.memory import Pose
 
 _MAX_JSON_DEPTH = 64
 _MAX_LABEL = 256
 _LATEST_NS = 2**63 - 1
-_LEAST_VARIANCE = 1e-6
-_GREATEST_VARIANCE = 1e12
-_ROUNDING = 1e-6
 _HIDDEN = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
 _T = TypeVar("_T")
@@ -152,47 +146,6 @@ def pose(field: str, value: object) -> Pose | None:
         raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")
     unit = [part / length for part in quaternion] if length > 0 else [0.0, 0.0, 0.0, 1.0]
     return Pose(*numbers[:3], *unit)
-
-
-def covariance(field: str, value: object) -> Covariance | None:
-    """The covariance of a position from 3 rows of 3 numbers, in m²; None stays None.
-
-    It is made symmetric and invertible: variances of less than (1 mm)² along any direction count as that much.
-    """
-    if value is None:
-        return None
-    wanted = "must be 3 rows of 3 numbers, symmetric, with no negative variance"
-    try:
-        matrix = np.array(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidFieldError(field, value, wanted) from None
-    if matrix.shape != (3, 3) or not np.all(np.isfinite(matrix)) or np.abs(matrix).max() > _GREATEST_VARIANCE:
-        raise InvalidFieldError(field, value, wanted)
-    scale = float(np.abs(matrix).max())
-    variances, directions = np.linalg.eigh((matrix + matrix.T) / 2.0)
-    if np.abs(matrix - matrix.T).max() > _ROUNDING * scale or variances.min() < -_ROUNDING * scale:
-        raise InvalidFieldError(field, value, wanted)
-    raised = np.maximum(variances, max(_LEAST_VARIANCE, _LEAST_VARIANCE * scale))
-    clean = (directions * raised) @ directions.T
-    return Covariance(*(float(clean[row, column]) for row in range(3) for column in range(row, 3)))
-
-
-def view(field: str, value: View) -> View:
-    """A view with finite numbers, a direction and a top."""
-    for part in ("origin", "direction", "up"):
-        numbers = getattr(value, part)
-        if len(numbers) != 3:
-            raise InvalidFieldError(f"{field}.{part}", numbers, "must be 3 numbers (x, y, z)")
-        for index, item in enumerate(numbers):
-            number(f"{field}.{part}[{index}]", item, low=-1e150, high=1e150)
-    if not math.hypot(*value.direction) > 1e-9:
-        raise InvalidFieldError(f"{field}.direction", value.direction, "must not be zero")
-    if not math.hypot(*cross(value.up, value.direction)) > 1e-9:
-        raise InvalidFieldError(f"{field}.up", value.up, "must not be zero, nor parallel to the direction")
-    for part, high in (("reach", 1e6), ("horizontal", 2 * math.pi), ("vertical", 2 * math.pi)):
-        number(f"{field}.{part}", getattr(value, part), low=0.0, high=high)
-    time_ns(f"{field}.observed_at", value.observed_at)
-    return value
 
 
 def _utf8(field: str, written: str) -> bytes:

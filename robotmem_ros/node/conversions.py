@@ -20,10 +20,11 @@ from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
 from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerception, Update
 
+from ..memory import Answer, Learned, Memory, Pose, Sighting, Status, Stored
 from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
-from ..memory.records import Answer, Learned, Memory, NewMemory, Pose, Sighting, Status, Stored
+from ..memory.records.memory import NewMemory
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1

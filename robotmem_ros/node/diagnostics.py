@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from ..memory.records import Status
+from ..memory import Status
 from .conversions import Clock, time_message
 from .topics import TopicState
 

@@ -12,9 +12,8 @@ from rclpy.node import Node
 
 from robotmem_ros.msg import Perception
 
-from ..memory import RobotMemory
+from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
-from ..memory.records import Stored
 from . import qos
 from .conversions import Clock, perception_from
 from .draining import drain

@@ -13,9 +13,8 @@ from rclpy.node import Node
 
 from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, Restore, SavePerception, Update
 
-from ..memory import RobotMemory
+from ..memory import Answer, Learned, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, RobotMemoryError
-from ..memory.records import Answer, Learned, Sighting, Stored
 from . import conversions
 from .frames import TargetFrames
 from .service_thread import ServiceThread

@@ -8,7 +8,7 @@ from rclpy.node import Node
 
 from robotmem_ros.msg import MemoryStatus
 
-from ..memory.records import Status
+from ..memory import Status
 from . import qos
 from .conversions import Clock, fill_status, time_message
 from .perception_topic import Counts

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..frames import Transform
-from ..memory.records import View
+from ..memory import View
 from .observation import Observation
 from .placement import Placed, frame_of, marked, transformed
 from .topic_reader import Reading, TopicReader

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from ..memory import validation
-from ..memory.records import PerceptionType
+from ..memory import PerceptionType, validation
 from . import values
 from .errors import NoValueError
 from .images import thumbnail

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..frames import Transform
-from ..memory.records import Glimpse, View
+from ..memory import View
+from ..memory.objects.view import Glimpse
 from .errors import TopicError
 from .placement import Placed
 from .topic_config import TopicConfig

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..frames import Transform
-from ..memory.records import Pose
+from ..memory import Pose
 from .observation import Matrix, Observation
 
 _SPATIAL = "spatial"

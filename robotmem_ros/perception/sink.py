@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import Protocol
 
+from ..memory import Stored, View
 from ..memory.parameters import Parameters
-from ..memory.records import NewMemory, Stored, View
+from ..memory.records.memory import NewMemory
 
 
 class Sink(Protocol):

@@ -8,10 +8,12 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 
-from ..memory import validation
+from ..memory import Stored, View
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.new_memory import new_perception
-from ..memory.records import ImportKey, NewMemory, Stored, View
+from ..memory.objects.covariance import checked_covariance
+from ..memory.records.memory import NewMemory
+from ..memory.records.recording import ImportKey
 from .batch import Batch, Origin
 from .observation import Matrix
 from .placement import Placed
@@ -122,7 +124,7 @@ def _keyed(view: View | None, origin: Origin | None) -> View | None:
 
 def _usable(covariance: Matrix | None) -> Matrix | None:
     try:
-        validation.covariance("covariance", covariance)
+        checked_covariance("covariance", covariance)
     except InvalidFieldError:
         return None
     return covariance

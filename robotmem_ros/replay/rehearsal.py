@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 
+from ..memory import Stored, View
 from ..memory.parameters import Parameters
-from ..memory.records import NewMemory, Stored, View
+from ..memory.records.memory import NewMemory
 
 
 class Rehearsal:

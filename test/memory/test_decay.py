@@ -38,7 +38,7 @@ def look(memory: RobotMemory, min_confidence: float = 0.0, context_filter: objec
         memory.parameters, decay=memory.decay(), query="", n=10, min_confidence=min_confidence, session_id=None,
         kind=None, context_filter=context_filter, spatial_sort=None, after=0, before=None, collection=None,
     )  # fmt: skip
-    return memory._pipeline.answer(question, memory.parameters)
+    return memory._parts.pipeline.answer(question, memory.parameters)
 
 
 def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..database.rows import iso
+from ..database import changes, wall_clock
 from ..language.tokens import query_words
 from .clusters import Words, clusters, jaccard
 from .distinction import distinction
@@ -48,16 +48,22 @@ def plan(connection: sqlite3.Connection, session_id: str, collection: str, thres
 
 def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
     """Carries a plan out, but for lessons that are no more what they were; what was done."""
-    now = iso(time.time_ns())
+    now = wall_clock.iso(time.time_ns())
     done = (Merge(merge.kept, _superseded(connection, merge, now), merge.similarity) for merge in planned.merges)
     merges = tuple(merge for merge in done if merge.superseded)
     return Consolidation(planned.session_id, planned.collection, planned.considered, merges)
 
 
-def stands_for_others(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Whether lessons were merged into a memory."""
+def forget(connection: sqlite3.Connection, memory_id: int, reason: str) -> bool:
+    """Withdraws an active memory; whether lessons came back that it stood for.
+
+    Raises:
+        MemoryNotFoundError: no active memory has this id.
+    """
     sql = "SELECT 1 FROM memories WHERE superseded_by = ? AND status_reason = 'consolidated' LIMIT 1"
-    return connection.execute(sql, (memory_id,)).fetchone() is not None
+    stood_for_others = connection.execute(sql, (memory_id,)).fetchone() is not None
+    changes.invalidate(connection, memory_id, reason)
+    return stood_for_others
 
 
 def _merges(lessons: Iterable[Lesson], threshold: float) -> Iterator[Merge]:

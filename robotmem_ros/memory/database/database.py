@@ -15,7 +15,7 @@ from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
 from ..language import tokens
 from ..learning import wording
 from ..parameters import Parameters
-from ..records import NewMemory, Stored
+from ..records.memory import NewMemory, Stored
 from . import imports, vector_rows, wording_schema
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 
-from ..records import Change
+from ..records.change import Change
 
 KEPT = 100
 """Of one memory so many changes are kept, the latest."""

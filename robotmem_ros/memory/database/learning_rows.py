@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable
 
-from ..records import Decision
+from ..records.fact import Decision
 
 TagMeta = tuple[str, "str | None", str]
 """Tag, the dimension it belongs to, and its name for people."""

@@ -1,4 +1,4 @@
-"""Writes objects and their sightings to their tables and reads them back: the only file that knows their columns."""
+"""Writes objects to their table, and what is theirs to that of memories; reads them back."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import sqlite3
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..decay import Decay
-from ..objects.estimate import Covariance, Estimate, Point
-from ..records import SeenObject, Sighting
-from .rows import iso
+from ..objects.covariance import Covariance
+from ..objects.estimate import Estimate
+from ..objects.geometry import Point
+from ..records.object import SeenObject
+from . import neighbour_rows
+from .neighbour_rows import Neighbours
+from .wall_clock import iso
 
 _CROWD = 128
 """Of the objects near one place at most so many are looked at."""
@@ -170,93 +173,7 @@ def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     connection.execute("DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id)", (memory_id,))
     for other, together, alone in others:
         if other != by:
-            count_neighbours(connection, by, other, Neighbours(together, alone))
-
-
-class Neighbours(NamedTuple):
-    """In how many messages two objects were both seen, and in how many only one of them."""
-
-    together: int = 0
-    alone: int = 0
-
-
-def count_neighbours(connection: sqlite3.Connection, one: int, other: int, more: Neighbours) -> None:
-    """Adds to what is known of two neighbours."""
-    connection.execute(
-        "INSERT INTO neighbours VALUES (?1, ?2, ?3, ?4) "
-        "ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4",
-        (min(one, other), max(one, other), *more),
-    )
-
-
-def neighbours(connection: sqlite3.Connection, one: int, other: int) -> Neighbours:
-    """What is known of two neighbours."""
-    found = connection.execute(
-        "SELECT together, alone FROM neighbours WHERE memory_id = ? AND other_id = ?",
-        (min(one, other), max(one, other)),
-    ).fetchone()
-    return Neighbours(*(found or ()))
-
-
-def add_sighting(connection: sqlite3.Connection, memory_id: int, sighting: Sighting) -> None:
-    """Keeps a sighting of an object."""
-    connection.execute(
-        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, thinned) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            memory_id, sighting.observed_at, *sighting.position, sighting.confidence, sighting.label, sighting.thinned,
-        ),
-    )  # fmt: skip
-
-
-def thin_out(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
-    """Leaves every second sighting out if there are more than `limit`; the first and the last stay."""
-    (count,) = connection.execute("SELECT count(*) FROM sightings WHERE memory_id = ?", (memory_id,)).fetchone()
-    if count > limit:
-        halve_history(connection, memory_id)
-
-
-def halve_history(connection: sqlite3.Connection, memory_id: int) -> int:
-    """Leaves every second sighting out; the first and the last stay. How many went."""
-    kept = connection.execute(
-        "SELECT id, thinned FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
-    ).fetchall()
-    # The second, the fourth and so on, but never the last: each is counted by the one that follows it.
-    leaving = [pair for index, pair in enumerate(pairwise(kept)) if index % 2 == 1]
-    for (gone, thinned), (stays, _) in leaving:
-        connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (thinned + 1, stays))
-        connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
-    return len(leaving)
-
-
-def drop_sightings(connection: sqlite3.Connection, memory_id: int, before: int) -> int:
-    """Leaves out the sightings of an object before a time, which stay counted; how many were kept until now."""
-    those = "FROM sightings WHERE memory_id = ? AND observed_at < ?"
-    kept, counted = connection.execute(
-        f"SELECT count(*), coalesce(sum(thinned + 1), 0) {those}", (memory_id, before)
-    ).fetchone()
-    connection.execute(f"DELETE {those}", (memory_id, before))
-    first = connection.execute(
-        "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
-    ).fetchone()
-    if first is None:
-        connection.execute(
-            "UPDATE objects SET unkept = unkept + ?, first_seen = last_seen WHERE memory_id = ?", (counted, memory_id)
-        )
-    else:
-        connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (counted, first[0]))
-        connection.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
-    return int(kept)
-
-
-def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:
-    """The last `n` sightings of an object that were kept, newest first."""
-    rows = connection.execute(
-        "SELECT observed_at, x, y, z, confidence, label, thinned FROM sightings WHERE memory_id = ? "
-        "ORDER BY observed_at DESC, id DESC LIMIT ?",
-        (memory_id, n),
-    )
-    return tuple(Sighting(when, (x, y, z), *others) for when, x, y, z, *others in rows)
+            neighbour_rows.count(connection, by, other, Neighbours(together, alone))
 
 
 def seen_last(connection: sqlite3.Connection, map_id: str, limit: int, *, decay: Decay) -> tuple[SeenObject, ...]:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..embedding import codec
-from ..records import Contradiction, NewMemory, Repetition
-from .rows import iso, nanoseconds
+from ..records.fact import Contradiction, Repetition
+from ..records.memory import NewMemory
+from .wall_clock import iso, nanoseconds
 
 _COUNTED = 500
 _CANDIDATES = 64

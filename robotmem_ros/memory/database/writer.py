@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from ..errors import MemoryClosedError, StorageError
-from ..records import NewMemory, Stored
+from ..records.memory import NewMemory, Stored
 
 T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from ..database import learning_rows, rows, vector_rows, wording_rows
 from ..database.wording_rows import Candidate
 from ..parameters import Parameters
-from ..records import Learned, NewMemory
+from ..records.memory import NewMemory
 from .circumstances import comparable, outcome, together
 from .contradiction import contradiction
 from .deduplication import Limits, Match, same_lesson
 from .keys import keys
+from .learned import Learned
 from .neighbours import Neighbours
 from .wording import Wording, wording
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..records import Decision, NewMemory
+from ..records.fact import Decision
+from ..records.memory import NewMemory
 from ..validation import compact_json
 from .category import category
 from .confidence import confidence

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ..database import learning_rows, rows
-from ..records import Decision, NewMemory
-from ..validation import compact_json
+from .. import validation
+from ..database import changes, learning_rows, rows
+from ..errors import InvalidFieldError
+from ..new_memory import context_frame
+from ..parameters import Parameters
+from ..records.fact import Decision
+from ..records.memory import NewMemory
 from .classification import Classifier, tags_given
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
@@ -20,27 +24,67 @@ _DERIVED_FROM = frozenset({"content", "context"})
 class Correction:
     """New values for columns of a memory, already valid; `tags` of None stay as they are."""
 
-    columns: Mapping[str, object] = field(default_factory=dict)
-    tags: tuple[str, ...] | None = None
+    memory_id: int
+    columns: Mapping[str, object]
+    tags: tuple[str, ...] | None
 
 
-def correct(connection: sqlite3.Connection, classifier: Classifier, memory_id: int, correction: Correction) -> None:
+def parse_correction(
+    parameters: Parameters,
+    memory_id: object,
+    *,
+    content: object,
+    human_summary: object,
+    context: object,
+    category: object,
+    tags: object,
+    confidence: object,
+) -> Correction:
+    """Checks what a caller wants to correct; what is None stays. A context that names a frame changes that too.
+
+    Raises:
+        InvalidFieldError: a field cannot be used, or nothing is to be changed.
+    """
+    wanted = validation.whole("memory_id", memory_id)
+    columns: dict[str, object] = {}
+    if content is not None:
+        columns["content"] = validation.text("content", content, limit=parameters.content_limit, required=True)
+    if human_summary is not None:
+        columns["human_summary"] = validation.text("human_summary", human_summary, limit=parameters.summary_limit)
+    if context is not None:
+        clean = validation.json_object("context", context, limit=parameters.context_limit)
+        columns["context"] = validation.compact_json(clean)
+        frame = context_frame(clean)
+        if frame:
+            columns["frame_id"] = frame
+    if category is not None:
+        columns["category"] = validation.name("category", category)
+    if confidence is not None:
+        columns["confidence"] = validation.number("confidence", confidence, low=0.0, high=1.0)
+    new_tags = None if tags is None else validation.names("tags", tags)
+    if not columns and new_tags is None:
+        raise InvalidFieldError("memory_id", wanted, "gets no correction; give at least one field to change")
+    return Correction(wanted, columns, new_tags)
+
+
+def correct(connection: sqlite3.Connection, classifier: Classifier, correction: Correction) -> None:
     """Corrects an active memory. A fact whose text or context changes is classified again.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
         InvalidFieldError: a new context moves its positions away from the frame of its pose.
     """
-    rows.check_active(connection, memory_id)
+    memory_id = correction.memory_id
+    changes.check_active(connection, memory_id)
     old = rows.stored_fact(connection, memory_id)
     decisions = learning_rows.decisions_of(connection, memory_id)
     if old is None or not decisions:
         # What never was classified stays as it was given.
-        rows.update(connection, memory_id, correction.columns, correction.tags)
+        changes.update(connection, memory_id, correction.columns, correction.tags)
         return
     if _DERIVED_FROM.isdisjoint(correction.columns):
         given = _decisions_given(correction)
-        rows.update(connection, memory_id, correction.columns, correction.tags)
+        changes.update(connection, memory_id, correction.columns, correction.tags)
         replaced = {decision.field for decision in given}
         kept = [decision for decision in decisions if decision.field not in replaced]
         learning_rows.set_decisions(connection, memory_id, [*given, *kept])
@@ -48,7 +92,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, memory_id: i
     new = classifier.classified(_as_if_new(old, decisions, correction))
     derived = {name: getattr(new, name) for name in ("context", *_OPEN)}
     columns = {**derived, **correction.columns, "context": new.context}
-    rows.update(connection, memory_id, columns, new.tags, tags_given="tags" in new.given)
+    changes.update(connection, memory_id, columns, new.tags, tags_given="tags" in new.given)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
 
 
@@ -72,7 +116,7 @@ def _without_lifted(context: str, decisions: tuple[Decision, ...]) -> str:
         return context
     parsed = json.loads(context)
     parsed.pop("params", None)
-    return compact_json(parsed)
+    return validation.compact_json(parsed)
 
 
 def _decisions_given(correction: Correction) -> list[Decision]:

@@ -1,84 +1,90 @@
 """Learning: the whole way of a fact into the memory, and of its corrections.
 
-fact -> classified (category, confidence, scope, tags, parameters) -> stored
+fact -> classified (category, confidence, scope, tags, parameters) -> tagged with its area -> compared -> stored
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from functools import cached_property
 
-from ..database import learning_rows, rows, wording_rows
+from ..areas.area_tags import AreaTags
+from ..database import Database, learning_rows
+from ..embedding.background import BackgroundEmbedder
 from ..parameters import Parameters
-from ..records import Explanation, Learned, NewMemory
+from ..records.memory import NewMemory
+from ..vectors import VectorIndex
 from .admission import admit, note_contradictions
-from .classification import Classifier, load_classifier
 from .correction import Correction, correct
+from .judge import Judge
 from .keys import keys
-from .neighbours import Neighbours
+from .learned import Learned
+from .neighbours import Neighbours, neighbours
 
 
 class Learning:
-    """Judges facts. Safe to use from several threads; the database is written by the writer's thread only.
+    """Learns and corrects the facts of one database. Safe to use from several threads.
 
-    Raises:
-        InvalidFieldError: the file of rules or of tags cannot be used.
+    Args:
+        database: The memory's.
+        judge: Finds what a caller leaves open.
+        areas: Tag what lies in them.
+        embedder: Tells what is near in meaning, while it has a model.
+        vectors: The memory's.
+        parameters: Gives the parameters as they are now.
     """
 
-    def __init__(self, parameters: Callable[[], Parameters]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        judge: Judge,
+        areas: AreaTags,
+        embedder: BackgroundEmbedder,
+        vectors: VectorIndex,
+        parameters: Callable[[], Parameters],
+    ) -> None:
+        self._database = database
+        self._judge = judge
+        self._areas = areas
+        self._embedder = embedder
+        self._vectors = vectors
         self._parameters = parameters
-        self._files = (parameters().rules_file, parameters().taxonomy_file)
         self._knows_taxonomy = False
-        if any(self._files):
-            self.warm_up()
-
-    @cached_property
-    def _classifier(self) -> Classifier:
-        # Read when it is first needed: a program that only asks does not pay for it.
-        return load_classifier(*self._files)
 
     def warm_up(self) -> None:
         """Reads the rules, so that the first fact is as quick as the next."""
-        _ = self._classifier
+        self._judge.warm_up()
 
-    def prepared(self, new: NewMemory) -> NewMemory:
-        """A fact with what its caller left open filled in."""
+    def learn(self, new: NewMemory) -> Learned:
+        """Stores a fact, or strengthens the one that says the same. When this returns, it is on disk."""
         # Its wording is taken apart here and remembered, so that the writer finds that done.
         keys(new.collection, new.content)
-        return self._classifier.classified(new)
+        prepared = self._areas.tagged(self._judge.classifier.classified(new))
+        near = self._neighbours(prepared.content)
+        return self._database.write(lambda connection: self._admit(connection, prepared, near)).result()
 
-    def admit(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
-        """Stores a prepared fact, or strengthens the one that says the same; to be called in a transaction."""
-        if not self._knows_taxonomy:
-            learning_rows.set_taxonomy(connection, self._classifier.taxonomy.meta.values())
-            self._knows_taxonomy = True
-        return admit(connection, new, near, self._parameters())
-
-    def correct(self, connection: sqlite3.Connection, memory_id: int, correction: Correction) -> None:
-        """Corrects a memory; to be called in a transaction.
+    def correct(self, correction: Correction) -> None:
+        """Corrects a memory. When this returns, it is on disk.
 
         Raises:
             MemoryNotFoundError: no active memory has this id.
             InvalidFieldError: a new context moves its positions away from the frame of its pose.
         """
-        correct(connection, self._classifier, memory_id, correction)
-        note_contradictions(connection, memory_id, self._parameters())
+        self._database.write(lambda connection: self._correct(connection, correction)).result()
 
+    def _neighbours(self, text: str) -> Neighbours:
+        parameters = self._parameters()
+        if not parameters.deduplicate:
+            return Neighbours()
+        return neighbours(self._database, self._embedder, self._vectors, text, parameters.duplicate_cosine)
 
-def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
-    """Why a memory is what it is, whatever its status.
+    def _admit(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
+        if not self._knows_taxonomy:
+            learning_rows.set_taxonomy(connection, self._judge.classifier.taxonomy.meta.values())
+            self._knows_taxonomy = True
+        return admit(connection, new, near, self._parameters())
 
-    Raises:
-        MemoryNotFoundError: there is no such memory.
-    """
-    status = rows.status_of(connection, memory_id)
-    times, repetitions = wording_rows.repetitions_of(connection, memory_id)
-    return Explanation(
-        memory_id,
-        status,
-        learning_rows.decisions_of(connection, memory_id),
-        times,
-        repetitions,
-        wording_rows.contradictions_of(connection, memory_id),
-    )
+    def _correct(self, connection: sqlite3.Connection, correction: Correction) -> None:
+        correct(connection, self._judge.classifier, correction)
+        note_contradictions(connection, correction.memory_id, self._parameters())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..records import Decision
+from ..records.fact import Decision
 
 _EXTENSIONS = (
     "py|pyi|c|cc|cpp|h|hpp|rs|go|js|ts|java|sh|yaml|yml|json|xml|toml|ini|cfg|conf|env|txt|md|rst|csv|urdf|xacro|sdf|"

@@ -10,11 +10,11 @@ import sqlite3
 from ..database import object_rows
 from ..database.object_rows import ObjectRow
 from ..parameters import Parameters
-from ..records import View
-from .estimate import squared_distance
 from .field_of_view import in_view
+from .geometry import squared_distance
 from .label_rules import LabelRules
-from .objects import confidence
+from .upkeep import confidence
+from .view import View
 
 
 def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters) -> tuple[int, ...]:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .estimate import Estimate, Point, mahalanobis, squared_distance
+from .estimate import Estimate, mahalanobis
+from .geometry import Point, squared_distance
 
 EXPLAINED = 11.345
 """Squared Mahalanobis distance that 99 of 100 sightings keep (chi-square, three degrees of freedom)."""

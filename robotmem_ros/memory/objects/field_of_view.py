@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ..records import View
-from .estimate import Point, cross, difference, dot, unit
+from .geometry import Point, cross, difference, dot, unit
+from .view import View
 
 _CLEARLY = 0.9
 """In view is what lies within this share of the range and of the angles."""

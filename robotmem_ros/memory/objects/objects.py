@@ -1,286 +1,113 @@
-"""The sightings of one message become objects, within the writer's transaction.
-
-    near -> associate -> update or insert -> keep the sighting -> count neighbours -> merge
-
-A sighting needs a label and a position; what has none of them is stored as an ordinary memory. An object's row tells of
-its last sighting: time, context, session and orientation; its content and data are those of the first one.
-"""
+"""The objects of one database: the sightings of a message become objects, and what was not seen counts against them."""
 
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..database import object_rows, rows
-from ..database.object_rows import Neighbours, ObjectRow
+from .. import validation
+from ..areas.area_tags import AreaTags
+from ..database import Database, imports, object_rows, sighting_rows
+from ..decay import Decay
+from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..parameters import Parameters
-from ..records import Kind, NewMemory, Sighting, Stored
-from .association import Known, Seen, Track, associate, reach
-from .estimate import Covariance, Estimate, Point, combined, isotropic, squared_distance, updated
-
-Placed = Callable[[str, str, str, Point], str]
-"""Gives a context with the area of a position in it: context, frame, map, position -> context."""
-_NEIGHBOURHOOD = 1.5
-"""Of objects up to so many radii apart it is counted how often they are seen in one message."""
-_CROWD = 24
-"""Of so many neighbours at most."""
-_HARDLY = 0.25
-"""Two objects within a radius that are seen together in a smaller share of cases are one."""
-_FOLLOWED_NS = 5_000_000_000
-"""For so long after a sighting its tracking id says which object it is; later it may be given to another thing."""
-_SOURCES = 16
-"""Of so many sources at most it is kept that they saw an object."""
+from ..records.memory import NewMemory, Stored
+from ..records.object import SeenObject, Sighting
+from .absence import not_seen
+from .covariance import Covariance, checked_covariances
+from .new_sighting import is_sighting
+from .sightings import store_sightings
+from .upkeep import Placed
+from .view import View, checked_view
 
 
-class _One(NamedTuple):
-    """One sighting on its way to an object."""
+class Objects:
+    """The objects of one database. Safe to use from several threads.
 
-    place: int
-    """In the message."""
-    new: NewMemory
-    seen: Seen
+    Args:
+        database: The memory's.
+        areas: Tag what lies in them.
+        parameters: Gives the parameters as they are now.
+        clock: The robot's, in nanoseconds.
+    """
 
-    def order(self) -> tuple[object, ...]:
-        """What the sightings of a message are sorted by, whatever order they came in."""
-        new = self.new
-        return (self.seen.estimate, new.observed_at, new.label, new.confidence, new.content, new.context)
-
-
-class _Found(NamedTuple):
-    """A sighting and the object it became."""
-
-    one: _One
-    row: ObjectRow
-
-
-def store_sightings(
-    connection: sqlite3.Connection,
-    new: Sequence[NewMemory],
-    covariances: Sequence[Covariance | None],
-    parameters: Parameters,
-    placed: Placed,
-) -> tuple[Stored, ...]:
-    """Stores what one message says; the ids of the memories that it became, in the order given."""
-    ids: dict[int, int] = {}
-    groups: defaultdict[tuple[str, ...], list[_One]] = defaultdict(list)
-    for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
-        one = _sighting(index, memory, covariance, parameters)
-        if one is None:
-            ids[index] = rows.insert(connection, memory)
-        else:
-            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
-            groups[key].append(one)
-    for _, group in sorted(groups.items()):
-        ordered = sorted(_without_doubtful_tracks(group), key=_One.order)
-        message = _Message(connection, parameters, placed)
-        ids |= {found.one.place: found.row.memory_id for found in message.store(ordered)}
-    return tuple(Stored(ids[index]) for index in range(len(new)))
-
-
-def is_sighting(new: NewMemory) -> bool:
-    """Whether something can become an object."""
-    return new.kind is Kind.PERCEPTION and bool(new.label) and new.pose is not None
-
-
-def confidence(row: ObjectRow, absence_misses: int) -> float:
-    """The best confidence of an object, halved for every so many views of its place without it."""
-    return float(row.best_confidence * 0.5 ** min(row.missed // absence_misses, 1000))
-
-
-def _sighting(index: int, new: NewMemory, covariance: Covariance | None, parameters: Parameters) -> _One | None:
-    if new.pose is None or not is_sighting(new):
-        return None
-    rules = parameters.label_rules()
-    estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_noise))
-    track = (new.source, new.identity) if new.identity else None
-    seen = Seen(estimate, rules.labels(new.label), rules.radius(new.label), covariance is not None, track)
-    return _One(index, new, seen)
-
-
-def _without_doubtful_tracks(group: Sequence[_One]) -> list[_One]:
-    """A tracking id that several things of one message have says nothing."""
-    given = Counter(one.seen.track for one in group)
-    return [one if given[one.seen.track] == 1 else one._replace(seen=one.seen._replace(track=None)) for one in group]
-
-
-class _Message:
-    """What one message says of labels that can be mistaken for each other, in one frame."""
-
-    def __init__(self, connection: sqlite3.Connection, parameters: Parameters, placed: Placed) -> None:
-        self._connection = connection
+    def __init__(
+        self, database: Database, areas: AreaTags, parameters: Callable[[], Parameters], clock: Callable[[], int]
+    ) -> None:
+        self._database = database
+        self._areas = areas
         self._parameters = parameters
-        self._placed = placed
+        self._clock = clock
 
-    def store(self, group: Sequence[_One]) -> list[_Found]:
-        """Updates the objects that were seen, and inserts those that are new."""
-        known = self._near(group)
-        assigned = associate(
-            [one.seen for one in group],
-            [Known(row.estimate, row.label, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
-        )
-        found = [
-            _Found(one, self._inserted(one) if column is None else self._updated(known[column], one))
-            for one, column in zip(group, assigned, strict=True)
-        ]
-        self._count_together(found)
-        seen_now = {entry.row.memory_id for entry in found}
-        return self._merged(found, [row for row in known if row.memory_id not in seen_now])
+    def store(
+        self, new: Sequence[NewMemory], covariances: Sequence[object], view: View | None
+    ) -> Future[tuple[Stored, ...]]:
+        """Queues the sightings of one message, and the view that they were seen in.
 
-    def _near(self, group: Sequence[_One]) -> list[ObjectRow]:
-        first = group[0].new
-        space = object_rows.space_of(self._connection, first.frame_id, first.map_id)
-        if space is None:
-            return []
-        wide = max(reach(one.seen) for one in group)
-        labels = group[0].seen.labels
-        known: dict[int, ObjectRow] = {}
-        # One box for all sightings of a square: in a crowd they share their neighbours.
-        squares = {(x // wide, y // wide) for x, y, _ in (one.seen.estimate.position for one in group)}
-        for across, up in sorted(squares):
-            centre = ((across + 0.5) * wide, (up + 0.5) * wide, 0.0)
-            rows_near = object_rows.near(
-                self._connection, space, first.collection, centre, reach=1.5 * wide, labels=labels
-            )
-            known.update((row.memory_id, row) for row in rows_near)
-        return [known[memory_id] for memory_id in sorted(known)]
+        Raises:
+            InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
+        """
+        clean_view = None if view is None else checked_view("view", view)
+        known = checked_covariances("covariances", covariances, len(new))
+        now = max(self._clock(), 0)
+        received = [replace(one, received_at=now) for one in new]
+        # Of an object, the area is that of its estimated position: the writer knows it.
+        ready = [one if is_sighting(one) else self._areas.tagged(one) for one in received]
+        message, parameters = _Message(ready, known, clean_view), self._parameters()
+        return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed))
 
-    def _inserted(self, one: _One) -> ObjectRow:
-        new = one.new
-        context = self._placed(new.context, new.frame_id, new.map_id, one.seen.estimate.position)
-        memory_id = rows.insert(self._connection, replace(new, context=context))
-        row = ObjectRow(
-            memory_id,
-            new.label,
-            context,
-            one.seen.estimate,
-            votes={new.label: 1},
-            first_seen=new.observed_at,
-            last_seen=new.observed_at,
-            times_seen=1,
-            best_confidence=new.confidence,
-            confirmed=self._parameters.object_confirmations <= 1,
-            last_kept=new.observed_at,
-            sources={new.source: new.identity} if new.source else {},
-        )
-        object_rows.insert(self._connection, row)
-        object_rows.add_sighting(self._connection, memory_id, _as_sighting(one, thinned=0))
-        return row
+    def not_seen(self, view: View) -> Future[tuple[int, ...]]:
+        """Queues a view without sightings; the future has the ids of the objects that it should have shown.
 
-    def _updated(self, row: ObjectRow, one: _One) -> ObjectRow:
-        new, limits = one.new, self._parameters
-        is_newest = new.observed_at >= row.last_seen
-        row.estimate = updated(row.estimate, one.seen.estimate, times_seen=row.times_seen, memory=limits.object_memory)
-        row.times_seen += 1
-        row.first_seen = min(row.first_seen, new.observed_at)
-        row.last_seen = max(row.last_seen, new.observed_at)
-        row.best_confidence = max(row.best_confidence, new.confidence)
-        row.received_at = new.received_at
-        row.confirmed = row.confirmed or row.times_seen >= limits.object_confirmations
-        if is_newest:
-            row.missed = 0
-        if new.source in row.sources or (new.source and len(row.sources) < _SOURCES):
-            row.sources[new.source] = new.identity
-        self._vote(row, {new.label: 1})
-        self._keep(row, one)
-        self._save(row)
-        self._retell(row, new, is_newest)
-        return row
+        Raises:
+            InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
+        """
+        clean, parameters = checked_view("view", view), self._parameters()
+        return self._database.write(lambda connection: not_seen(connection, clean, parameters))
 
-    def _vote(self, row: ObjectRow, votes: dict[str, int]) -> None:
-        for label, count in votes.items():
-            row.votes[label] = row.votes.get(label, 0) + count
-        most = max(row.votes, key=lambda label: (row.votes[label], label == row.label, label))
-        if most != row.label:
-            row.label = most
-            object_rows.set_label(self._connection, row.memory_id, most)
+    def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
+        """The last `n` sightings of an object that were kept, newest first.
 
-    def _keep(self, row: ObjectRow, one: _One) -> None:
-        if abs(one.new.observed_at - row.last_kept) < self._parameters.sighting_interval * 1e9:
-            row.unkept += 1
-            return
-        object_rows.add_sighting(self._connection, row.memory_id, _as_sighting(one, thinned=row.unkept))
-        object_rows.thin_out(self._connection, row.memory_id, self._parameters.sighting_limit)
-        row.last_kept, row.unkept = one.new.observed_at, 0
+        Raises:
+            InvalidFieldError: `n` is less than 1.
+            MemoryNotFoundError: no active object has this id.
+        """
+        wanted, most = validation.whole("memory_id", memory_id), validation.whole("n", n)
+        if most < 1:
+            raise InvalidFieldError("n", n, "must be at least 1")
+        with self._database.snapshot() as connection:
+            if not object_rows.is_object(connection, wanted):
+                raise MemoryNotFoundError(wanted, "there is no such object")
+            return sighting_rows.history(connection, wanted, most)
 
-    def _save(self, row: ObjectRow) -> None:
-        object_rows.save(self._connection, row)
-        object_rows.move(self._connection, row, confidence(row, self._parameters.absence_misses))
-
-    def _retell(self, row: ObjectRow, new: NewMemory, is_newest: bool) -> None:
-        told = new.context if is_newest and new.context != "{}" else row.context
-        context = self._placed(told, new.frame_id, new.map_id, row.position)
-        if context != row.context:
-            object_rows.set_context(self._connection, row.memory_id, context)
-            row.context = context
-        if is_newest and new.pose is not None:
-            object_rows.set_last_sight(self._connection, row.memory_id, new.pose[3:], new.session_id)
-
-    def _count_together(self, found: Sequence[_Found]) -> None:
-        by_place = sorted(found, key=lambda entry: entry.row.position)
-        widest = max((entry.one.seen.radius for entry in found), default=0.0) * _NEIGHBOURHOOD
-        for index, (_, row) in enumerate(by_place):
-            for _, other in by_place[index + 1 : index + 1 + _CROWD]:
-                if other.position[0] - row.position[0] > widest:
-                    break
-                if squared_distance(row.position, other.position) <= widest * widest:
-                    both = Neighbours(together=1)
-                    object_rows.count_neighbours(self._connection, row.memory_id, other.memory_id, both)
-
-    def _merged(self, found: Sequence[_Found], unseen: Iterable[ObjectRow]) -> list[_Found]:
-        """An object that is hardly ever seen beside the one that was seen just now is the same one."""
-        left = sorted(unseen, key=lambda row: row.position)
-        across = [row.position[0] for row in left]
-        gone: set[int] = set()
-        result = []
-        for one, row in found:
-            kept, radius = row, one.seen.radius
-            x = row.position[0]
-            for other in left[bisect_left(across, x - radius) : bisect_right(across, x + radius)]:
-                if other.memory_id not in gone and self._are_one(kept, other, radius):
-                    gone.add(other.memory_id)
-                    kept = self._merge(kept, other, one.new)
-            result.append(_Found(one, kept))
-        return result
-
-    def _are_one(self, seen: ObjectRow, other: ObjectRow, radius: float) -> bool:
-        if squared_distance(seen.position, other.position) > radius * radius:
-            return False
-        object_rows.count_neighbours(self._connection, seen.memory_id, other.memory_id, Neighbours(alone=1))
-        known = object_rows.neighbours(self._connection, seen.memory_id, other.memory_id)
-        fewer, more = sorted((seen.times_seen, other.times_seen))
-        is_stray = fewer <= _HARDLY * more and known.together <= _HARDLY * known.alone
-        return is_stray or known.together <= _HARDLY * fewer
-
-    def _merge(self, one: ObjectRow, other: ObjectRow, new: NewMemory) -> ObjectRow:
-        """The one that was seen more often stays, else the older one."""
-        stays, goes = sorted((one, other), key=lambda row: (-row.times_seen, row.memory_id))
-        object_rows.supersede(self._connection, goes.memory_id, by=stays.memory_id)
-        stays.estimate = combined(stays.estimate, goes.estimate)
-        stays.first_seen = min(stays.first_seen, goes.first_seen)
-        stays.last_seen = max(stays.last_seen, goes.last_seen)
-        stays.times_seen += goes.times_seen
-        stays.best_confidence = max(stays.best_confidence, goes.best_confidence)
-        stays.confirmed = stays.confirmed or stays.times_seen >= self._parameters.object_confirmations
-        stays.missed = min(stays.missed, goes.missed)
-        stays.last_kept = max(stays.last_kept, goes.last_kept)
-        stays.unkept += goes.unkept
-        stays.sources = {**goes.sources, **stays.sources}
-        self._vote(stays, goes.votes)
-        self._save(stays)
-        self._retell(stays, new, is_newest=new.observed_at >= stays.last_seen)
-        return stays
+    def seen_last(self, limit: object, decay: Decay) -> tuple[SeenObject, ...]:
+        """The objects of the current map in all collections, those seen last first, as sure as they are now."""
+        most = validation.whole("limit", limit)
+        with self._database.reader() as connection:
+            return object_rows.seen_last(connection, self._parameters().map_id, most, decay=decay)
 
 
-def _tracks(row: ObjectRow, now_ns: int) -> frozenset[Track]:
-    if abs(now_ns - row.last_seen) > _FOLLOWED_NS:
-        return frozenset()
-    return frozenset((source, identity) for source, identity in row.sources.items() if identity)
+class _Message(NamedTuple):
+    """What is to be stored of one message."""
+
+    new: Sequence[NewMemory]
+    covariances: Sequence[Covariance | None]
+    """Of their positions, in the same order."""
+    view: View | None
 
 
-def _as_sighting(one: _One, thinned: int) -> Sighting:
-    new = one.new
-    return Sighting(new.observed_at, one.seen.estimate.position, new.confidence, new.label, thinned)
+def _store(
+    connection: sqlite3.Connection, message: _Message, parameters: Parameters, placed: Placed
+) -> tuple[Stored, ...]:
+    def store(indices: Sequence[int]) -> tuple[Stored, ...]:
+        new, covariances = [message.new[index] for index in indices], [message.covariances[index] for index in indices]
+        return store_sightings(connection, new, covariances, parameters, placed)
+
+    stored = imports.store_once(connection, message.new, store)
+    if message.view is not None and imports.claim(connection, message.view.import_key):
+        seen = message.view.seen.union(one.memory_id for one in stored)
+        not_seen(connection, replace(message.view, seen=seen), parameters)
+    return stored

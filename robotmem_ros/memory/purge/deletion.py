@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from ..database import object_rows, rows
+from ..database import sighting_rows, wall_clock
 from .selection import Selection
 
 _BATCH = 250
@@ -30,12 +30,12 @@ def delete_older_parts(connection: sqlite3.Connection, selection: Selection) -> 
     if selection.before is None:
         return 0
     objects = selection.objects_seen_before(connection)
-    sightings = sum(object_rows.drop_sightings(connection, memory_id, selection.before) for memory_id in objects)
+    sightings = sum(sighting_rows.drop_before(connection, memory_id, selection.before) for memory_id in objects)
     scope, arguments = selection.scope()
     changes = connection.execute(
         "DELETE FROM memory_history WHERE changed_at < ? "
         f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope})",
-        (rows.iso(selection.before), *arguments),
+        (wall_clock.iso(selection.before), *arguments),
     ).rowcount
     if sightings or changes:
         _leave_note(connection)

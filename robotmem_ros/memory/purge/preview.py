@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..errors import MemoryNotFoundError
-from ..records import Kind
+from ..records.memory import Kind
 from .selection import Selection
 
 _SHOWN = 5

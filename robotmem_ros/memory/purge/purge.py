@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ..database import Database
-from ..records import Purged
 from .deletion import delete_batch, delete_older_parts, delete_sessions, is_unfinished
 from .preview import preview
 from .scrub import scrub
 from .selection import Selection
+
+
+@dataclass(frozen=True)
+class Purged:
+    """What a purge deleted."""
+
+    memories: int
+    sightings: int
+    """Of these memories, and the older ones of objects that stay."""
+    sessions: int
+    bytes_before: int
+    """Size of the file with its write-ahead log."""
+    bytes_after: int
 
 
 def purge(database: Database, selection: Selection) -> Purged:

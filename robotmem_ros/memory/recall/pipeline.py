@@ -21,8 +21,8 @@ from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
 from ..errors import MemoryClosedError
 from ..parameters import Parameters
-from ..records import Answer, Mode
 from ..vectors import VectorIndex
+from .answer import Answer, Mode
 from .contradiction_weight import weigh_contradictions
 from .eligible import Eligible, eligible, enumerate_if_few, only
 from .fusion import Scores, blend, blend_depth, reciprocal_rank_fusion, rrf_depth

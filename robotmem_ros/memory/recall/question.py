@@ -10,7 +10,7 @@ from .. import validation
 from ..decay import Decay
 from ..errors import InvalidFieldError
 from ..parameters import Parameters
-from ..records import Kind
+from ..records.memory import Kind
 from .context_filter import Comparison, parse_filter
 
 DEFAULT_N = 5

@@ -16,7 +16,7 @@ from ..database import Database
 from ..database.rows import touch
 from ..database.session_rows import note_recalls
 from ..errors import MemoryClosedError
-from ..records import Answer
+from .answer import Answer
 
 _DELAY = 0.5
 _LOG = logging.getLogger(__name__)

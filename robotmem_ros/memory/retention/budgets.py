@@ -10,15 +10,14 @@ from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..clocks import DAY
 from ..errors import InvalidFieldError
-from ..records import Kind
+from ..records.memory import Kind
 
 _FIELD = "retention_budgets"
 _ANY = "*"
 _LEAST_FILE = 1_000_000
 _MOST = 2**62
-DAY = 86_400 * 10**9
-"""Nanoseconds."""
 
 
 class Measure(str, Enum):

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ..records import Kind
+from ..records.memory import Kind
 from .budgets import Budget, Measure
 from .file_size import pages_limit
 from .usefulness import PROTECTION, SPARED, moment, order

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..database import history, object_rows
+from ..database import history, sighting_rows
 from ..errors import RobotMemoryError
 
 _PARSED = ("context", "perception_metadata")
@@ -67,7 +67,7 @@ def _whole(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any
         row["perception_data"] = base64.b64encode(row["perception_data"]).decode()
     tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
     row["tags"] = [tag for (tag,) in tags]
-    sightings = object_rows.history(connection, memory_id, _EVERY_SIGHTING)
+    sightings = sighting_rows.history(connection, memory_id, _EVERY_SIGHTING)
     row["sightings"] = [vars(sighting) for sighting in sightings]
     row["history"] = [vars(change) for change in history.changes(connection, memory_id)]
     return row

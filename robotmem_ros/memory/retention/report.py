@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..records import Kind
+from ..records.memory import Kind
 from .budgets import Measure
 from .excess import Leaving
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from ..database import Database, object_rows
+from ..database import Database, sighting_rows
 from ..parameters import Parameters
 from .budgets import Budget, Measure
 from .excess import Leaving, leaving, overhead
@@ -123,7 +123,7 @@ class Retention:
         for thinning in halved:
 
             def halve(connection: sqlite3.Connection, memory_id: int = thinning.memory_id) -> int:
-                gone = object_rows.halve_history(connection, memory_id)
+                gone = sighting_rows.halve(connection, memory_id)
                 count(connection, "sightings", {"sighting": gone})
                 return gone
 

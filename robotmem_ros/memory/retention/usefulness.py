@@ -29,12 +29,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .budgets import DAY
+from ..clocks import DAY, comparable_since
 
 SPARED = 2
 """From this protection on, age alone takes no memory."""
-_FIRST_OF_WALL_CLOCKS = 10**18
-"""September 2001 in nanoseconds since the epoch; a time before it is that of a simulation."""
 _UNCONSOLIDATED = (
     "m.type = 'fact' AND m.session_id <> '' AND EXISTS "
     "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.status = 'active')"
@@ -69,4 +67,4 @@ def order() -> Order:
 
 def moment(now: int) -> dict[str, int]:
     """The arguments of the order at a time of the robot's clock, in nanoseconds."""
-    return {"now": now, "comparable": _FIRST_OF_WALL_CLOCKS if now >= _FIRST_OF_WALL_CLOCKS else 0}
+    return {"now": now, "comparable": comparable_since(now)}

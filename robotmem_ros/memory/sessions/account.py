@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 
 from ..decay import Decay, is_protected
-from .report import DecayReport, Session
+from ..records.session import Session
+from .report import DecayReport
 
 _ASKED_FOR = 0.3
 """The confidence that recall asks for where nothing else is said."""

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from ..database.rows import read
 from ..decay import Decay
-from ..records import Memory
-from .report import Session
+from ..records.memory import Memory
+from ..records.session import Session
 
 _UNRATED = 0.5
 _LEAST_CONFIDENCE = 0.3

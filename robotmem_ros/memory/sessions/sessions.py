@@ -17,10 +17,11 @@ from ..database import Database, session_rows
 from ..decay import Decay
 from ..errors import RobotMemoryError, SessionNotFoundError
 from ..parameters import Parameters
+from ..records.session import ENDED, Session
 from . import account
 from .owner import is_alive, new_owner
 from .proactive import proactive
-from .report import ENDED, Session, SessionReport, SessionStart
+from .report import SessionReport, SessionStart
 
 _LOG = logging.getLogger(__name__)
 CONTEXT_LIMIT = 65_536

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Parameters, StorageError
+from robotmem_ros.memory import Kind, Parameters, StorageError, Stored
 from robotmem_ros.memory.database import Database, imports
-from robotmem_ros.memory.records import ImportKey, Kind, NewMemory, Recording, Stored
+from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.records.recording import ImportKey, Recording
 
 from .consistency import check
 from .test_triggers import MEMORIES, insert_as_others_do

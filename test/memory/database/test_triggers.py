@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Parameters, StorageError
-from robotmem_ros.memory.database import Database, rows, vector_rows
-from robotmem_ros.memory.records import Kind, NewMemory, Pose
+from robotmem_ros.memory import Kind, Parameters, Pose, StorageError
+from robotmem_ros.memory.database import Database, changes, rows, vector_rows
+from robotmem_ros.memory.records.memory import NewMemory
 
 from .consistency import check
 
@@ -103,9 +103,9 @@ def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int
         vector_rows.store(connection, [(one, text, b"\1\2\3") for one, text in found])
     elif action == "update":
         assert isinstance(argument, dict)
-        rows.update(connection, memory_id, argument, None)
+        changes.update(connection, memory_id, argument, None)
     elif action == "forget":
-        rows.invalidate(connection, memory_id, "a test")
+        changes.invalidate(connection, memory_id, "a test")
     else:
         connection.execute(str(argument), (memory_id,))
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotmem_ros.memory import Mode, Parameters, RobotMemory
+from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.database import Database, rows, vector_rows
 from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, codec
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 from ..conftest import OpenMemory
 from ..database.consistency import check_file

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from robotmem_ros.memory import Memory, Pose, RobotMemory
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory import Kind, Memory, Pose, RobotMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 SECOND = 1_000_000_000
 

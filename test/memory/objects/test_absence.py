@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
-from robotmem_ros.memory.records import Glimpse, ImportKey, Recording
+from robotmem_ros.memory.objects.view import Glimpse
+from robotmem_ros.memory.records.recording import ImportKey, Recording
 
 from ..conftest import OpenMemory
 from .sightings import SECOND, see, sighting, the

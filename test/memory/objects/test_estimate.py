@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.objects.estimate import Covariance, Estimate, isotropic, mahalanobis, updated
+from robotmem_ros.memory.objects.covariance import Covariance, isotropic
+from robotmem_ros.memory.objects.estimate import Estimate, mahalanobis, updated
 
 PARTS = st.lists(st.floats(-1, 1), min_size=9, max_size=9)
 POINTS = st.tuples(st.floats(-50, 50), st.floats(-50, 50), st.floats(-2, 2))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from robotmem_ros.memory import View
 from robotmem_ros.memory.objects.field_of_view import in_view
-from robotmem_ros.memory.records import View
 
 COORDINATES = st.floats(-6.0, 6.0)
 POINTS = st.tuples(COORDINATES, COORDINATES, COORDINATES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.database.object_source_schema import OBJECT_SOURCES
-from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 from ..conftest import OpenMemory
 from .sightings import see, sighting, the

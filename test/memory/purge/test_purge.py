@@ -13,7 +13,7 @@ from robotmem_ros.memory import (
     Purged,
     RobotMemory,
 )
-from robotmem_ros.memory.database import object_rows
+from robotmem_ros.memory.database import sighting_rows
 from robotmem_ros.memory.new_memory import new_perception
 
 from ..conftest import OpenMemory
@@ -237,5 +237,5 @@ def test_no_ids_are_no_memories(memory: RobotMemory) -> None:
 def test_leaving_out_sightings_of_what_is_no_object_does_nothing(memory: RobotMemory) -> None:
     memory.learn("mug")
     with sqlite3.connect(memory.path) as connection:
-        assert object_rows.drop_sightings(connection, 1, 5) == 0
+        assert sighting_rows.drop_before(connection, 1, 5) == 0
     connection.close()

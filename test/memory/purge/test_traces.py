@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.database.vector_rows import SegmentRow
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.vectors import segment
 
 from ..conftest import OpenMemory

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeGuard
 
 from robotmem_ros.memory.embedding import Vector
-from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 MAIN_FRAME, DEFAULT_COLLECTION = "map", "default"
 DAY = 24 * 3600 * 10**9

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from robotmem_ros.memory import Parameters
+from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.database import Database, rows
 from robotmem_ros.memory.recall.session_neighbours import add_neighbours
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 from ..conftest import OpenMemory
 

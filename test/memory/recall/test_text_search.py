@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Parameters
+from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.database import Database, rows
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.language import tokens
@@ -19,7 +19,7 @@ from robotmem_ros.memory.recall.eligible import eligible, enumerate_if_few
 from robotmem_ros.memory.recall.question import parse_question
 from robotmem_ros.memory.recall.ranking import Ranking
 from robotmem_ros.memory.recall.text_search import text_search
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
 RARE = ("zebra", "quartz")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robotmem_ros.memory import Parameters
+from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.database import Database, rows, vector_rows
 from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.functions import missing_sqlite_vec
@@ -20,7 +20,7 @@ from robotmem_ros.memory.embedding import Vectors, codec
 from robotmem_ros.memory.recall.condition import Condition, Source
 from robotmem_ros.memory.recall.eligible import Eligible, only
 from robotmem_ros.memory.recall.vector_search import similar, vector_search
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.vectors import VectorIndex
 
 DIM = 32

@@ -11,7 +11,7 @@ from functools import cached_property
 from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
 from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.embedding import codec
-from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 from ..providers import WordVectors
 from .known import DAY, DEFAULT_COLLECTION, Asked, Known
@@ -83,7 +83,7 @@ class World:
             asked.collection,
             kind=asked.kind,
         )
-        self.memory._touches.write()
+        self.memory._parts.touches.write()
         self.memory._database.write(lambda connection: None).result()
         return answer
 

@@ -112,7 +112,7 @@ def test_vectors_that_went_do_not_stay_in_ram_for_ever(open_memory: OpenMemory) 
     memory = open_memory()
     fill(memory, 0, 2500)
     memory.flush()
-    flat, dim = FlatVectors(), len(memory._embedder.embed_one("mug 2499"))
+    flat, dim = FlatVectors(), len(memory._parts.embedder.embed_one("mug 2499"))
     with memory._database.reader() as connection:
         assert len(flat.after(connection, 0, dim).ids) == 2500
         memory.parameters = memory.parameters.changed(retention_rows=100)
@@ -129,4 +129,4 @@ def test_closing_ends_it(open_memory: OpenMemory, times: int) -> None:
     fill(memory, 0, 200)
     for _ in range(times):
         memory.close()
-    assert not [thread for thread in threading.enumerate() if thread is memory._budgets._thread]
+    assert not [thread for thread in threading.enumerate() if thread is memory._parts.budgets._thread]

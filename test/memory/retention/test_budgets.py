@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, Parameters
-from robotmem_ros.memory.records import Kind
-from robotmem_ros.memory.retention.budgets import DAY, Budget, Measure
+from robotmem_ros.memory import InvalidFieldError, Kind, Parameters
+from robotmem_ros.memory.clocks import DAY
+from robotmem_ros.memory.retention.budgets import Budget, Measure
 
 ROWS, BYTES, AGE, FILE = Measure.ROWS, Measure.BYTES, Measure.AGE, Measure.FILE
 

@@ -10,7 +10,7 @@ import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Pose, RobotMemory, SessionNotFoundError
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.sessions.owner import is_alive, new_owner
 
 from ..children import running

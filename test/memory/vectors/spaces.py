@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from robotmem_ros.memory import Parameters
+from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.database import Database, rows, vector_rows
 from robotmem_ros.memory.embedding import Vectors, codec
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.vectors import VectorIndex
 
 DIM = 48

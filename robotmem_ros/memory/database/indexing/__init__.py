@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from ...records import NewMemory
+from ...records.memory import NewMemory
 from . import leaves, positions, tallies, text, vectors
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ...records import NewMemory
+from ...records.memory import NewMemory
 from .. import bulk
 from ..context_values import points
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 
-from ...records import NewMemory
+from ...records.memory import NewMemory
 
 _IN_COLLECTION = """
     INSERT INTO collection_tallies (collection, type, n) VALUES (?, ?, ?)

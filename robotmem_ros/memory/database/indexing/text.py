@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 
-from ...records import NewMemory
+from ...records.memory import NewMemory
 from .. import bulk
 from ..functions import indexed_text
 

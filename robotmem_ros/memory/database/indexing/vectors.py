@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from ...records import NewMemory
+from ...records.memory import NewMemory
 from .. import bulk
 from ..functions import text_digest
 

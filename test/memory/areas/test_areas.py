@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError
-from robotmem_ros.memory.areas import Area, Areas
+from robotmem_ros.memory.areas.areas import Area, Areas
 
 from ..conftest import OpenMemory
-from .sightings import see, sighting, the
+from ..objects.sightings import see, sighting, the
 
 TEXT = """
 areas:

@@ -1,26 +1,23 @@
-"""Named areas of the map: polygons in a YAML file, read again when it changes; they tag what lies in them.
+"""Named areas of the map: polygons in a YAML file, read again when it changes.
 
     areas:
       lab: [[0, 0], [6, 0], [6, 4], [0, 4]]    # x, y in metres, in the memory frame
 
-A memory whose position lies in an area gets the name as `spatial.area` in its context, so that
-`{"spatial.area": "lab"}` is a condition. Of areas that overlap the smallest counts.
+Of areas that overlap the smallest counts.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import InvalidFieldError
-from .validation import compact_json, name, number
+from ..errors import InvalidFieldError
+from ..validation import name, number
 
-AREA = "area"
 _LOOK_AGAIN = 1.0
 """Seconds between two looks at the file."""
 _LOG = logging.getLogger(__name__)
@@ -77,26 +74,6 @@ class Areas:
         self._refresh()
         return next((area.name for area in self._areas if area.holds(x, y)), "")
 
-    def tagged(self, context: str, position: Sequence[float] | None, *, moving: bool = False) -> str:
-        """A context with the area of its position: the one given, else its `spatial.object_position` or `.position`.
-
-        An area that the context names itself stays; with `moving`, as of an object, that of the position replaces it.
-        """
-        if not self:
-            return context
-        parsed = json.loads(context)
-        spatial = parsed.get("spatial", {})
-        if not isinstance(spatial, dict) or (AREA in spatial and not moving):
-            return context
-        place = position or _place(spatial)
-        found = "" if place is None else self.at(place[0], place[1])
-        if found == spatial.get(AREA, ""):
-            return context
-        without = {key: value for key, value in spatial.items() if key != AREA}
-        spatial = {**without, AREA: found} if found else without
-        rest = {key: value for key, value in parsed.items() if key != "spatial"}
-        return compact_json({**rest, "spatial": spatial} if spatial else rest)
-
     def _refresh(self) -> None:
         now = self._clock()
         if self._file is None or now - self._looked < _LOOK_AGAIN or not self._lock.acquire(blocking=False):
@@ -150,14 +127,6 @@ def _area(label: object, corners: object) -> Area:
     if area.size() == 0.0:
         raise InvalidFieldError(field, corners, "has no inside")
     return area
-
-
-def _place(spatial: dict[str, object]) -> tuple[float, float] | None:
-    for key in ("object_position", "position"):
-        value = spatial.get(key)
-        if isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
-            return float(value[0]), float(value[1])
-    return None
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

@@ -1,0 +1,1 @@
+"""Named areas of the map, and the memories that lie in them."""

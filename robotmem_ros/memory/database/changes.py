@@ -1,0 +1,127 @@
+"""Changes memories that are stored, withdraws them and brings them back; their history keeps what they were."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping
+
+from ..errors import InvalidFieldError, MemoryNotFoundError
+from . import history
+from .rows import replace_tags
+from .wall_clock import iso
+
+_UPDATABLE = frozenset({
+    "content", "human_summary", "context", "category", "confidence", "frame_id", "scope_files", "scope_entities",
+})  # fmt: skip
+
+
+def update(
+    connection: sqlite3.Connection,
+    memory_id: int,
+    columns: Mapping[str, object],
+    tags: tuple[str, ...] | None,
+    *,
+    tags_given: bool = True,
+) -> None:
+    """Corrects columns of an active memory; tags replace the old ones unless they are None. Its history keeps what was.
+
+    `tags_given` says whether the tags are those of its caller or those of rules.
+
+    Raises:
+        MemoryNotFoundError: no active memory has this id.
+    """
+    check_active(connection, memory_id)
+    unknown = set(columns) - _UPDATABLE
+    if unknown:
+        raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
+    if "frame_id" in columns:
+        _check_frame(connection, memory_id, columns["frame_id"])
+    now = iso(time.time_ns())
+    before = _before(connection, memory_id, columns, tags)
+    if before:
+        history.record(connection, memory_id, "update", when=now, before=before)
+    assignments = "".join(f"{column} = ?, " for column in columns)
+    connection.execute(
+        f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)
+    )
+    if tags is not None:
+        replace_tags(connection, memory_id, tags, given=tags_given)
+
+
+def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:
+    """Withdraws an active memory.
+
+    Raises:
+        MemoryNotFoundError: no active memory has this id.
+    """
+    check_active(connection, memory_id)
+    now = iso(time.time_ns())
+    history.record(connection, memory_id, "forget", when=now, reason=reason)
+    connection.execute(
+        "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
+        (reason, now, memory_id),
+    )
+
+
+def restore(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Brings back a memory that was withdrawn or superseded; its vector is computed anew.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
+    """
+    row = connection.execute(
+        "SELECT m.status, m.status_reason, m.superseded_by, o.memory_id FROM memories AS m "
+        "LEFT JOIN objects AS o ON o.memory_id = m.superseded_by WHERE m.id = ?",
+        (memory_id,),
+    ).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    status, reason, superseded_by, merged_into = row
+    if status == "active":
+        raise MemoryNotFoundError(memory_id, "it is active; there is nothing to restore")
+    if merged_into is not None:
+        raise MemoryNotFoundError(memory_id, f"it became a part of object {merged_into}, which has its sightings")
+    before: dict[str, object] = {"status": status}
+    if superseded_by is not None:
+        before["superseded_by"] = superseded_by
+    now = iso(time.time_ns())
+    history.record(connection, memory_id, "restore", when=now, reason=reason, before=before)
+    connection.execute(
+        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
+        "updated_at = ? WHERE id = ?",
+        (now, memory_id),
+    )
+
+
+def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Raises MemoryNotFoundError unless an active memory has this id."""
+    row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    if row[0] != "active":
+        raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
+
+
+def _before(
+    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], tags: tuple[str, ...] | None
+) -> dict[str, object]:
+    # The values of what is about to change, of that alone which really changes.
+    names = list(columns)
+    row = connection.execute(f"SELECT {', '.join([*names, 'id'])} FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    before = {name: old for name, old in zip(names, row, strict=False) if old != columns[name]}
+    if tags is not None:
+        found = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+        old_tags = [tag for (tag,) in found]
+        if old_tags != sorted(tags):
+            before["tags"] = old_tags
+    return before
+
+
+def _check_frame(connection: sqlite3.Connection, memory_id: int, frame: object) -> None:
+    # One frame holds for the pose and for the positions of the context.
+    row = connection.execute("SELECT frame_id FROM memories WHERE id = ? AND x IS NOT NULL", (memory_id,)).fetchone()
+    if row is not None and row[0] != frame:
+        raise InvalidFieldError(
+            "context.spatial.frame_id", frame, f"differs from the frame {row[0]!r} of the memory's pose"
+        )

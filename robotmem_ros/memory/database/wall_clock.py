@@ -1,0 +1,15 @@
+"""Times of the wall clock, as the tables keep them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+
+def iso(time_ns: int) -> str:
+    """ISO 8601 in UTC with microseconds."""
+    return datetime.fromtimestamp(time_ns // 1000 / 1e6, timezone.utc).isoformat(timespec="microseconds")
+
+
+def nanoseconds(written: str) -> int:
+    """Nanoseconds since the epoch of what `iso` wrote, exact to the microsecond."""
+    return round(datetime.fromisoformat(written).timestamp() * 1e6) * 1000

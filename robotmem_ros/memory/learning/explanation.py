@@ -1,0 +1,43 @@
+"""Why a memory is what it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from ..database import learning_rows, rows, wording_rows
+from ..records.fact import Contradiction, Decision, Repetition
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a memory is what it is."""
+
+    memory_id: int
+    status: str
+    """`active`, `superseded` or `invalidated`."""
+    decisions: tuple[Decision, ...]
+    """What was decided when it was learned or last corrected, and by which rules; none of what was not classified."""
+    times_learned: int = 1
+    repetitions: tuple[Repetition, ...] = ()
+    """The last hundred times that it was learned again, oldest first."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """The active facts that contradict it, newest first."""
+
+
+def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
+    """Why a memory is what it is, whatever its status.
+
+    Raises:
+        MemoryNotFoundError: there is no such memory.
+    """
+    status = rows.status_of(connection, memory_id)
+    times, repetitions = wording_rows.repetitions_of(connection, memory_id)
+    return Explanation(
+        memory_id,
+        status,
+        learning_rows.decisions_of(connection, memory_id),
+        times,
+        repetitions,
+        wording_rows.contradictions_of(connection, memory_id),
+    )

@@ -1,0 +1,57 @@
+"""A sighting on its way to an object: what a message says of one thing that has a label and a position."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..parameters import Parameters
+from ..records.memory import Kind, NewMemory
+from ..records.object import Sighting
+from .association import Seen
+from .covariance import Covariance, isotropic
+from .estimate import Estimate
+
+
+class NewSighting(NamedTuple):
+    """One sighting on its way to an object."""
+
+    place: int
+    """In the message."""
+    new: NewMemory
+    seen: Seen
+
+    def order(self) -> tuple[object, ...]:
+        """What the sightings of a message are sorted by, whatever order they came in."""
+        new = self.new
+        return (self.seen.estimate, new.observed_at, new.label, new.confidence, new.content, new.context)
+
+    def kept(self, thinned: int) -> Sighting:
+        """As the history of its object keeps it; `thinned` is how many before it were counted and not kept."""
+        new = self.new
+        return Sighting(new.observed_at, self.seen.estimate.position, new.confidence, new.label, thinned)
+
+
+def is_sighting(new: NewMemory) -> bool:
+    """Whether something can become an object."""
+    return new.kind is Kind.PERCEPTION and bool(new.label) and new.pose is not None
+
+
+def new_sighting(
+    place: int, new: NewMemory, covariance: Covariance | None, parameters: Parameters
+) -> NewSighting | None:
+    """The sighting that a memory tells of; None when it has no label or no position."""
+    if new.pose is None or not is_sighting(new):
+        return None
+    rules = parameters.label_rules()
+    estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_noise))
+    track = (new.source, new.identity) if new.identity else None
+    seen = Seen(estimate, rules.labels(new.label), rules.radius(new.label), covariance is not None, track)
+    return NewSighting(place, new, seen)
+
+
+def without_doubtful_tracks(group: Sequence[NewSighting]) -> list[NewSighting]:
+    """A tracking id that several things of one message have says nothing."""
+    given = Counter(one.seen.track for one in group)
+    return [one if given[one.seen.track] == 1 else one._replace(seen=one.seen._replace(track=None)) for one in group]

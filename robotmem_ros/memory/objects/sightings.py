@@ -1,0 +1,88 @@
+"""The sightings of one message become objects, within the writer's transaction.
+
+    near -> associate -> update or insert -> keep the sighting -> count neighbours -> merge
+
+A sighting needs a label and a position; what has none of them is stored as an ordinary memory.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ..database import object_rows, rows
+from ..database.object_rows import ObjectRow
+from ..parameters import Parameters
+from ..records.memory import NewMemory, Stored
+from .association import Known, Track, associate, reach
+from .covariance import Covariance
+from .merging import Found, count_together, merged
+from .new_sighting import NewSighting, new_sighting, without_doubtful_tracks
+from .upkeep import Placed, Upkeep
+
+_FOLLOWED_NS = 5_000_000_000
+"""For so long after a sighting its tracking id says which object it is; later it may be given to another thing."""
+
+
+def store_sightings(
+    connection: sqlite3.Connection,
+    new: Sequence[NewMemory],
+    covariances: Sequence[Covariance | None],
+    parameters: Parameters,
+    placed: Placed,
+) -> tuple[Stored, ...]:
+    """Stores what one message says; the ids of the memories that it became, in the order given."""
+    upkeep = Upkeep(connection, parameters, placed)
+    ids: dict[int, int] = {}
+    groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
+    for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
+        one = new_sighting(index, memory, covariance, parameters)
+        if one is None:
+            ids[index] = rows.insert(connection, memory)
+        else:
+            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
+            groups[key].append(one)
+    for _, group in sorted(groups.items()):
+        ordered = sorted(without_doubtful_tracks(group), key=NewSighting.order)
+        ids |= {found.one.place: found.row.memory_id for found in _store(connection, upkeep, ordered)}
+    return tuple(Stored(ids[index]) for index in range(len(new)))
+
+
+def _store(connection: sqlite3.Connection, upkeep: Upkeep, group: Sequence[NewSighting]) -> list[Found]:
+    """Stores what a message says of labels that can be mistaken for each other, in one frame."""
+    known = _near(connection, group)
+    assigned = associate(
+        [one.seen for one in group],
+        [Known(row.estimate, row.label, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
+    )
+    found = [
+        Found(one, upkeep.insert(one) if column is None else upkeep.update(known[column], one))
+        for one, column in zip(group, assigned, strict=True)
+    ]
+    count_together(connection, found)
+    seen_now = {entry.row.memory_id for entry in found}
+    return merged(connection, upkeep, found, [row for row in known if row.memory_id not in seen_now])
+
+
+def _near(connection: sqlite3.Connection, group: Sequence[NewSighting]) -> list[ObjectRow]:
+    first = group[0].new
+    space = object_rows.space_of(connection, first.frame_id, first.map_id)
+    if space is None:
+        return []
+    wide = max(reach(one.seen) for one in group)
+    labels = group[0].seen.labels
+    known: dict[int, ObjectRow] = {}
+    # One box for all sightings of a square: in a crowd they share their neighbours.
+    squares = {(x // wide, y // wide) for x, y, _ in (one.seen.estimate.position for one in group)}
+    for across, up in sorted(squares):
+        centre = ((across + 0.5) * wide, (up + 0.5) * wide, 0.0)
+        rows_near = object_rows.near(connection, space, first.collection, centre, reach=1.5 * wide, labels=labels)
+        known.update((row.memory_id, row) for row in rows_near)
+    return [known[memory_id] for memory_id in sorted(known)]
+
+
+def _tracks(row: ObjectRow, now_ns: int) -> frozenset[Track]:
+    if abs(now_ns - row.last_seen) > _FOLLOWED_NS:
+        return frozenset()
+    return frozenset((source, identity) for source, identity in row.sources.items() if identity)

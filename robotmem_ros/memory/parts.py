@@ -1,0 +1,114 @@
+"""The parts of a memory: put together, warmed up, flushed and closed in the order in which they need each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from .areas.area_tags import AreaTags
+from .areas.areas import Areas
+from .database import Database
+from .embedding.backfill import Backfill
+from .embedding.background import BackgroundEmbedder
+from .embedding.embedder import Embedder, ModelUnavailableError
+from .embedding.fastembed_provider import FastEmbedEmbedder
+from .language import tokens
+from .learning.judge import Judge
+from .learning.learning import Learning
+from .objects.objects import Objects
+from .parameters import Parameters
+from .recall.pipeline import Pipeline
+from .recall.touch import Touches
+from .retention.background import BackgroundRetention
+from .retention.retention import Retention
+from .sessions.sessions import Sessions
+from .vectors import VectorIndex
+
+
+class Parts:
+    """What works on one database, and the threads that it has in the background.
+
+    Args:
+        parameters: Gives the parameters as they are now.
+        clock: The robot's, in nanoseconds.
+        embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
+        patience: Seconds that a question waits for a model that is still being loaded.
+
+    Raises:
+        DatabaseUnusableError: the database cannot be opened.
+        InvalidFieldError: a file that a parameter names cannot be used.
+    """
+
+    def __init__(
+        self,
+        parameters: Callable[[], Parameters],
+        clock: Callable[[], int],
+        *,
+        embedder: Embedder | None,
+        patience: float,
+    ) -> None:
+        at_start = parameters()
+        # What can be refused comes before the database is opened and threads run.
+        self.areas = AreaTags(Areas(at_start.areas_file), parameters)
+        judge = Judge(at_start.rules_file, at_start.taxonomy_file)
+        self.database = Database(at_start, self.stored)
+        self.embedder = _in_background(embedder, at_start.embedding_model, patience)
+        self.vectors = VectorIndex(self.database, at_start.vector_index_size)
+        self.backfill = Backfill(self.database, self.embedder, stored=self.vectors.wake)
+        self.learning = Learning(
+            self.database,
+            judge=judge,
+            areas=self.areas,
+            embedder=self.embedder,
+            vectors=self.vectors,
+            parameters=parameters,
+        )
+        self.objects = Objects(self.database, self.areas, parameters, clock)
+        self.touches = Touches(self.database)
+        self.sessions = Sessions(self.database)
+        self.retention = Retention(self.database, parameters, clock)
+        self.budgets = BackgroundRetention(self.retention)
+        self._threads = ThreadPoolExecutor(max_workers=at_start.worker_threads, thread_name_prefix="robotmem-query")
+        self.pipeline = Pipeline(self.database, self.embedder, self.vectors, self._threads)
+
+    def stored(self) -> None:
+        """Tells those that work in the background that something was stored."""
+        self.backfill.wake()
+        self.budgets.wake()
+
+    def warm_up(self) -> None:
+        """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
+        tokens.warm_up()
+        self.learning.warm_up()
+        if self.embedder.wait():
+            self.embedder.embed_one("warm up")
+
+    def flush(self) -> None:
+        """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
+        self.touches.write()
+        self.database.write(lambda connection: None).result()
+        self.backfill.wake()
+        self.backfill.flush()
+
+    def close(self) -> None:
+        """Commits what was accepted and ends all threads; a second call does nothing."""
+        self.budgets.close()
+        self.backfill.close()
+        self.vectors.close()
+        self.embedder.close()
+        self._threads.shutdown()
+        self.touches.write()
+        self.sessions.close()
+        self.database.close()
+
+
+def _in_background(embedder: Embedder | None, model: str, patience: float) -> BackgroundEmbedder:
+    if embedder is not None:
+        return BackgroundEmbedder(embedder.name, lambda: embedder, patience=patience)
+    return BackgroundEmbedder(model, lambda: _load(model), patience=patience)
+
+
+def _load(model: str) -> Embedder:
+    if not model:
+        raise ModelUnavailableError("no embedding model is configured (parameter embedding_model)")
+    return FastEmbedEmbedder(model)

@@ -1,0 +1,39 @@
+"""An episode of a robot. Times are of the robot's clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ENDED, CRASHED = "ended", "crashed"
+"""Why a session is over: it was ended, or the process that had it in hand was gone at the next start."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One episode of a robot."""
+
+    session_id: str
+    collection: str
+    context_json: str
+    started_at: int
+    """Nanoseconds since the epoch."""
+    ended_at: int | None = None
+    """Nanoseconds since the epoch; None while it is open."""
+    end_reason: str = ""
+    """Empty while it is open, else `ended` or `crashed`."""
+    outcome: float | None = None
+    """In [0, 1], 1 is a full success; None when nobody said."""
+    processes: int = 1
+    """How many processes had it in hand, one after the other."""
+    memories: int = 0
+    """Active memories that name it."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds; None while it is open."""
+        return None if self.ended_at is None else (self.ended_at - self.started_at) / 1e9

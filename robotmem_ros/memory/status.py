@@ -1,0 +1,60 @@
+"""What the memory holds now, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .database import rows
+from .language import tokens
+from .parts import Parts
+from .recall.answer import Mode
+from .retention.removal import removed
+
+
+@dataclass(frozen=True)
+class Status:
+    """What the database holds, and what is missing."""
+
+    mode: Mode
+    reason: str
+    db_path: str
+    db_bytes: int
+    schema_version: int
+    embedding_model: str
+    facts: int
+    perceptions: int
+    pending_vectors: int
+    removed: int = 0
+    """Memories that retention removed so far."""
+
+    @property
+    def memories(self) -> int:
+        """Active memories of both kinds."""
+        return self.facts + self.perceptions
+
+
+def status(parts: Parts) -> Status:
+    """What a memory holds now, and what is missing.
+
+    Raises:
+        StorageError: the database could not be read.
+    """
+    database, embedder = parts.database, parts.embedder
+    with database.reader() as connection:
+        tally = rows.tallies(connection)
+        gone = removed(connection)
+    missing = [embedder.why_not, database.missing, parts.vectors.missing, parts.budgets.trouble]
+    if not tokens.has_jieba():
+        missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
+    return Status(
+        mode=Mode.HYBRID if embedder.available else Mode.BM25_ONLY,
+        reason="; ".join(filter(None, missing)),
+        db_path=str(database.path),
+        db_bytes=database.size(),
+        schema_version=database.schema_version(),
+        embedding_model=embedder.name if embedder.available else "",
+        facts=tally["fact"],
+        perceptions=tally["perception"],
+        pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
+        removed=sum(n for (_, kind), n in gone.items() if kind in tally),
+    )

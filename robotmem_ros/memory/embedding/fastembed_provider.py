@@ -13,7 +13,7 @@ import numpy as np
 from .embedder import ModelUnavailableError, Vector, Vectors
 from .model_files import find_folder, inspect
 
-_BATCH = 32
+_BATCH = 16
 
 
 class FastEmbedEmbedder:
@@ -56,7 +56,11 @@ class FastEmbedEmbedder:
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
-        rows = np.asarray(list(self._model.embed(list(texts), batch_size=_BATCH)), dtype=np.float32)
+        # Texts of like length together: in a batch, all are filled up to the longest.
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        found = list(self._model.embed([texts[index] for index in order], batch_size=_BATCH))
+        rows = np.empty((len(texts), len(found[0]) if found else 0), np.float32)
+        rows[order] = np.asarray(found, np.float32).reshape(rows.shape)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
         return unit

@@ -57,8 +57,7 @@ def _fill(database: Database, pieces: Parts, count: int, model: str) -> None:
                 "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 [(text_digest(memory.content), vector) for memory, vector in zip(new, kept, strict=True)],
             )
-            for memory in new:
-                rows.insert(connection, _new(memory))
+            rows.insert_all(connection, [_new(memory) for memory in new])
 
         database.write(store).result()
         print(f"\r  filled {rows_so_far(database)} in {time.perf_counter() - began:.0f} s", end="", flush=True)

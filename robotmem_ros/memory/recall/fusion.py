@@ -40,7 +40,7 @@ def blend(text: Ranking, vector: Ranking, full_marks: float) -> Scores:
 
 def blend_depth(n: int) -> int:
     """How many hits of each search are blended: far more than are asked for."""
-    return max(100, 2 * n)
+    return max(50, 5 * n)
 
 
 def rrf_depth(n: int, k: int, ratio: float) -> int:

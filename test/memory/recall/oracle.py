@@ -71,7 +71,7 @@ class Oracle:
         if not asked.query:
             newest = sorted(eligible, key=_newest_first)[: asked.n]
             return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
-        scores = self._fused(asked.query, eligible, max(100, 2 * asked.n))
+        scores = self._fused(asked.query, eligible, max(50, 5 * asked.n))
         best = self._best(scores, asked.n)
         return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [], [])
 

@@ -1,10 +1,10 @@
 """Publishes on a topic at a steady rate, in a process of its own, so that it takes no time from who measures.
 
-    python3 -m bench.flood strings|detections TOPIC RATE SECONDS FIRST
+    python3 -m bench.flood strings|detections|perceptions|repeated TOPIC RATE SECONDS FIRST
 
-Publishes RATE messages a second for SECONDS: texts of 200 bytes, all different and numbered from FIRST, or arrays of
-twenty detections in the frame `map`. Prints how many it published and the seconds that took. Messages are serialised
-before, for what is measured is who takes them.
+Publishes RATE messages a second for SECONDS: texts of 200 bytes, all different and numbered from FIRST; arrays of
+twenty detections in the frame `map`; perceptions with a context, all different or of 200 descriptions. Prints how many
+it published and the seconds that took. Messages are serialised before, for what is measured is who takes them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import rclpy
@@ -20,6 +21,8 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 
 IN_AN_ARRAY = 20
+PERCEPTIONS = ("perceptions", "repeated")
+_DESCRIPTIONS = 200
 _TEXT = 200
 _DIFFERENT = 500
 """Arrays that are serialised; more are these again. Their stamps are zero: seen when they are received."""
@@ -29,6 +32,10 @@ def kind_of(name: str) -> tuple[Any, str]:
     """The class and the name of the type of what is published; markers where vision_msgs is missing."""
     if name == "strings":
         return String, "std_msgs/msg/String"
+    if name in PERCEPTIONS:
+        from robotmem_ros.msg import Perception
+
+        return Perception, "robotmem_ros/msg/Perception"
     try:
         from vision_msgs.msg import Detection3DArray
     except ImportError:
@@ -71,9 +78,23 @@ def _array(kind: Any, dice: random.Random) -> Any:
 def _messages(name: str, kind: Any, count: int, first: int) -> list[bytes]:
     if name == "strings":
         return [serialize_message(_string(first + number)) for number in range(count)]
+    if name in PERCEPTIONS:
+        return _perceptions(count, first, _DESCRIPTIONS if name == "repeated" else count)
     dice = random.Random(first)
     different = [serialize_message(_array(kind, dice)) for _ in range(min(count, _DIFFERENT))]
     return [different[number % len(different)] for number in range(count)]
+
+
+def _perceptions(count: int, first: int, descriptions: int) -> list[bytes]:
+    from bench.node import perception
+    from bench.world import make_world
+
+    memories = make_world(count, 0, first).memories
+    texts = [memory.content for memory in memories[:descriptions]]
+    return [
+        serialize_message(perception(replace(memory, content=texts[number % descriptions])))
+        for number, memory in enumerate(memories)
+    ]
 
 
 def main(name: str, topic: str, rate: float, seconds: float, first: int) -> None:

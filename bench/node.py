@@ -115,7 +115,7 @@ class Client:
         """Publishes perceptions as quickly as the node takes them; the seconds until all are committed."""
         self.wait("a subscriber", lambda: bool(self._publisher.get_subscription_count()))
         # Serialised before: what is measured is the node, not its feeder.
-        messages = [serialize_message(_perception(memory)) for memory in memories]
+        messages = [serialize_message(perception(memory)) for memory in memories]
         before, sent = int(self.status.stored), 0
         began = time.perf_counter()
 
@@ -171,7 +171,8 @@ def _request(question: Question) -> Recall.Request:
     return request
 
 
-def _perception(memory: WorldMemory) -> Perception:
+def perception(memory: WorldMemory) -> Perception:
+    """A memory of a world as a robot would publish it."""
     message = Perception(description=memory.content, context=json.dumps(memory.context))
     message.header.stamp.sec, fraction = int(memory.stamp), memory.stamp % 1
     message.header.stamp.nanosec = int(fraction * 1e9)

@@ -55,13 +55,15 @@ def few_words_questions(memories: list[str], count: int, seed: int) -> list[str]
     for _ in range(count):
         thing, colour, place = dice.choice(THINGS), dice.choice(COLOURS), dice.choice(PLACES)
         questions.append(
-            dice.choice((
-                f"where is the {colour} {thing}",
-                f"{thing} in the {place}",
-                f"did the robot see a {colour} {thing} in the {place}",
-                f"the {colour} one in the {place} during the patrol",
-                dice.choice(memories),
-            ))
+            dice.choice(
+                (
+                    f"where is the {colour} {thing}",
+                    f"{thing} in the {place}",
+                    f"did the robot see a {colour} {thing} in the {place}",
+                    f"the {colour} one in the {place} during the patrol",
+                    dice.choice(memories),
+                )
+            )
         )
     return questions
 

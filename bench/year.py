@@ -116,9 +116,7 @@ def is_found(memory: RobotMemory, lesson: Lesson) -> bool:
     return lesson.content in [found.content for found in memory.recall(lesson.question)]
 
 
-def recall_times(
-    memory: RobotMemory, known: Sequence[Lesson], day: Day, dice: random.Random
-) -> Iterator[float]:
+def recall_times(memory: RobotMemory, known: Sequence[Lesson], day: Day, dice: random.Random) -> Iterator[float]:
     """Seconds of the processor for recalls with a text, with a filter too, and with a distance too; a third each.
 
     Not of the clock on the wall: over a year of days, other programs would be measured too.

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..database import columns
 from .ranking import Hit, Ranking
 
 _K1, _B = 1.2, 0.75
@@ -64,7 +65,7 @@ def ranked(
     compounds = [(_spaced(phrase), known.weight(*phrase.split())) for phrase in phrases]
     least, per_word = _K1 * (1 - _B), _K1 * _B / max(known.mean_length, 1e-9)
     order: list[tuple[float, int]] = []
-    for memory_id, content, *others in connection.execute(_TEXTS, (json.dumps(sorted(ids)),)):
+    for memory_id, content, *others in _texts(connection, ids):
         held = content.split()
         for text in filter(None, others):
             held += text.split()
@@ -84,8 +85,13 @@ def ranked(
 
 def held_words(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:
     """All words of some memories, by memory."""
-    rows = connection.execute(_TEXTS, (json.dumps(sorted(ids)),))
-    return {memory_id: frozenset(" ".join(texts).split()) for memory_id, *texts in rows}
+    return {memory_id: frozenset(" ".join(texts).split()) for memory_id, *texts in _texts(connection, ids)}
+
+
+def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str, str, str, str]]:
+    # Words that are indexed have spaces between them, and nothing else.
+    names, *texts = columns.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "c0", "c1", "c2", "c3")
+    return zip(map(int, names), *texts, strict=True)
 
 
 def _spaced(text: str) -> str:

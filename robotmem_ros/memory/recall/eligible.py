@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..database import columns
 from ..errors import InvalidFieldError
 from .condition import Condition, Source
 from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
@@ -58,12 +59,13 @@ def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int
     if driver is None or driver.source is None:
         return wanted
     others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
-    rows = connection.execute(
+    found = columns.ids(
+        connection,
         f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
         f"WHERE {others.sql} LIMIT ?",
         (*driver.source.arguments, *others.arguments, most + 1),
-    ).fetchall()
-    return wanted if len(rows) > most else only([memory_id for (memory_id,) in rows])
+    )
+    return wanted if len(found) > most else only(found)
 
 
 def only(ids: Sequence[int]) -> Eligible:
@@ -74,11 +76,8 @@ def only(ids: Sequence[int]) -> Eligible:
 def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequence[int]) -> set[int]:
     """Those of some memories that are eligible."""
     check = wanted.check()
-    rows = connection.execute(
-        f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}",
-        (json.dumps(list(ids)), *check.arguments),
-    )
-    return {memory_id for (memory_id,) in rows}
+    sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
+    return set(columns.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
 
 
 def _fewest(connection: sqlite3.Connection, conditions: Sequence[Condition], most: int) -> Condition | None:

@@ -7,11 +7,13 @@ a search hangs on the postings it may read (a posting: one word in one memory), 
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import combinations
 
+from ..database import columns
 from ..language import tokens
 from .bm25 import Statistics
 from .eligible import Eligible
@@ -71,15 +73,14 @@ class _Search:
     def newest(self, expression: str, limit: int) -> set[int]:
         """The newest eligible memories that match an FTS5 expression and were not found before."""
         check = self.eligible.check()
-        rows = self.connection.execute(
+        new = columns.ids(
+            self.connection,
             "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
-            f"WHERE memories_fts MATCH ? AND {check.sql} ORDER BY memories_fts.rowid DESC",
-            (expression, *check.arguments),
+            "WHERE memories_fts MATCH ? AND memories_fts.rowid NOT IN (SELECT value FROM json_each(?)) "
+            f"AND {check.sql} ORDER BY memories_fts.rowid DESC LIMIT ?",
+            (expression, json.dumps(list(self.found)), *check.arguments, limit),
         )
-        new = (memory_id for (memory_id,) in rows if memory_id not in self.found)
-        chosen = set(islice(new, limit))
-        rows.close()
-        return chosen
+        return set(new)
 
     def _add_all_with(self, group: tuple[str, ...], words: Sequence[str]) -> None:
         # If they are too many, those that hold one more of the words go first, and only the newest of the others.

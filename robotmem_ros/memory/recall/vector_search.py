@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..database import rows
+from ..database import columns, rows
 from ..embedding import Vector, codec
 from ..vectors import Batch, VectorIndex
 from .eligible import Eligible, enumerate_if_few
@@ -119,15 +119,22 @@ def _candidates(
     # Memories and their vectors: all, or those that may be among the `most` nearest, as their upper bytes tell.
     source = "json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
     if most is None or len(eligible.ids or ()) < _WORTHWHILE * most:
-        return connection.execute(f"SELECT mv.memory_id, mv.vector_id FROM {source}", (eligible.ids_json(),)).fetchall()
+        sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector FROM {source}"
+        both = columns.read(connection, sql, (eligible.ids_json(),), "memory", "vector")
+        return list(zip(*(map(int, column) for column in both), strict=True))
     dim = len(query)
-    found = connection.execute(
-        "SELECT coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0), mv.memory_id, "
-        f"mv.vector_id FROM {source} CROSS JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ?",
+    measured = columns.read(
+        connection,
+        "SELECT coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance, "
+        f"mv.memory_id AS memory, mv.vector_id AS vector FROM {source} "
+        "CROSS JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ?",
         (dim, codec.as_bytes(query[np.newaxis])[0].tobytes(), eligible.ids_json(), codec.size(dim)),
-    ).fetchall()
-    limit = sorted(distance for distance, _, _ in found)[most - 1] + _SLACK if len(found) > most else math.inf
-    return [(memory_id, vector_id) for distance, memory_id, vector_id in found if distance <= limit]
+        "distance", "memory", "vector",
+    )  # fmt: skip
+    distances = list(map(float, measured[0]))
+    limit = sorted(distances)[most - 1] + _SLACK if len(distances) > most else math.inf
+    pairs = zip(distances, map(int, measured[1]), map(int, measured[2]), strict=True)
+    return [(memory_id, vector_id) for distance, memory_id, vector_id in pairs if distance <= limit]
 
 
 def _memories(
@@ -135,27 +142,37 @@ def _memories(
 ) -> tuple[list[_Found], bool]:
     # The eligible memories of vectors, nearest first. The second says that with those before there are as many as are
     # wanted, and that what is farther was left out.
-    check = eligible.check()
-    # Many memories can have the same vector: of each, no more are read than are wanted, the newest.
-    cursor = connection.execute(
-        f"SELECT j.value, (SELECT group_concat(id) FROM (SELECT m.id FROM memories_vec AS v "
-        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
-        "ORDER BY v.memory_id DESC LIMIT ?)) FROM json_each(?) AS j",
-        (*check.arguments, -1 if wanted is None else wanted, json.dumps(batch.ids.tolist())),
-    )
     found: list[_Found] = []
     enough = math.inf if wanted is None else wanted
     farthest = before[wanted - 1].measure if wanted is not None and len(before) >= wanted else math.inf
-    for distance, (vector_id, memory_ids) in zip(batch.distances.tolist(), cursor, strict=True):
+    for distance, vector_id, memory_ids in _with_memories(connection, batch, eligible, wanted):
         if distance > farthest + 2 * batch.error + _ROUNDING:
-            cursor.close()
             return found, True
-        if memory_ids is None:
-            continue
-        found += [_Found(distance, int(memory_id), vector_id) for memory_id in str(memory_ids).split(",")]
+        found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
         if farthest == math.inf and len(before) + len(found) >= enough:
             farthest = distance
     return found, False
+
+
+def _with_memories(
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int | None
+) -> Iterator[tuple[float, int, list[int]]]:
+    # The vectors of a batch, nearest first, each with the eligible memories that have it.
+    check = eligible.check()
+    # Many memories can have the same vector: of each, no more are read than are wanted, the newest.
+    sql = (
+        "SELECT coalesce((SELECT group_concat(id) FROM (SELECT m.id FROM memories_vec AS v "
+        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
+        "ORDER BY v.memory_id DESC LIMIT ?)), '') AS ids FROM json_each(?) AS j ORDER BY j.key"
+    )
+    most = -1 if wanted is None else wanted
+    step = wanted or max(len(batch.ids), 1)
+    for start in range(0, len(batch.ids), step):
+        part = slice(start, start + step)
+        vector_ids = batch.ids[part].tolist()
+        (having,) = columns.read(connection, sql, (*check.arguments, most, json.dumps(vector_ids)), "ids")
+        for distance, vector_id, ids in zip(batch.distances[part].tolist(), vector_ids, having, strict=True):
+            yield distance, vector_id, [int(memory_id) for memory_id in ids.split(",")] if ids else []
 
 
 def _ranking(found: Iterable[_Found]) -> Ranking:

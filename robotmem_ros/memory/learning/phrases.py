@@ -6,6 +6,7 @@ anywhere, since Chinese has no spaces to go by.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from ..language.stems import stem
@@ -23,7 +24,16 @@ class PhraseIndex:
         self._han: dict[str, str] = {}
         for phrase in dict.fromkeys(phrases):
             self._add(phrase)
-        self._han_lengths = sorted({len(phrase) for phrase in self._han}, reverse=True)
+        # Most characters begin no phrase.
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for phrase in self._han:
+            lengths[phrase[0]].add(len(phrase))
+        self._han_lengths = {first: tuple(sorted(of_first)) for first, of_first in lengths.items()}
+
+        starts: defaultdict[str, set[int]] = defaultdict(set)
+        for prefix in self._by_prefix:
+            starts[prefix[:_SHORTEST_PREFIX]].add(len(prefix))
+        self._prefix_lengths = {start: tuple(sorted(of_start)) for start, of_start in starts.items()}
 
     def found(self, reading: Reading) -> set[str]:
         """The phrases that stand in a text."""
@@ -40,14 +50,16 @@ class PhraseIndex:
 
     def _beginnings(self, reading: Reading) -> Iterator[str]:
         for word in reading.words if self._by_prefix else ():
-            for length in range(_SHORTEST_PREFIX, len(word) + 1):
+            for length in self._prefix_lengths.get(word[:_SHORTEST_PREFIX], ()):
                 yield from self._by_prefix.get(word[:length], ())
 
     def _chinese(self, reading: Reading) -> Iterator[str]:
         for run in reading.runs if self._han else ():
-            for start in range(len(run)):
-                pieces = (run[start : start + length] for length in self._han_lengths)
-                yield from (self._han[piece] for piece in pieces if piece in self._han)
+            for start, first in enumerate(run):
+                for length in self._han_lengths.get(first, ()):
+                    phrase = self._han.get(run[start : start + length])
+                    if phrase is not None:
+                        yield phrase
 
     def _add(self, phrase: str) -> None:
         if has_han(phrase):

@@ -23,7 +23,7 @@ from .reading import read
 from .scope import scope
 from .terms import WORDING_FILE, Term, Terms, load_terms
 
-_VERSION = 1
+_VERSION = 2
 """To be raised when this file takes texts apart in another way."""
 _LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
@@ -31,13 +31,28 @@ _HAN_NUMBER = re.compile(
     "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排])"
 )
 _CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .,;:!?])", re.ASCII)
-_DIGITS = re.compile(r"[^\s,;!?，。；！？]*\d[^\s,;!?，。；！？]*")
+_DIGIT = re.compile(r"\d")
+_PIECE = re.compile(r"[^\s,;!?，。；！？]+")
 _RELATION = re.compile(r"\b(rather than|instead of|than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
 _ONE_RELATION = {"rather than": "instead of"}
 _HAN_RELATION = re.compile("比([\u3400-\u9fff]{2})")
 _OPTIONAL_SPACE = re.compile(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])|(?<=\d) (?=[^\W\d])")
 _SPACE = re.compile(r"\s+")
 _EDGE = " \t\n.,;:!?…\"'“”‘’()[]。，；：！？、·"
+
+
+Values = tuple[tuple[float, float, str], ...]
+
+
+class Stance(NamedTuple):
+    """What a text says of its subject."""
+
+    values: Values
+    """Numbers and their units; (from, to, unit), in order of size."""
+    sides: frozenset[str]
+    """Which sides it takes, such as `outcome+`; what must differ in a contradiction."""
+    negations: int
+    """Negations that turned no side round."""
 
 
 class Wording(NamedTuple):
@@ -51,22 +66,19 @@ class Wording(NamedTuple):
     """The same in the order of the text, without what the text says about relations."""
     names: frozenset[str]
     """What it names so that nothing else is meant: identifiers, part numbers, colours, sides, rooms."""
-    values: tuple[tuple[float, float, str], ...]
-    """Numbers and their units; (from, to, unit), in order of size."""
-    sides: frozenset[str]
-    """Which sides it takes, such as `outcome+`; what must differ in a contradiction."""
-    negations: int
-    """Negations that turned no side round."""
+    stance: Stance
 
     @property
     def claim(self) -> str:
         """What must be the same in two texts that say one thing."""
-        return repr((sorted(self.names), self.values, sorted(self.sides), self.negations))
+        values, sides, negations = self.stance
+        return repr((sorted(self.names), values, sorted(sides), negations))
 
     @property
     def shared(self) -> int:
         """How many things two texts of this claim have in common besides words."""
-        return len(self.values) + len(self.sides) + self.negations
+        values, sides, negations = self.stance
+        return len(values) + len(sides) + negations
 
 
 def normalised(text: str) -> str:
@@ -82,21 +94,24 @@ def wording(text: str) -> Wording:
     """Takes a text apart for comparing; of one that is longer than 4000 characters, only the whole is compared."""
     digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     if len(text) > _LONGEST:
-        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), (), frozenset(), 0)
+        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), Stance((), frozenset(), 0))
     plain = _in_digits(unicodedata.normalize("NFKC", text))
     numbers = quantities(plain)
     values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
     named = scope(plain)
     rest = _without(plain, [(one.start, one.end) for one in numbers])
     names = {name.lower() for name in (*named.entities, *named.files)} | set(map(str.lower, _CAPITAL.findall(rest)))
-    names |= {written.strip(_EDGE).lower() for written in _DIGITS.findall(rest)} | set(_relations(rest))
+    if _DIGIT.search(rest):
+        names |= {piece.strip(_EDGE).lower() for piece in _PIECE.findall(rest) if _DIGIT.search(piece)}
+    names.update(_relations(rest))
     terms = list(_terms(rest))
     sides, negations = _sides(terms)
     words = {term.key for term in terms if term.kind in ("word", "synonym")}
     names |= {term.key for term in terms if term.kind == "contrast"}
     every = frozenset(words | names)
     order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast"))
-    return Wording(digest, every, order, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
+    stance = Stance(tuple(sorted(values)), frozenset(sides), negations)
+    return Wording(digest, every, order, frozenset(names), stance)
 
 
 def _unit(one: Quantity) -> str:

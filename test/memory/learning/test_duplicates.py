@@ -15,6 +15,7 @@ from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.wording import wording
 
 from ..conftest import OpenMemory
+from ..providers import WordVectors
 
 PAIRS = [*read_pairs(), *read_pairs(FRESH)]
 GLASS = "Hold the glass with 12.5 N"
@@ -107,6 +108,19 @@ def test_the_same_meaning_is_found_by_the_model(real_memory: RobotMemory) -> Non
     assert (again.memory_id, again.method) == (first.memory_id, "cosine")
     assert 0.85 <= again.similarity <= 1.0
     assert again.reason == ""
+
+
+def test_the_vector_by_which_a_fact_was_compared_is_the_one_that_is_stored(open_memory: OpenMemory) -> None:
+    model = WordVectors()
+    memory = open_memory(embedder=model)
+    memory.warm_up()
+    model.embedded.clear()
+    texts = ["push the crate", "lift the crate with 5 N", "卸下箱子"]
+    for text in texts:
+        memory.learn(text)
+    memory.flush()
+    assert model.embedded == texts
+    assert memory.status().pending_vectors == 0
 
 
 def test_without_a_model_the_answer_says_that_meanings_were_not_compared(open_memory: OpenMemory) -> None:

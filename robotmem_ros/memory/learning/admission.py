@@ -24,8 +24,8 @@ from .wording import Stance, wording
 
 def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
     """Stores a prepared fact, unless the collection has one that says the same; to be called in a transaction."""
-    subjects = _near_subjects(connection, new, parameters)
-    for candidate, match in _duplicates(connection, new, subjects, near, parameters) if parameters.deduplicate else ():
+    subjects = near_subjects(connection, new, parameters)
+    for candidate, match in duplicates(connection, new, subjects, near, parameters) if parameters.deduplicate else ():
         context = _common_context(candidate, new)
         if context is not None:
             gain = parameters.strengthening
@@ -34,9 +34,9 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(connection, memory_id, new.content, vector=near.vector, model=near.model)
-    opposed = _note(connection, memory_id, new, subjects, parameters)
+    contradicted = _note(connection, memory_id, new, subjects, parameters)
     return Learned(
-        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=opposed,
+        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=contradicted,
         reason=near.reason if parameters.deduplicate else "",
     )  # fmt: skip
 
@@ -46,29 +46,31 @@ def note_contradictions(connection: sqlite3.Connection, memory_id: int, paramete
     new = rows.stored_fact(connection, memory_id)
     if new is None:
         return ()
-    return _note(connection, memory_id, new, _near_subjects(connection, new, parameters), parameters)
+    return _note(connection, memory_id, new, near_subjects(connection, new, parameters), parameters)
 
 
 def _note(
     connection: sqlite3.Connection, memory_id: int, new: NewMemory, subjects: Collection[Near], parameters: Parameters
 ) -> tuple[int, ...]:
-    found = sorted(_opposed(connection, memory_id, new, subjects, parameters.duplicate_jaccard))
+    found = sorted(opposed(connection, memory_id, new, subjects, parameters.duplicate_jaccard))
     wording_rows.link(connection, memory_id, found)
     return tuple(other for other, _ in found)
 
 
-def _near_subjects(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> list[Near]:
+def near_subjects(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> list[Near]:
+    """The subjects of which a fact may say the same as another one, or the opposite."""
     mine, shared = subject(new.collection, new.content), wording(new.content).shared
     return subject_rows.near(connection, mine, shared=shared, similarity=parameters.duplicate_jaccard)
 
 
-def _duplicates(
+def duplicates(
     connection: sqlite3.Connection,
     new: NewMemory,
     subjects: Collection[Near],
     near: Neighbours,
     parameters: Parameters,
 ) -> Iterator[tuple[Candidate, Match]]:
+    """The facts that say the same, best first, and how that was found: by text, by words, by meaning."""
     limits = Limits(parameters.duplicate_jaccard, parameters.duplicate_cosine)
     said = wording(new.content)
     for candidate in wording_rows.with_digest(connection, new.collection, said.digest):
@@ -115,9 +117,10 @@ def _strengthened(
     )  # fmt: skip
 
 
-def _opposed(
+def opposed(
     connection: sqlite3.Connection, memory_id: int, new: NewMemory, subjects: Collection[Near], limit: float
 ) -> Iterator[tuple[int, str]]:
+    """The facts that a fact contradicts, and in what."""
     mine = subject(new.collection, new.content)
     said = _with_outcome(wording(new.content).stance, new.context)
     for candidate, stored in subject_rows.about(connection, subjects, mine, similarity=limit, but=memory_id):

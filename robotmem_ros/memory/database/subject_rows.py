@@ -17,7 +17,7 @@ from typing import NamedTuple
 from ..learning.subject import Subject, lesson
 from .wording_rows import CANDIDATE, CANDIDATES, Candidate
 
-_COUNTED = 256
+_COUNTED = 128
 """How exactly it is counted how rare a word is."""
 _MOST_SUBJECTS = 512
 _WORDIEST = 4000

@@ -42,10 +42,12 @@ class PhraseIndex:
 
     def places(self, reading: Reading) -> Iterator[tuple[str, int, int]]:
         """The English phrases in a text, each with its first word and the one behind its last."""
-        for index, one in enumerate(reading.stems):
+        stems = reading.stems
+        for index, one in enumerate(stems):
             for rest, phrase in self._by_first.get(one, ()):
                 end = index + 1 + len(rest)
-                if reading.stems[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
+                # Most phrases end here already.
+                if not rest or stems[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
                     yield phrase, index, end
 
     def _beginnings(self, reading: Reading) -> Iterator[str]:
@@ -74,7 +76,7 @@ class PhraseIndex:
 
 
 def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
-    if not words or len(words) != len(rest) or not rest[-1].endswith("*"):
+    if rest[-1][-1] != "*" or len(words) != len(rest):
         return False
     return words[-1].startswith(rest[-1][:-1]) and tuple(map(stem, words[:-1])) == rest[:-1]
 

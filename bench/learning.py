@@ -27,11 +27,12 @@ from bench.learning_world import WORLDS
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.database import Database
 from robotmem_ros.memory.learning.admission import duplicates, near_subjects, opposed
-from robotmem_ros.memory.learning.learning import Learning
+from robotmem_ros.memory.learning.judge import Judge
 from robotmem_ros.memory.learning.neighbours import Neighbours
+from robotmem_ros.memory.learning.subject import subject
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.parameters import Parameters
-from robotmem_ros.memory.records import NewMemory
+from robotmem_ros.memory.records.memory import NewMemory
 
 _JUDGED, _LEARNED = 500, 300
 _SEED = 1
@@ -106,14 +107,15 @@ def _fill(memory: RobotMemory, texts: Iterator[str]) -> None:
 
 def _judged(path: str, texts: Iterator[str]) -> Iterator[Judged]:
     parameters = Parameters(db_path=path)
-    learning, database = Learning(lambda: parameters), Database(parameters)
-    learning.warm_up()
+    judge, database = Judge("", ""), Database(parameters)
+    judge.warm_up()
     facts = [new_fact(parameters, now=time.time_ns, insight=text) for text in texts]
     try:
         with database.snapshot() as connection:
             for new in facts:
                 began = time.perf_counter()
-                prepared = learning.prepared(new)
+                subject(new.collection, new.content)
+                prepared = judge.classifier.classified(new)
                 taken_apart = time.perf_counter()
                 _compare(connection, prepared, parameters)
                 yield Judged((taken_apart - began) * 1e3, (time.perf_counter() - taken_apart) * 1e3)

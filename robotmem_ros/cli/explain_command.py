@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..memory import Explanation
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         explanation = memory.explain(arguments.id)
     if arguments.json:
         sys.stdout.write(json.dumps(_fields(explanation), ensure_ascii=False, indent=2) + "\n")

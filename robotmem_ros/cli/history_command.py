@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 from .table import table
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         changes = memory.history(arguments.id)
     if arguments.json:
         found = {"id": arguments.id, "changes": [asdict(change) for change in changes]}

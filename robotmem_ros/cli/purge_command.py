@@ -13,7 +13,7 @@ from typing import Any
 from ..memory.clocks import DAY
 from ..memory.purge.preview import Preview
 from .confirm import confirm
-from .database import without_model
+from .database import opened
 from .moment import moment
 from .options import add_database, add_json
 from .table import table
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: the choice or the database cannot be used, or nobody said yes.
     """
     before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         if arguments.finish:
             done: dict[str, object] = {"finished": memory.finish_purge()}
             return _say(arguments, done, "the traces are overwritten" if done["finished"] else "there are no traces")

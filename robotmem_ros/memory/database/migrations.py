@@ -42,6 +42,7 @@ MIGRATIONS: Sequence[str] = (
     vector_schema.VECTOR_TABLES,
     appending_schema.APPENDING,
     subject_schema.SUBJECT_TABLES,
+    session_schema.CONSOLIDATED,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

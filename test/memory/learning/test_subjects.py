@@ -15,7 +15,7 @@ from robotmem_ros.memory.learning.contradiction import contradiction
 from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.subject import subject
 from robotmem_ros.memory.learning.wording import wording
-from robotmem_ros.memory.records import Kind, NewMemory
+from robotmem_ros.memory.records.memory import Kind, NewMemory
 
 from ..conftest import OpenMemory
 

@@ -22,6 +22,7 @@ SAME_CLAIM = [
     ("Do not enter", "Never enter"),
     ("The robot needs to stop", "The robot must stop"),
     ("一个红色的杯子", "红色杯子"),
+    ("Hold it with .8 N", "Hold it with 0.8 N"),
 ]
 OTHER_CLAIM = [
     ("12.5 N", "15 N"), ("5 mN", "5 MN"), ("5 s", "5 min"), ("30 cm", "0.3 m"), ("-5 °C", "5 °C"), ("2.3.1", "2.3.2"),
@@ -32,7 +33,9 @@ OTHER_CLAIM = [
     ("monday", "friday"),
     ("must stop", "need not stop"), ("src/a.py", "src/b.py"), ("grip_force", "grip_width"), ("red mug", "mug"),
     ("older than the map", "older than the floor"), ("before lifting", "before turning"),
-    ("max_retries=3", "max_retries=4"),
+    ("max_retries=3", "max_retries=4"), ("左", "右"), ("红杯子", "蓝杯子"), ("东", "西"),
+    ("from the hall to the yard", "from the yard to the hall"), ("先开灯再开门", "先开门再开灯"),
+    ("out of the box", "into the box"),
 ]  # fmt: skip
 
 

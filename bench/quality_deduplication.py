@@ -3,8 +3,8 @@
     python3 bench/quality_deduplication.py [--errors]
 
 Of the first pairs every third is held out: nothing was tuned on it. The fresh ones were written later; the adversarial
-ones were made to be taken wrongly, and tuned on. `--errors` shows what goes wrong of those that may be tuned on. Without
-a model, the stage that compares meanings is left out, and the table says so.
+ones were made to be taken wrongly, and tuned on. `--errors` shows what goes wrong of those that may be tuned on.
+Without a model, the stage that compares meanings is left out, and the table says so.
 """
 
 from __future__ import annotations

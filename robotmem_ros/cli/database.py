@@ -28,5 +28,5 @@ def opened(path: str, **options: object) -> RobotMemory:
         DatabaseUnusableError: there is no such file, or it cannot be opened.
         InvalidFieldError: an option cannot be used.
     """
-    passive: dict[str, Any] = {"embedding_model": "", "consolidate_after_crash": False}
+    passive: dict[str, Any] = {"embedding_model": "", "continue_sessions": False}
     return RobotMemory(existing(path), **(passive | options))

@@ -50,7 +50,10 @@ def _fields(explanation: Explanation) -> dict[str, object]:
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
-    yield f"memory {explanation.memory_id}, {explanation.status}, learned {explanation.times_learned} times"
+    times = explanation.times_learned
+    yield f"memory {explanation.memory_id}, {explanation.status}, learned {'once' if times == 1 else f'{times} times'}"
+    if explanation.reason:
+        yield f"  {explanation.status}: {explanation.reason}"
     widths = [max((len(decision[part]) for decision in explanation.decisions), default=0) for part in (0, 1)]
     for field, value, rule in explanation.decisions:
         yield f"  {field:{widths[0]}}  {value:{widths[1]}}  by {rule}"

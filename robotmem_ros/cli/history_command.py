@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -36,9 +37,12 @@ def run(arguments: argparse.Namespace) -> int:
         found = {"id": arguments.id, "changes": [asdict(change) for change in changes]}
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
         return 0
-    body = [
-        (change.changed_at[:19], change.change, change.reason, json.dumps(change.before, ensure_ascii=False))
-        for change in changes
-    ]
+    body = [(change.changed_at[:19], change.change, change.reason, _told(change.before)) for change in changes]
     sys.stdout.write(table(("when (UTC)", "change", "reason", "before"), body) or "never changed\n")
     return 0
+
+
+def _told(before: Mapping[str, object]) -> str:
+    # A text as it is: a context is JSON already.
+    values = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in before.values())
+    return "; ".join(f"{name}: {value}" for name, value in zip(before, values, strict=True))

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..memory.clocks import DAY
+from ..memory.errors import RobotMemoryError
 from ..memory.purge.preview import Preview
 from .confirm import confirm
 from .database import opened
@@ -23,6 +24,10 @@ _WHAT = (
     "beside it. There is no way back, so it asks first. Where several conditions are given, all must hold. Files that "
     "retention exported are left alone."
 )
+
+
+class NothingChosenError(RobotMemoryError):
+    """A purge of everything is never meant."""
 
 
 def add_to(commands: Any) -> None:
@@ -56,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = {
             "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
         }  # fmt: skip
+        if all(value is None for value in chosen.values()):
+            raise NothingChosenError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
         planned = memory.preview_purge(**chosen)
         if arguments.dry_run:
             return _say(arguments, _fields(planned), _shown(planned))

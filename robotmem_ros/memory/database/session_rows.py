@@ -101,21 +101,23 @@ def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> No
     )
 
 
-def take_over(connection: sqlite3.Connection, owner: str, is_alive: Callable[[str], bool]) -> tuple[str, ...]:
-    """Goes on with open sessions that nobody has in hand, and ends those whose owner is gone; the ids of the latter.
+def take_over(
+    connection: sqlite3.Connection, owner: str, is_alive: Callable[[str], bool], *, goes_on: bool
+) -> tuple[str, ...]:
+    """Ends the open sessions whose owner is gone, and gives their ids; `goes_on` with those that nobody has in hand.
 
-    Those end at the last observation in them.
+    The former end at the last observation in them.
     """
     crashed = []
     for session_id, started_at, last_owner in connection.execute(
         "SELECT external_id, started_at, owner FROM sessions WHERE status = 'active'"
     ).fetchall():
-        if not last_owner:
+        if not last_owner and goes_on:
             connection.execute(
                 "UPDATE sessions SET owner = ?, session_count = session_count + 1 WHERE external_id = ?",
                 (owner, session_id),
             )
-        elif not is_alive(last_owner):
+        elif last_owner and not is_alive(last_owner):
             (last,) = connection.execute(_LAST_OBSERVED, (session_id, started_at)).fetchone()
             end(connection, session_id, last or started_at, CRASHED)
             crashed.append(session_id)

@@ -39,9 +39,10 @@ class Sessions:
         self._database = database
         self._owner = new_owner()
         self._has_some = False
-        self._take_over()
+        lives_on = parameters().continue_sessions
+        self._take_over(goes_on=lives_on)
         self._catching_up = CatchingUp(
-            self._waiting() if parameters().consolidate_after_crash else (),
+            self._waiting() if lives_on else (),
             lambda session_id, collection: self._consolidated(session_id, collection, parameters(), dry_run=False),
         )
 
@@ -138,12 +139,14 @@ class Sessions:
         with self._database.snapshot() as connection:
             return session_rows.unconsolidated(connection)
 
-    def _take_over(self) -> None:
+    def _take_over(self, *, goes_on: bool) -> None:
         with self._database.snapshot() as connection:
             self._has_some = session_rows.has_open(connection)
         if not self._has_some:
             return
-        done = self._database.write(lambda connection: session_rows.take_over(connection, self._owner, is_alive))
+        done = self._database.write(
+            lambda connection: session_rows.take_over(connection, self._owner, is_alive, goes_on=goes_on)
+        )
         try:
             for session_id in done.result():
                 _LOG.warning("session %s was left open by a process that is gone; it is ended now", session_id)

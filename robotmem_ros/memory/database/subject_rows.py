@@ -1,8 +1,9 @@
 """Searches the subjects of facts: those whose words hold all words of another, or are all among them, and their facts.
 
 Of two such sets the smaller one is a part of the larger one. So a larger one stands under the rarest word of what is
-searched for, and a smaller one, which lacks k of its words, under one of any k + 1 of them. Length and prefix filter:
-Chaudhuri, Ganti, Kaushik: A primitive operator for similarity joins in data cleaning, 2006.
+searched for. The first word of a smaller one, in the order of their numbers, is one of the first k + 1 of what is
+searched for if it lacks at most k of its words. Length and prefix filter: Chaudhuri, Ganti, Kaushik: A primitive
+operator for similarity joins in data cleaning, 2006.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import sqlite3
 from collections.abc import Collection, Iterator
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..learning.subject import Subject, lesson
@@ -24,16 +26,18 @@ _WORDIEST = 4000
 
 _COUNTS = """
     SELECT j.value, (
-        SELECT count(*) FROM (SELECT 1 FROM subject_words WHERE word = j.value AND size BETWEEN ?2 AND ?3 LIMIT ?4)
+        SELECT count(*) FROM (
+            SELECT 1 FROM subject_words WHERE word = j.value AND first IN (0, 1) AND size BETWEEN ?2 AND ?3 LIMIT ?4
+        )
     ) FROM json_each(?1) AS j
 """
 _LARGER = """
     SELECT subject_id, size FROM subject_words
-    WHERE word = ?1 AND size BETWEEN ?2 AND ?3 AND signature & ?4 = ?4
+    WHERE word = ?1 AND first IN (0, 1) AND size BETWEEN ?2 AND ?3 AND signature & ?4 = ?4
 """
 _SMALLER = """
-    SELECT DISTINCT k.subject_id, k.size FROM json_each(?1) AS j CROSS JOIN subject_words AS k ON k.word = j.value
-    WHERE k.size BETWEEN ?2 AND ?3 AND k.signature & ~?4 = 0
+    SELECT k.subject_id, k.size FROM json_each(?1) AS j CROSS JOIN subject_words AS k ON k.word = j.value
+    WHERE k.first = 1 AND k.size BETWEEN ?2 AND ?3 AND k.signature & ~?4 = 0
 """
 _SAYING = f"""
     SELECT {CANDIDATE} FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id IN (
@@ -65,14 +69,14 @@ def near(connection: sqlite3.Connection, mine: Subject, *, shared: int, similari
     least, most = _sizes(size, shared, similarity)
     if not size or least > most:
         return [Near(mine.id, size)]
-    counts = dict(connection.execute(_COUNTS, (json.dumps(mine.words), least, most, _COUNTED)).fetchall())
-    rare = sorted(mine.words, key=counts.__getitem__)
     found: list[tuple[int, int]] = []
     if most > size:
-        found += connection.execute(_LARGER, (rare[0], size + 1, most, mine.signature))
+        counts = connection.execute(_COUNTS, (json.dumps(mine.words), size + 1, most, _COUNTED))
+        rarest, _ = min(counts, key=itemgetter(1))
+        found += connection.execute(_LARGER, (rarest, size + 1, most, mine.signature))
     if least < size:
-        some = json.dumps(rare[: size - least + 1])
-        found += connection.execute(_SMALLER, (some, least, size - 1, mine.signature))
+        first = json.dumps(mine.words[: size - least + 1])
+        found += connection.execute(_SMALLER, (first, least, size - 1, mine.signature))
     others = sorted((Near(*row) for row in found), key=lambda one: (-_ratio(one.size, size, shared), one.id))
     return [Near(mine.id, size), *_verified(connection, mine, others[:_MOST_SUBJECTS])]
 

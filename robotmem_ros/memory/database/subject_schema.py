@@ -4,8 +4,9 @@ Facts that differ in a number, in an outcome or in a negation alone have one sub
 learning/subject.py for what the numbers stand for, and subject_rows.py for how they are searched.
 """
 
-# `words` is a JSON array. By their sizes, subjects are passed over that cannot be like enough, by their signatures
-# those that lack a word. What withdraws, restores or deletes a fact needs no function of ours.
+# `words` is a JSON array, the smallest number first; `first` marks the row of that one. By their sizes, subjects are
+# passed over that cannot be like enough, by their signatures those that lack a word. What withdraws, restores or
+# deletes a fact needs no function of ours.
 SUBJECTS = """
 CREATE TABLE subjects (
     id INTEGER PRIMARY KEY,
@@ -15,10 +16,11 @@ CREATE TABLE subjects (
 );
 CREATE TABLE subject_words (
     word INTEGER NOT NULL,
+    first INTEGER NOT NULL,
     size INTEGER NOT NULL,
     subject_id INTEGER NOT NULL,
     signature INTEGER NOT NULL,
-    PRIMARY KEY (word, size, subject_id)
+    PRIMARY KEY (word, first, size, subject_id)
 ) WITHOUT ROWID;
 CREATE TABLE subject_facts (
     memory_id INTEGER PRIMARY KEY,
@@ -31,11 +33,11 @@ CREATE INDEX idx_subject_facts_subject ON subject_facts (subject_id);
 CREATE INDEX idx_subject_facts_active ON subject_facts (subject_id) WHERE active;
 CREATE INDEX idx_subject_facts_lesson ON subject_facts (lesson) WHERE active;
 CREATE TRIGGER subjects_insert AFTER INSERT ON subjects BEGIN
-    INSERT INTO subject_words (word, size, subject_id, signature)
-    SELECT value, new.size, new.id, new.signature FROM json_each(new.words);
+    INSERT INTO subject_words (word, first, size, subject_id, signature)
+    SELECT value, key = 0, new.size, new.id, new.signature FROM json_each(new.words);
 END;
 CREATE TRIGGER subjects_delete AFTER DELETE ON subjects BEGIN
-    DELETE FROM subject_words WHERE size = old.size AND subject_id = old.id
+    DELETE FROM subject_words WHERE first IN (0, 1) AND size = old.size AND subject_id = old.id
     AND word IN (SELECT value FROM json_each(old.words));
 END;
 CREATE TRIGGER subject_facts_delete AFTER DELETE ON subject_facts BEGIN

@@ -129,9 +129,11 @@ def _check_wordings(connection: sqlite3.Connection, memories: list[sqlite3.Row])
     subjects = connection.execute("SELECT id, size, signature, words FROM subjects").fetchall()
     expected = {(one.id, len(one.words), one.signature, one.words_json) for one in known.values()}
     assert (set(subjects), len(subjects)) == (expected, len(expected))
-    words = connection.execute("SELECT word, size, subject_id, signature FROM subject_words").fetchall()
+    words = connection.execute("SELECT word, first, size, subject_id, signature FROM subject_words").fetchall()
     assert sorted(words) == sorted(
-        (word, size, one, signature) for one, size, signature, listed in subjects for word in json.loads(listed)
+        (word, int(not place), size, one, signature)
+        for one, size, signature, listed in subjects
+        for place, word in enumerate(json.loads(listed))
     )
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]

@@ -121,8 +121,14 @@ def retain(memory: RobotMemory, day: Day, year: Year) -> float:
     """Holds the budget, and asks meanwhile what was asked just before; the seconds of retention."""
     questions = [f"the {lived.colour} {lived.thing}" for lived in day.lived[:_BESIDE]]
     alone = [paced(memory, question) for question in questions]
-    began = time.perf_counter()
-    removing = threading.Thread(target=memory.retain)
+    spent: list[float] = []
+
+    def remove() -> None:
+        began = time.perf_counter()
+        memory.retain()
+        spent.append(time.perf_counter() - began)
+
+    removing = threading.Thread(target=remove)
     removing.start()
     beside: list[float] = []
     for question in questions:
@@ -133,7 +139,7 @@ def retain(memory: RobotMemory, day: Day, year: Year) -> float:
     removing.join()
     year.alone += [1000 * one for one in alone[: len(beside)]]
     year.beside += [1000 * one for one in beside]
-    return time.perf_counter() - began
+    return spent[0]
 
 
 def paced(memory: RobotMemory, question: str) -> float:

@@ -2,9 +2,9 @@
 
     python3 bench/quality_deduplication.py [--errors]
 
-Of the first pairs every third is held out: nothing was tuned on it. The fresh ones were written last. `--errors` shows
-what goes wrong of those that may be tuned on. Without a model, the stage that compares meanings is left out, and the
-table says so.
+Of the first pairs every third is held out: nothing was tuned on it. The fresh ones were written later; the adversarial
+ones were made to be taken wrongly, and tuned on. `--errors` shows what goes wrong of those that may be tuned on.
+Without a model, the stage that compares meanings is left out, and the table says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robotmem_ros.memory.learning.wording import wording
 from robotmem_ros.memory.parameters import Parameters
 
 PAIRS = Path(__file__).with_name("quality") / "deduplication.tsv"
-FRESH = PAIRS.with_name("deduplication_fresh.tsv")
+FRESH, ADVERSARIAL = (PAIRS.with_name(f"deduplication_{name}.tsv") for name in ("fresh", "adversarial"))
 NEVER = ("number", "unit", "negation", "outcome")
 """The kinds of pairs of which none may be taken for one."""
 
@@ -74,8 +74,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Precision and recall of deduplication.")
     parser.add_argument("--errors", action="store_true", help="show the pairs of the tuning set that go wrong")
     options = parser.parse_args()
-    model, first, fresh = load_model(), read_pairs(), read_pairs(FRESH)
-    pairs = [*first, *fresh]
+    model, first, fresh, adversarial = load_model(), read_pairs(), read_pairs(FRESH), read_pairs(ADVERSARIAL)
+    pairs = [*first, *fresh, *adversarial]
     forbidden = 0
     print("| deduplication | pairs | precision | recall | taken for one, wrongly |\n|---|---|---|---|---|")
     for name, embedder in (("with the model", model), ("words alone", None)):
@@ -85,11 +85,12 @@ def main() -> int:
         _row(f"{name}: tuned on", [pair for pair in first if not pair.held_out], found)
         _row(f"{name}: held out", [pair for pair in first if pair.held_out], found)
         _row(f"{name}: fresh", fresh, found)
+        _row(f"{name}: adversarial", adversarial, found)
         _row(f"{name}: all", pairs, found)
         forbidden += sum(bool(found[pair]) for pair in pairs if pair.kind in NEVER)
         if options.errors:
-            for pair in first:
-                if bool(found[pair]) != pair.is_one and not pair.held_out:
+            for pair in [*(one for one in first if not one.held_out), *adversarial]:
+                if bool(found[pair]) != pair.is_one:
                     print(f"{pair.kind} {found[pair]}: {' | '.join(pair.texts)}")
     print(f"\nNumbers, units, negations and outcomes that were merged: {forbidden} (none may be).")
     return 1 if forbidden else 0

@@ -14,7 +14,7 @@ class Week:
     size: int
     """Bytes of the file with its log, the most of the week."""
     recall: float
-    """Milliseconds of the processor, median."""
+    """Milliseconds, median."""
     slow_recall: float
     """The 95th percentile."""
     found: float
@@ -33,3 +33,7 @@ class Year:
     constraints: float = 0.0
     unused: float = 0.0
     removed: int = 0
+    alone: list[float] = field(default_factory=list)
+    """Milliseconds of recalls just before retention had something to remove, those of all days together."""
+    beside: list[float] = field(default_factory=list)
+    """Of the same questions, each asked while retention was removing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sqlite3
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,11 @@ def page(kept: Year, reference: Year | None, *, budget: int, about: str) -> str:
         f"Found at the end among the first five answers: {'; '.join(ends)}.",
         (
             "Every day 200 memories (three of four are perceptions with a pose) and ten questions for lessons; found: "
-            "share of the week's questions whose lesson was among the first five. Recall: 30 at the end of a week, in "
-            "process, in time of the processor, a third each with a text alone, with a filter and with a distance. "
-            "Vectors are made of words, not by the model."
+            "share of the week's questions whose lesson was among the first five. Recall: 30 questions at the end of a "
+            "week, in process, the shortest of three times each, a third with a text alone, with a filter and with a "
+            "distance. Vectors are made of words, not by the model."
         ),
+        _beside(kept),
     ]
     lines = [
         f"# A simulated year within {budget / 1e6:g} MB",
@@ -77,7 +79,7 @@ def plot(kept: Year, reference: Year | None, *, budget: int, file: Path) -> bool
         found.plot(days, [100 * week.found for week in year.weeks], color=colour, label=name)
     size.axhline(budget / 1e6, color="tab:red", linestyle="--", label="budget")
     size.set_ylabel("file and log, MB")
-    recall.set_ylabel("recall, ms of CPU (dotted: p95)")
+    recall.set_ylabel("recall, ms (dotted: p95)")
     found.set_ylabel("useful lessons found, %")
     found.set_xlabel("day")
     for axes in (size, recall, found):
@@ -97,6 +99,17 @@ def _asked(year: Year) -> str:
     return (
         f"{_percent(year.useful)} of the lessons that were asked for in the year, {_percent(year.constraints)} of the "
         f"constraints, {_percent(year.unused)} of the lessons that nobody asked for"
+    )
+
+
+def _beside(year: Year) -> str:
+    if not year.beside:
+        return "Retention never had so much to remove that a recall fell into it."
+    more = statistics.median(there - before for before, there in zip(year.alone, year.beside, strict=True))
+    beside = f"{statistics.median(year.beside):.1f} ms (median of {len(year.beside)})"
+    return (
+        f"While retention removes, a recall takes {beside}, "
+        f"the same questions just before it {statistics.median(year.alone):.1f} ms; by pairs {more:+.1f} ms."
     )
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ..memory.consolidation.merge import Consolidation, Lesson
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 from .table import table
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the session or the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
     sys.stdout.write(_as_json(done) if arguments.json else _as_text(done))
     return 0

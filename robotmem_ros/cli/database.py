@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ..memory import RobotMemory
 from ..memory.errors import DatabaseUnusableError
@@ -20,10 +21,12 @@ def existing(path: str) -> Path:
     return found
 
 
-def without_model(path: str) -> RobotMemory:
-    """The memory of a database that is there, for what needs no meanings: no model is loaded.
+def opened(path: str, **options: object) -> RobotMemory:
+    """The memory of a database that is there, doing nothing by itself; without a model where the options name none.
 
     Raises:
         DatabaseUnusableError: there is no such file, or it cannot be opened.
+        InvalidFieldError: an option cannot be used.
     """
-    return RobotMemory(existing(path), embedding_model="")
+    passive: dict[str, Any] = {"embedding_model": "", "continue_sessions": False}
+    return RobotMemory(existing(path), **(passive | options))

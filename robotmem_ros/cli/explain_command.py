@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..memory import Explanation
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         explanation = memory.explain(arguments.id)
     if arguments.json:
         sys.stdout.write(json.dumps(_fields(explanation), ensure_ascii=False, indent=2) + "\n")
@@ -50,7 +50,10 @@ def _fields(explanation: Explanation) -> dict[str, object]:
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:
-    yield f"memory {explanation.memory_id}, {explanation.status}, learned {explanation.times_learned} times"
+    times = explanation.times_learned
+    yield f"memory {explanation.memory_id}, {explanation.status}, learned {'once' if times == 1 else f'{times} times'}"
+    if explanation.reason:
+        yield f"  {explanation.status}: {explanation.reason}"
     widths = [max((len(decision[part]) for decision in explanation.decisions), default=0) for part in (0, 1)]
     for field, value, rule in explanation.decisions:
         yield f"  {field:{widths[0]}}  {value:{widths[1]}}  by {rule}"

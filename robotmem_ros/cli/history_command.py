@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 from .table import table
 
@@ -30,15 +31,18 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         changes = memory.history(arguments.id)
     if arguments.json:
         found = {"id": arguments.id, "changes": [asdict(change) for change in changes]}
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
         return 0
-    body = [
-        (change.changed_at[:19], change.change, change.reason, json.dumps(change.before, ensure_ascii=False))
-        for change in changes
-    ]
+    body = [(change.changed_at[:19], change.change, change.reason, _told(change.before)) for change in changes]
     sys.stdout.write(table(("when (UTC)", "change", "reason", "before"), body) or "never changed\n")
     return 0
+
+
+def _told(before: Mapping[str, object]) -> str:
+    # A text as it is: a context is JSON already.
+    values = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in before.values())
+    return "; ".join(f"{name}: {value}" for name, value in zip(before, values, strict=True))

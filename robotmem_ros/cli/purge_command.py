@@ -11,9 +11,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ..memory.clocks import DAY
+from ..memory.errors import RobotMemoryError
 from ..memory.purge.preview import Preview
 from .confirm import confirm
-from .database import without_model
+from .database import opened
 from .moment import moment
 from .options import add_database, add_json
 from .table import table
@@ -23,6 +24,10 @@ _WHAT = (
     "beside it. There is no way back, so it asks first. Where several conditions are given, all must hold. Files that "
     "retention exported are left alone."
 )
+
+
+class NothingChosenError(RobotMemoryError):
+    """A purge of everything is never meant."""
 
 
 def add_to(commands: Any) -> None:
@@ -49,13 +54,15 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: the choice or the database cannot be used, or nobody said yes.
     """
     before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         if arguments.finish:
             done: dict[str, object] = {"finished": memory.finish_purge()}
             return _say(arguments, done, "the traces are overwritten" if done["finished"] else "there are no traces")
         chosen = {
             "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
         }  # fmt: skip
+        if all(value is None for value in chosen.values()):
+            raise NothingChosenError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
         planned = memory.preview_purge(**chosen)
         if arguments.dry_run:
             return _say(arguments, _fields(planned), _shown(planned))

@@ -7,9 +7,9 @@ import json
 import sys
 from typing import Any
 
-from ..memory import Answer, Memory, RobotMemory
+from ..memory import Answer, Memory
 from ..memory.parameters import Parameters
-from .database import existing
+from .database import opened
 from .moment import moment
 from .options import add_database, add_json
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: the question or the database cannot be used.
     """
     model = "" if arguments.no_model else Parameters().embedding_model
-    with RobotMemory(existing(arguments.db), arguments.collection, embedding_model=model) as memory:
+    with opened(arguments.db, collection=arguments.collection, embedding_model=model) as memory:
         answer = memory.recall(arguments.question, n=arguments.n, context_filter=arguments.where)
     sys.stdout.write(_as_json(answer) if arguments.json else _as_text(answer))
     return 0

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 
 
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: a memory cannot be restored, or the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         for memory_id in arguments.id:
             memory.restore(memory_id)
             if not arguments.json:

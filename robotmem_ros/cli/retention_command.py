@@ -7,12 +7,11 @@ import json
 import sys
 from typing import Any
 
-from ..memory import RobotMemory
 from ..memory.parameters import Parameters
 from ..memory.retention.report import Report
 from ..replay import load_config
 from .confirm import confirm
-from .database import existing
+from .database import opened
 from .options import add_database, add_json
 from .table import table
 
@@ -49,9 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: a budget or the database cannot be used, nobody said yes, or the export cannot be written.
     """
-    path = existing(arguments.db)
     options = _options(arguments)
-    with RobotMemory(path, embedding_model="", **options) as memory:
+    with opened(arguments.db, **options) as memory:
         planned = memory.retain(dry_run=True)
     if arguments.dry_run:
         return _say(arguments, planned, "would go")
@@ -62,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _say(arguments, planned, "went") if arguments.json else 0
     # Nothing is open while somebody thinks about it: a memory with budgets keeps them by itself.
     confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings?", yes=arguments.yes)
-    with RobotMemory(path, embedding_model="", **options) as memory:
+    with opened(arguments.db, **options) as memory:
         return _say(arguments, memory.retain(), "went")
 
 

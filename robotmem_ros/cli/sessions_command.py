@@ -8,12 +8,12 @@ import sys
 from typing import Any
 
 from ..memory.records.session import Session
-from .database import without_model
+from .database import opened
 from .moment import moment
 from .options import add_database, add_json
 from .table import table
 
-_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "context")
+_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
 _SHOWN = 60
 
 
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         found = memory.sessions(arguments.collection, arguments.n)
     sys.stdout.write(_as_json(found) if arguments.json else _as_text(found))
     return 0
@@ -49,6 +49,7 @@ def _as_json(found: tuple[Session, ...]) -> str:
             "end_reason": one.end_reason,
             "outcome": one.outcome,
             "memories": one.memories,
+            "superseded": one.superseded,
             "processes": one.processes,
             "context": json.loads(one.context_json),
         }
@@ -71,5 +72,6 @@ def _row(one: Session) -> tuple[object, ...]:
         one.end_reason or "open",
         "" if one.outcome is None else f"{one.outcome:.2f}",
         one.memories,
+        "" if one.superseded is None else one.superseded,
         context if len(context) <= _SHOWN else f"{context[:_SHOWN]}...",
     )

@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-from .database import without_model
+from .database import opened
 from .options import add_database, add_json
 
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the database cannot be used.
     """
-    with without_model(arguments.db) as memory:
+    with opened(arguments.db) as memory:
         status = memory.status()
     # How the memory would be asked is no property of the file.
     told = {

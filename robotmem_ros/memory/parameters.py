@@ -71,6 +71,9 @@ class Parameters:
     consolidation_similarity: float = parameter(
         0.5, "Lessons of a session with a Jaccard similarity above this become one.", minimum=0.0, maximum=0.99
     )
+    continue_sessions: bool = parameter(
+        True, "Whether to go on with open sessions, and consolidate those that a crash kept from it.", read_only=True
+    )
     rules_file: str = parameter(
         "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
     )

@@ -16,7 +16,7 @@ from ..language import tokens
 from ..learning import wording
 from ..parameters import Parameters
 from ..records.memory import NewMemory, Stored
-from . import imports, vector_rows, wording_schema
+from . import imports, subject_schema, vector_rows
 from .connection import IN_MEMORY, connect, create_file, resolve
 from .functions import missing_sqlite_vec
 from .migrations import migrate, schema_version
@@ -143,7 +143,7 @@ class Database:
             try:
                 migrate(connection, self.path)
                 _renew_index(connection, "tokens", tokens.scheme(), REBUILD_TEXT_INDEX)
-                _renew_index(connection, "wording", wording.scheme(), wording_schema.REBUILD_WORDING_KEYS)
+                _renew_index(connection, "wording", wording.scheme(), subject_schema.REBUILD_SUBJECTS)
             except BaseException:
                 connection.close()
                 raise

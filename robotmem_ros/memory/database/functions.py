@@ -15,7 +15,7 @@ import numpy as np
 
 from ..embedding import codec
 from ..language import tokens
-from ..learning.keys import digest, keys_json
+from ..learning import subject
 from .context_values import leaves, points
 
 
@@ -27,8 +27,8 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("holds_words", -1, holds_words, deterministic=True)
     connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
-    connection.create_function("wording_keys", 3, keys_json, deterministic=True)
-    connection.create_function("content_digest", 1, digest, deterministic=True)
+    for name, (arguments, function) in subject.FUNCTIONS.items():
+        connection.create_function(name, arguments, function, deterministic=True)
     connection.create_function("text_digest", 1, text_digest, deterministic=True)
     connection.create_function("kept_vector", 1, kept_vector, deterministic=True)
     if _lacks_pow(connection):

@@ -20,6 +20,7 @@ from . import (
     rtree_schema,
     schema,
     session_schema,
+    subject_schema,
     text_schema,
     vector_schema,
     wording_schema,
@@ -40,6 +41,8 @@ MIGRATIONS: Sequence[str] = (
     rtree_schema.THICK_SPACES,
     vector_schema.VECTOR_TABLES,
     appending_schema.APPENDING,
+    subject_schema.SUBJECT_TABLES,
+    session_schema.CONSOLIDATED,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

@@ -10,7 +10,8 @@ from ..records.session import CRASHED, Session
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
     (SELECT score FROM session_outcomes WHERE session_id = s.external_id), s.session_count,
-    (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active')
+    (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
+    s.superseded
 """
 _LAST_OBSERVED = """
     SELECT max(observed_at) FROM memories WHERE session_id = ?1 AND session_id <> '' AND observed_at >= ?2
@@ -43,6 +44,21 @@ def latest(connection: sqlite3.Connection, collection: str, n: int) -> tuple[Ses
 def has_open(connection: sqlite3.Connection) -> bool:
     """Whether any session is open."""
     return connection.execute("SELECT 1 FROM sessions WHERE status = 'active' LIMIT 1").fetchone() is not None
+
+
+def unconsolidated(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The sessions that ended and wait for their consolidation, with their collections; the first one first."""
+    sql = "SELECT external_id, collection FROM sessions WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
+    return connection.execute(sql).fetchall()
+
+
+def note_consolidated(connection: sqlite3.Connection, session_id: str, collection: str, superseded: int) -> None:
+    """Notes that the lessons of a session were consolidated, if it has ended, and how many were superseded."""
+    connection.execute(
+        "UPDATE sessions SET superseded = coalesce(superseded, 0) + ? "
+        "WHERE external_id = ? AND collection = ? AND status = 'ended'",
+        (superseded, session_id, collection),
+    )
 
 
 def has_memories(connection: sqlite3.Connection, session_id: str, collection: str) -> bool:
@@ -85,21 +101,23 @@ def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> No
     )
 
 
-def take_over(connection: sqlite3.Connection, owner: str, is_alive: Callable[[str], bool]) -> tuple[str, ...]:
-    """Goes on with open sessions that nobody has in hand, and ends those whose owner is gone; the ids of the latter.
+def take_over(
+    connection: sqlite3.Connection, owner: str, is_alive: Callable[[str], bool], *, goes_on: bool
+) -> tuple[str, ...]:
+    """Ends the open sessions whose owner is gone, and gives their ids; `goes_on` with those that nobody has in hand.
 
-    Those end at the last observation in them.
+    The former end at the last observation in them.
     """
     crashed = []
     for session_id, started_at, last_owner in connection.execute(
         "SELECT external_id, started_at, owner FROM sessions WHERE status = 'active'"
     ).fetchall():
-        if not last_owner:
+        if not last_owner and goes_on:
             connection.execute(
                 "UPDATE sessions SET owner = ?, session_count = session_count + 1 WHERE external_id = ?",
                 (owner, session_id),
             )
-        elif not is_alive(last_owner):
+        elif last_owner and not is_alive(last_owner):
             (last,) = connection.execute(_LAST_OBSERVED, (session_id, started_at)).fetchone()
             end(connection, session_id, last or started_at, CRASHED)
             crashed.append(session_id)

@@ -77,3 +77,13 @@ END;
 
 SESSION_TABLES = FRESHNESS + EPISODES + OUTCOMES + CONSOLIDATION + KNOWN
 """The step that adds sessions to a database."""
+
+# How many lessons were superseded when a session was consolidated; NULL until it is, which a crash can put off.
+CONSOLIDATED = """
+ALTER TABLE sessions ADD COLUMN superseded INTEGER;
+CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended' AND superseded IS NULL;
+UPDATE sessions SET superseded = (
+    SELECT count(*) FROM memories WHERE session_id = external_id AND session_id <> '' AND status_reason = 'consolidated'
+) WHERE status = 'ended' AND end_reason <> 'crashed';
+"""
+"""The step that tells which sessions are consolidated."""

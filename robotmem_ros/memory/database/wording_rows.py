@@ -1,12 +1,11 @@
-"""Facts of like wording in the database: candidates by their keys, repetitions, contradictions."""
+"""Facts of like wording in the database: candidates by text and by meaning, repetitions, contradictions."""
 
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from ..records.fact import Contradiction, Repetition
 from ..records.memory import NewMemory
 from .wall_clock import iso, nanoseconds
 
-_COUNTED = 500
-_CANDIDATES = 64
+CANDIDATES = 64
+"""So many facts are looked at, of each kind."""
 _KEPT = 100
 
 
@@ -33,54 +32,18 @@ class Candidate(NamedTuple):
     observed_at: int
 
 
-_COLUMNS = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
-
-# How many of the keys ?1 a fact has. Where few facts have one of the rare keys ?2, each of them is asked for all keys;
-# else all that have any key are counted, which is quicker than to ask so many.
-_OF_FEW = """
-    SELECT k.memory_id, count(*) AS n
-    FROM (SELECT DISTINCT memory_id FROM wording_keys WHERE key IN (SELECT value FROM json_each(?2))) AS rare
-    CROSS JOIN json_each(?1) AS j CROSS JOIN wording_keys AS k ON k.key = j.value AND k.memory_id = rare.memory_id
-"""
-_OF_ALL = """
-    SELECT k.memory_id, count(*) AS n FROM wording_keys AS k
-    WHERE k.key IN (SELECT value FROM json_each(?1)) AND ?2 IS NOT NULL
-"""
+CANDIDATE = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
+"""Its columns of `memories AS m`."""
 
 
 def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
     """The active facts of a collection with this digest of their text, newest first, 64 at most."""
     found = connection.execute(
-        f"SELECT {_COLUMNS} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
+        f"SELECT {CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
         "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
-        (digest, collection, _CANDIDATES),
+        (digest, collection, CANDIDATES),
     )
     return [Candidate(*row) for row in found]
-
-
-def sharing(connection: sqlite3.Connection, keys: Sequence[int], least: int) -> list[Candidate]:
-    """The active facts that share at least `least` of these keys: those with most, then the newest first; 64 at most.
-
-    Who shares `least` of n keys has one of any n - least + 1: the rarest of them list the candidates. Chaudhuri, Ganti,
-    Kaushik: A primitive operator for similarity joins in data cleaning, 2006.
-    """
-    if least > len(keys):
-        return []
-    counts = {key: _count(connection, key) for key in keys}
-    rare = sorted(keys, key=lambda key: counts[key])[: len(keys) - least + 1]
-    few = sum(counts[key] for key in rare) < _COUNTED
-    found = connection.execute(
-        f"WITH shared AS ({_OF_FEW if few else _OF_ALL} GROUP BY k.memory_id HAVING n >= ?3) "
-        f"SELECT {_COLUMNS} FROM shared AS s CROSS JOIN memories AS m ON m.id = s.memory_id WHERE m.status = 'active' "
-        "ORDER BY s.n DESC, m.id DESC LIMIT ?4",
-        (json.dumps(list(keys)), json.dumps(rare), least, _CANDIDATES),
-    )
-    return [Candidate(*row) for row in found]
-
-
-def least_shared(words: int, shared: int, similarity: float) -> int:
-    """How many of `words` another text must have so that their Jaccard similarity can be this, `shared` counted in."""
-    return max(1, math.ceil(round(similarity * (words + shared) - shared, 9)))
 
 
 def near(
@@ -89,7 +52,7 @@ def near(
     """Of these facts and those stored after an id, the ones with at least this cosine similarity, nearest first."""
     query = np.frombuffer(vector, np.float32)
     found = connection.execute(
-        f"SELECT {_COLUMNS}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
+        f"SELECT {CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
         "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
         "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
         "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
@@ -101,7 +64,7 @@ def near(
         for (*row, _), similarity in zip(found, similarities.tolist(), strict=True)
         if similarity >= cosine
     ]
-    return sorted(close, key=lambda one: (-one[1], -one[0].id))[:_CANDIDATES]
+    return sorted(close, key=lambda one: (-one[1], -one[0].id))[:CANDIDATES]
 
 
 def last_id(connection: sqlite3.Connection) -> int:
@@ -150,7 +113,12 @@ def repetitions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[int,
 
 def link(connection: sqlite3.Connection, memory_id: int, others: Iterable[tuple[int, str]]) -> None:
     """Notes which facts a fact contradicts, and in what, in the place of what was noted before."""
-    connection.execute("DELETE FROM contradictions WHERE memory_id = ?1 OR other_id = ?1", (memory_id,))
+    connection.execute(
+        "DELETE FROM contradictions WHERE other_id = ?1 "
+        "AND memory_id IN (SELECT other_id FROM contradictions WHERE memory_id = ?1)",
+        (memory_id,),
+    )
+    connection.execute("DELETE FROM contradictions WHERE memory_id = ?", (memory_id,))
     pairs = [(memory_id, other, reason) for other, reason in others]
     connection.executemany(
         "INSERT INTO contradictions (memory_id, other_id, reason) VALUES (?1, ?2, ?3), (?2, ?1, ?3)", pairs
@@ -166,8 +134,3 @@ def contradictions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[C
         (memory_id,),
     )
     return tuple(Contradiction(other, reason, content, bool(newer)) for other, reason, content, newer in found)
-
-
-def _count(connection: sqlite3.Connection, key: int) -> int:
-    sql = "SELECT count(*) FROM (SELECT 1 FROM wording_keys WHERE key = ? LIMIT ?)"
-    return int(connection.execute(sql, (key, _COUNTED)).fetchone()[0])

@@ -30,14 +30,6 @@ WHEN old.type = 'fact' OR new.type = 'fact' BEGIN
 END;
 """
 
-REBUILD_WORDING_KEYS = """
-DELETE FROM wording_keys;
-INSERT INTO wording_keys (key, memory_id)
-SELECT k.value, m.id FROM memories AS m, json_each(wording_keys(m.type, m.collection, m.content)) AS k
-WHERE m.type = 'fact';
-UPDATE memories SET content_hash = content_digest(content) WHERE type = 'fact'
-"""
-
 # A fact that was learned again, in which words, and what it was before that made it surer. Of many the last are kept.
 REPETITIONS = """
 ALTER TABLE memories ADD COLUMN times_learned INTEGER NOT NULL DEFAULT 1;

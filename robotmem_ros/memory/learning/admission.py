@@ -6,24 +6,26 @@ All of it in one transaction of the one writer: of two who learn the same at onc
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from ..database import learning_rows, rows, vector_rows, wording_rows
+from ..database import learning_rows, rows, subject_rows, vector_rows, wording_rows
+from ..database.subject_rows import Near
 from ..database.wording_rows import Candidate
 from ..parameters import Parameters
 from ..records.memory import NewMemory
 from .circumstances import comparable, outcome, together
-from .contradiction import contradiction
+from .contradiction import opposition
 from .deduplication import Limits, Match, same_lesson
-from .keys import keys
 from .learned import Learned
 from .neighbours import Neighbours
-from .wording import Wording, wording
+from .subject import stance, subject
+from .wording import Stance, wording
 
 
 def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
     """Stores a prepared fact, unless the collection has one that says the same; to be called in a transaction."""
-    for candidate, match in _duplicates(connection, new, near, parameters) if parameters.deduplicate else ():
+    subjects = near_subjects(connection, new, parameters)
+    for candidate, match in duplicates(connection, new, subjects, near, parameters) if parameters.deduplicate else ():
         context = _common_context(candidate, new)
         if context is not None:
             gain = parameters.strengthening
@@ -32,9 +34,9 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(connection, memory_id, new.content, vector=near.vector, model=near.model)
-    opposed = note_contradictions(connection, memory_id, parameters)
+    contradicted = _note(connection, memory_id, new, subjects, parameters)
     return Learned(
-        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=opposed,
+        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=contradicted,
         reason=near.reason if parameters.deduplicate else "",
     )  # fmt: skip
 
@@ -44,27 +46,41 @@ def note_contradictions(connection: sqlite3.Connection, memory_id: int, paramete
     new = rows.stored_fact(connection, memory_id)
     if new is None:
         return ()
-    found = sorted(_opposed(connection, memory_id, new, parameters.duplicate_jaccard))
+    return _note(connection, memory_id, new, near_subjects(connection, new, parameters), parameters)
+
+
+def _note(
+    connection: sqlite3.Connection, memory_id: int, new: NewMemory, subjects: Collection[Near], parameters: Parameters
+) -> tuple[int, ...]:
+    found = sorted(opposed(connection, memory_id, new, subjects, parameters.duplicate_jaccard))
     wording_rows.link(connection, memory_id, found)
     return tuple(other for other, _ in found)
 
 
-def _duplicates(
-    connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters
+def near_subjects(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> list[Near]:
+    """The subjects of which a fact may say the same as another one, or the opposite."""
+    mine, shared = subject(new.collection, new.content), wording(new.content).shared
+    return subject_rows.near(connection, mine, shared=shared, similarity=parameters.duplicate_jaccard)
+
+
+def duplicates(
+    connection: sqlite3.Connection,
+    new: NewMemory,
+    subjects: Collection[Near],
+    near: Neighbours,
+    parameters: Parameters,
 ) -> Iterator[tuple[Candidate, Match]]:
+    """The facts that say the same, best first, and how that was found: by text, by words, by meaning."""
     limits = Limits(parameters.duplicate_jaccard, parameters.duplicate_cosine)
     said = wording(new.content)
     for candidate in wording_rows.with_digest(connection, new.collection, said.digest):
         match = same_lesson(said, wording(candidate.content), None, limits)
         if match:
             yield candidate, match
-    least = wording_rows.least_shared(len(said.words), said.shared, limits.jaccard)
-    alike = []
-    for candidate in wording_rows.sharing(connection, keys(new.collection, new.content).same, least):
+    for candidate in subject_rows.saying(connection, subjects, subject(new.collection, new.content), said.shared):
         match = same_lesson(said, wording(candidate.content), None, limits)
         if match:
-            alike.append((candidate, match))
-    yield from sorted(alike, key=lambda found: (-found[1].similarity, -found[0].id))
+            yield candidate, match
     if near.vector is not None:
         close = wording_rows.near(
             connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector, cosine=limits.cosine
@@ -101,19 +117,22 @@ def _strengthened(
     )  # fmt: skip
 
 
-def _opposed(connection: sqlite3.Connection, memory_id: int, new: NewMemory, limit: float) -> Iterator[tuple[int, str]]:
-    said = _with_outcome(new.content, new.context)
-    least = wording_rows.least_shared(len(said.words), 0, limit)
-    for candidate in wording_rows.sharing(connection, keys(new.collection, new.content).opposed, least):
-        other = _with_outcome(candidate.content, candidate.context)
+def opposed(
+    connection: sqlite3.Connection, memory_id: int, new: NewMemory, subjects: Collection[Near], limit: float
+) -> Iterator[tuple[int, str]]:
+    """The facts that a fact contradicts, and in what."""
+    mine = subject(new.collection, new.content)
+    said = _with_outcome(wording(new.content).stance, new.context)
+    for candidate, stored in subject_rows.about(connection, subjects, mine, similarity=limit, but=memory_id):
+        other = _with_outcome(stance(stored), candidate.context)
         is_older = (candidate.observed_at, candidate.id) < (new.observed_at, memory_id)
-        reason = contradiction(*((other, said) if is_older else (said, other)), limit)
+        reason = opposition(*((other, said) if is_older else (said, other)))
         same_place = (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id)
-        if reason and candidate.id != memory_id and same_place and comparable(candidate.context, new.context):
+        if reason and same_place and comparable(candidate.context, new.context):
             yield candidate.id, reason
 
 
-def _with_outcome(text: str, context: str) -> Wording:
+def _with_outcome(said: Stance, context: str) -> Stance:
     # An outcome in the context is one as if the text said it.
-    said = wording(text)
-    return said._replace(sides=said.sides | outcome(context))
+    told = outcome(context)
+    return said._replace(sides=said.sides | told) if told else said

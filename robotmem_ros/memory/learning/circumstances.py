@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ..validation import compact_json
 
@@ -24,10 +25,10 @@ def together(one: str, other: str) -> str | None:
 
 def comparable(one: str, other: str) -> bool:
     """Whether what two lessons say can contradict: their contexts differ in nothing but parameters and outcome."""
-    left, right = (_without_claims(json.loads(context)) for context in (one, other))
-    return _agree(left, right)
+    return one == other or _agree(_without_claims(one), _without_claims(other))
 
 
+@lru_cache(maxsize=1024)
 def outcome(context: str) -> frozenset[str]:
     """The outcome that a context tells, as a side of the wording; empty when it tells none."""
     parsed = json.loads(context)
@@ -53,8 +54,9 @@ def _merged(left: Mapping[str, object], right: Mapping[str, object]) -> dict[str
     return merged
 
 
-def _without_claims(context: dict[str, object]) -> dict[str, object]:
-    rest = {name: value for name, value in context.items() if name not in ("params", "success", "outcome")}
+@lru_cache(maxsize=1024)  # of facts that are alike, the same are read again and again
+def _without_claims(context: str) -> dict[str, object]:
+    rest = {name: value for name, value in json.loads(context).items() if name not in ("params", "success", "outcome")}
     task = rest.get("task")
     if isinstance(task, dict):
         rest["task"] = {name: value for name, value in task.items() if name not in ("success", "outcome")}

@@ -92,7 +92,7 @@ def load_classifier(rules_file: str = "", taxonomy_file: str = "") -> Classifier
     return Classifier(load_rules(rules_file), load_taxonomy(taxonomy_file))
 
 
-def _features(reading: Reading, numbers: list[Quantity], named: Scope, *, has_context: bool) -> frozenset[str]:
+def _features(reading: Reading, numbers: Sequence[Quantity], named: Scope, *, has_context: bool) -> frozenset[str]:
     present = {
         "measurement": any(one.unit for one in numbers),
         "number": bool(numbers),
@@ -107,7 +107,7 @@ def _features(reading: Reading, numbers: list[Quantity], named: Scope, *, has_co
     return frozenset(name for name, holds in present.items() if holds)
 
 
-def _with_parameters(context: str, numbers: list[Quantity]) -> tuple[str, list[Decision]]:
+def _with_parameters(context: str, numbers: Sequence[Quantity]) -> tuple[str, list[Decision]]:
     parameters, decisions = physical_parameters(numbers)
     parsed = json.loads(context)
     if not parameters or "params" in parsed:

@@ -5,11 +5,12 @@ That 8 N failed and 12 N worked is no contradiction; that 12 N worked and 15 N d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 
 from .quantities import unit_named
 from .terms import load_terms
-from .wording import Wording
+from .wording import Stance, Values, Wording
 
 _ROUNDING = 1e-9
 
@@ -21,6 +22,11 @@ def contradiction(older: Wording, newer: Wording, limit: float) -> str:
     """
     if older.names != newer.names or not _same_subject(older.words, newer.words, limit):
         return ""
+    return opposition(older.stance, newer.stance)
+
+
+def opposition(older: Stance, newer: Stance) -> str:
+    """In what two texts of one subject contradict; empty when they do not."""
     differences = [_other_values(older.values, newer.values), _other_sides(older, newer)]
     found = [difference for difference in differences if difference is not None]
     told = [difference for difference in found if difference]
@@ -33,8 +39,11 @@ def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> 
     return bool(both) and one_sided and len(left & right) / len(both) >= limit
 
 
-def _other_sides(older: Wording, newer: Wording) -> str | None:
+def _other_sides(older: Stance, newer: Stance) -> str | None:
     # None when they cannot be compared; an empty text when they agree.
+    turned_round = "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
+    if older.sides == newer.sides:
+        return turned_round
     was, now = (_with_unsaid(one.sides, other.sides) for one, other in ((older, newer), (newer, older)))
     if {side[:-1] for side in was} != {side[:-1] for side in now}:
         return None
@@ -43,7 +52,7 @@ def _other_sides(older: Wording, newer: Wording) -> str | None:
         return f"other {' and '.join(turned)}"
     if turned:
         return None
-    return "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
+    return turned_round
 
 
 def _with_unsaid(sides: frozenset[str], others: frozenset[str]) -> frozenset[str]:
@@ -52,7 +61,7 @@ def _with_unsaid(sides: frozenset[str], others: frozenset[str]) -> frozenset[str
     return sides | unsaid
 
 
-def _other_values(older: Sequence[tuple[float, float, str]], newer: Sequence[tuple[float, float, str]]) -> str | None:
+def _other_values(older: Values, newer: Values) -> str | None:
     if len(older) != len(newer):
         return None
     told = []
@@ -67,7 +76,8 @@ def _other_values(older: Sequence[tuple[float, float, str]], newer: Sequence[tup
     return "; ".join(told) if len(told) <= 1 else None
 
 
-def _in_base(values: Sequence[tuple[float, float, str]]) -> Iterator[tuple[str, tuple[float, float], str]]:
+@lru_cache(maxsize=4096)
+def _in_base(values: Values) -> tuple[tuple[str, tuple[float, float], str], ...]:
     def converted() -> Iterator[tuple[str, tuple[float, float], str]]:
         for low, high, written in values:
             unit = unit_named(written)
@@ -75,4 +85,4 @@ def _in_base(values: Sequence[tuple[float, float, str]]) -> Iterator[tuple[str, 
             span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
             yield kind, (low * factor, high * factor), f"{span} {unit.symbol}" if unit else span
 
-    return iter(sorted(converted()))
+    return tuple(sorted(converted()))

@@ -27,7 +27,7 @@ class Match(NamedTuple):
 
 def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limits) -> Match | None:
     """How two texts are one lesson, or None. `cosine` is the similarity of their vectors, None without a model."""
-    if one.claim != other.claim or _exchanged(one.order, other.order):
+    if one.claim != other.claim or one.sequence != other.sequence or _exchanged(one, other):
         return None
     if one.digest == other.digest:
         return Match("exact", 1.0)
@@ -46,15 +46,18 @@ def _swapped(one: Wording, other: Wording) -> bool:
     return len(one.words - other.words) == 1 == len(other.words - one.words)
 
 
-def _exchanged(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    # The robot follows the person, the person follows the robot: two things far from each other have changed places.
-    if len(one) != len(other):
+def _exchanged(one: Wording, other: Wording) -> bool:
+    # The robot follows the person, the person follows the robot: two things have changed places. Two words beside each
+    # other may do that, the thin tall glass being the tall thin one, but not two names.
+    if len(one.order) != len(other.order):
         return False
-    places = [index for index, (here, there) in enumerate(zip(one, other, strict=True)) if here != there]
-    if len(places) != 2 or places[1] - places[0] < 2:
+    places = [index for index, (here, there) in enumerate(zip(one.order, other.order, strict=True)) if here != there]
+    if len(places) != 2:
         return False
-    first, last = places
-    return (one[first], one[last]) == (other[last], other[first])
+    first, last = (one.order[place] for place in places)
+    if (first, last) != tuple(other.order[place] for place in reversed(places)):
+        return False
+    return places[1] - places[0] > 1 or {first, last} <= one.names
 
 
 def _substituted(one: Wording, other: Wording) -> bool:

@@ -23,6 +23,8 @@ class Explanation:
     """The last hundred times that it was learned again, oldest first."""
     contradictions: tuple[Contradiction, ...] = ()
     """The active facts that contradict it, newest first."""
+    reason: str = ""
+    """Why it is not active, such as `consolidated, now told by 7`; empty for an active one."""
 
 
 def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
@@ -40,4 +42,13 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
         times,
         repetitions,
         wording_rows.contradictions_of(connection, memory_id),
+        _why_inactive(connection, memory_id),
     )
+
+
+def _why_inactive(connection: sqlite3.Connection, memory_id: int) -> str:
+    status, reason, by = connection.execute(
+        "SELECT status, status_reason, superseded_by FROM memories WHERE id = ?", (memory_id,)
+    ).fetchone()
+    told = [reason, f"now told by {by}" if by is not None else ""]
+    return "" if status == "active" else ", ".join(filter(None, told))

@@ -17,9 +17,9 @@ from ..vectors import VectorIndex
 from .admission import admit, note_contradictions
 from .correction import Correction, correct
 from .judge import Judge
-from .keys import keys
 from .learned import Learned
 from .neighbours import Neighbours, neighbours
+from .subject import subject
 
 
 class Learning:
@@ -59,7 +59,7 @@ class Learning:
     def learn(self, new: NewMemory) -> Learned:
         """Stores a fact, or strengthens the one that says the same. When this returns, it is on disk."""
         # Its wording is taken apart here and remembered, so that the writer finds that done.
-        keys(new.collection, new.content)
+        subject(new.collection, new.content)
         prepared = self._areas.tagged(self._judge.classifier.classified(new))
         near = self._neighbours(prepared.content)
         return self._database.write(lambda connection: self._admit(connection, prepared, near)).result()

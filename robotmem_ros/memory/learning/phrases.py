@@ -6,6 +6,7 @@ anywhere, since Chinese has no spaces to go by.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from ..language.stems import stem
@@ -23,7 +24,16 @@ class PhraseIndex:
         self._han: dict[str, str] = {}
         for phrase in dict.fromkeys(phrases):
             self._add(phrase)
-        self._han_lengths = sorted({len(phrase) for phrase in self._han}, reverse=True)
+        # Most characters begin no phrase.
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for phrase in self._han:
+            lengths[phrase[0]].add(len(phrase))
+        self._han_lengths = {first: tuple(sorted(of_first)) for first, of_first in lengths.items()}
+
+        starts: defaultdict[str, set[int]] = defaultdict(set)
+        for prefix in self._by_prefix:
+            starts[prefix[:_SHORTEST_PREFIX]].add(len(prefix))
+        self._prefix_lengths = {start: tuple(sorted(of_start)) for start, of_start in starts.items()}
 
     def found(self, reading: Reading) -> set[str]:
         """The phrases that stand in a text."""
@@ -32,22 +42,26 @@ class PhraseIndex:
 
     def places(self, reading: Reading) -> Iterator[tuple[str, int, int]]:
         """The English phrases in a text, each with its first word and the one behind its last."""
-        for index, one in enumerate(reading.stems):
+        stems = reading.stems
+        for index, one in enumerate(stems):
             for rest, phrase in self._by_first.get(one, ()):
                 end = index + 1 + len(rest)
-                if reading.stems[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
+                # Most phrases end here already.
+                if not rest or stems[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
                     yield phrase, index, end
 
     def _beginnings(self, reading: Reading) -> Iterator[str]:
         for word in reading.words if self._by_prefix else ():
-            for length in range(_SHORTEST_PREFIX, len(word) + 1):
+            for length in self._prefix_lengths.get(word[:_SHORTEST_PREFIX], ()):
                 yield from self._by_prefix.get(word[:length], ())
 
     def _chinese(self, reading: Reading) -> Iterator[str]:
         for run in reading.runs if self._han else ():
-            for start in range(len(run)):
-                pieces = (run[start : start + length] for length in self._han_lengths)
-                yield from (self._han[piece] for piece in pieces if piece in self._han)
+            for start, first in enumerate(run):
+                for length in self._han_lengths.get(first, ()):
+                    phrase = self._han.get(run[start : start + length])
+                    if phrase is not None:
+                        yield phrase
 
     def _add(self, phrase: str) -> None:
         if has_han(phrase):
@@ -62,7 +76,7 @@ class PhraseIndex:
 
 
 def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
-    if not words or len(words) != len(rest) or not rest[-1].endswith("*"):
+    if rest[-1][-1] != "*" or len(words) != len(rest):
         return False
     return words[-1].startswith(rest[-1][:-1]) and tuple(map(stem, words[:-1])) == rest[:-1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from .data_file import Entry, read_data_file
 QUANTITIES_FILE = Path(__file__).with_name("quantities.yaml")
 ANY = "any"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_DIGIT = re.compile(r"\d")
 _NUMBER = r"\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?"
 _LOOK_BEHIND, _LOOK_AHEAD = 48, 24
 _NAMED = re.compile(rf"([A-Za-z_{_HAN}][\w{_HAN}./]*?)\s*(:=|=|:)(\s*)$")
@@ -65,9 +66,10 @@ class _Known:
         return self.exact.get(found) or self.lower.get(found.lower())
 
 
-def quantities(text: str) -> list[Quantity]:
+@lru_cache(maxsize=64)  # a fact is classified, and taken apart for comparing
+def quantities(text: str) -> tuple[Quantity, ...]:
     """The numbers of a text, in order. The text must be in compatible form (NFKC)."""
-    return list(_quantities(text)) if any(character.isdigit() for character in text) else []
+    return tuple(_quantities(text)) if _DIGIT.search(text) else ()
 
 
 def unit_named(symbol: str) -> Unit | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -50,11 +51,21 @@ class RuleSet:
         self._index = PhraseIndex(
             phrase for rule in self.rules for group in (rule.any, rule.also, rule.unless) for phrase in group
         )
+        # Places of the rules that a phrase can make hold, and of those that can hold without any.
+        self._by_phrase: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_themselves: list[int] = []
+        for place, rule in enumerate(self.rules):
+            for phrase in rule.any:
+                self._by_phrase[phrase].append(place)
+            if rule.pattern is not None or not rule.any:
+                self._by_themselves.append(place)
 
     def holding(self, reading: Reading, features: frozenset[str]) -> list[Rule]:
         """The rules that hold for a text, in their order."""
         found = self._index.found(reading)
-        return [rule for rule in self.rules if rule.holds(reading, found, features)]
+        places = {place for phrase in found for place in self._by_phrase.get(phrase, ())}.union(self._by_themselves)
+        tried = (self.rules[place] for place in sorted(places))
+        return [rule for rule in tried if rule.holds(reading, found, features)]
 
 
 def read_rule(name: str, entry: Entry, weight: float = 1.0, extra_keys: frozenset[str] = frozenset()) -> Rule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..records.fact import Decision
@@ -42,6 +43,7 @@ class Scope(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
+@lru_cache(maxsize=64)  # a fact is classified, and taken apart for comparing
 def scope(text: str) -> Scope:
     """The files and entities that a text names, each once, in order of their kind and place."""
     files = tuple(dict.fromkeys(_FILE.findall(text)))[:_MOST]

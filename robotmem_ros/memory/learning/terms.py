@@ -15,7 +15,7 @@ _SECTIONS = frozenset({"negations", "no_negations", "sides", "contrasts", "synon
 
 
 class Term(NamedTuple):
-    """A word of a text and what it is: `word`, `synonym`, `contrast`, `side`, `negation` or `filler`."""
+    """A word of a text and what it is: `word`, `synonym`, `contrast`, `side`, `negation`, `place` or `filler`."""
 
     kind: str
     key: str
@@ -101,4 +101,6 @@ def _words(entry: Entry) -> list[str]:
 
 def _key(word: str) -> str:
     # Red and reds, morning and mornings; 红 and 红色 are one.
-    return word.removesuffix("色") if has_han(word) and len(word) > 1 else " ".join(read(word).stems)
+    if has_han(word):
+        return word.removesuffix("色") or word
+    return " ".join(read(word).stems)

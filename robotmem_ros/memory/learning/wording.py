@@ -13,6 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..language import tokens
@@ -23,7 +24,7 @@ from .reading import read
 from .scope import scope
 from .terms import WORDING_FILE, Term, Terms, load_terms
 
-_VERSION = 1
+_VERSION = 3
 """To be raised when this file takes texts apart in another way."""
 _LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
@@ -31,13 +32,33 @@ _HAN_NUMBER = re.compile(
     "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排])"
 )
 _CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .,;:!?])", re.ASCII)
-_DIGITS = re.compile(r"[^\s,;!?，。；！？]*\d[^\s,;!?，。；！？]*")
+_DIGIT = re.compile(r"\d")
+_PIECE = re.compile(r"[^\s,;!?，。；！？]+")
 _RELATION = re.compile(r"\b(rather than|instead of|than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
 _ONE_RELATION = {"rather than": "instead of"}
-_HAN_RELATION = re.compile("比([\u3400-\u9fff]{2})")
+_HAN_RELATION = re.compile("比[\u3400-\u9fff]{2}|先[\u3400-\u9fff]{1,6}?(?=再|后)|从[\u3400-\u9fff]{1,6}?(?=[到去往])")
+_WAY = re.compile(r"\bfrom\b([^,.;:!?]*)", re.IGNORECASE)
+_WAY_TO = re.compile(r"\bto\b", re.IGNORECASE)
+_NEXT = re.compile(r"\b(?:and then|first\b[^.;:!?]*?\bthen)\b([^,.;:!?]*)", re.IGNORECASE)
+_PLACING = frozenset({"on", "onto", "in", "into", "under", "over", "at", "by", "with", "to", "for", "of"})
+_LEADING_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 _OPTIONAL_SPACE = re.compile(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])|(?<=\d) (?=[^\W\d])")
 _SPACE = re.compile(r"\s+")
 _EDGE = " \t\n.,;:!?…\"'“”‘’()[]。，；：！？、·"
+
+
+Values = tuple[tuple[float, float, str], ...]
+
+
+class Stance(NamedTuple):
+    """What a text says of its subject."""
+
+    values: Values
+    """Numbers and their units; (from, to, unit), in order of size."""
+    sides: frozenset[str]
+    """Which sides it takes, such as `outcome+`; what must differ in a contradiction."""
+    negations: int
+    """Negations that turned no side round."""
 
 
 class Wording(NamedTuple):
@@ -48,25 +69,24 @@ class Wording(NamedTuple):
     words: frozenset[str]
     """Stems of the words that carry its subject, different words for one thing as one; its names among them."""
     order: tuple[str, ...]
-    """The same in the order of the text, without what the text says about relations."""
+    """The same in the order of the text, with the sides it takes and the small words that say how things lie."""
     names: frozenset[str]
     """What it names so that nothing else is meant: identifiers, part numbers, colours, sides, rooms."""
-    values: tuple[tuple[float, float, str], ...]
-    """Numbers and their units; (from, to, unit), in order of size."""
-    sides: frozenset[str]
-    """Which sides it takes, such as `outcome+`; what must differ in a contradiction."""
-    negations: int
-    """Negations that turned no side round."""
+    stance: Stance
+    sequence: tuple[str, ...] = ()
+    """Values of one unit, and names such as B or R2, in the order of the text: 2 of 3 are not 3 of 2."""
 
     @property
     def claim(self) -> str:
         """What must be the same in two texts that say one thing."""
-        return repr((sorted(self.names), self.values, sorted(self.sides), self.negations))
+        values, sides, negations = self.stance
+        return repr((sorted(self.names), values, sorted(sides), negations))
 
     @property
     def shared(self) -> int:
         """How many things two texts of this claim have in common besides words."""
-        return len(self.values) + len(self.sides) + self.negations
+        values, sides, negations = self.stance
+        return len(values) + len(sides) + negations
 
 
 def normalised(text: str) -> str:
@@ -82,21 +102,26 @@ def wording(text: str) -> Wording:
     """Takes a text apart for comparing; of one that is longer than 4000 characters, only the whole is compared."""
     digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     if len(text) > _LONGEST:
-        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), (), frozenset(), 0)
+        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), Stance((), frozenset(), 0))
     plain = _in_digits(unicodedata.normalize("NFKC", text))
     numbers = quantities(plain)
     values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
     named = scope(plain)
     rest = _without(plain, [(one.start, one.end) for one in numbers])
-    names = {name.lower() for name in (*named.entities, *named.files)} | set(map(str.lower, _CAPITAL.findall(rest)))
-    names |= {written.strip(_EDGE).lower() for written in _DIGITS.findall(rest)} | set(_relations(rest))
+    labels = [label.lower() for label in _CAPITAL.findall(rest)]
+    if _DIGIT.search(rest):
+        labels += [piece.strip(_EDGE).lower() for piece in _PIECE.findall(rest) if _DIGIT.search(piece)]
+    names = {name.lower() for name in (*named.entities, *named.files)}.union(labels, _relations(rest))
+    by_unit = sorted(values, key=itemgetter(2))
+    sequence = (*map(repr, by_unit), *labels) if len(values) + len(labels) > 1 else ()
     terms = list(_terms(rest))
     sides, negations = _sides(terms)
     words = {term.key for term in terms if term.kind in ("word", "synonym")}
     names |= {term.key for term in terms if term.kind == "contrast"}
     every = frozenset(words | names)
-    order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast"))
-    return Wording(digest, every, order, frozenset(names), tuple(sorted(values)), frozenset(sides), negations)
+    order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast", "side", "place"))
+    stance = Stance(tuple(sorted(values)), frozenset(sides), negations)
+    return Wording(digest, every, order, frozenset(names), stance, sequence)
 
 
 def _unit(one: Quantity) -> str:
@@ -119,10 +144,17 @@ def _relations(text: str) -> Iterator[str]:
         yield f"{_ONE_RELATION.get(relation, relation)} {things}"
     for match in _HAN_RELATION.finditer(text):
         yield match[0]
+    # From the lab to the ward, first the valve and then the pump: the other way round is another thing.
+    for word, pattern in (("from", _WAY), ("then", _NEXT)):
+        found = pattern.search(text) if word == "then" or _WAY_TO.search(text) else None
+        far = [stem(other) for other in read(found[1]).words if _carries(other)] if found else []
+        if far:
+            yield f"{word} {far[0]}"
 
 
 def _in_digits(text: str) -> str:
     # Numbers in words, English and Chinese, as digits. 一个 is an article and no number.
+    text = _LEADING_POINT.sub("0.", text)
     text = _HAN_NUMBER.sub(lambda match: "" if match[0] == "一" else f"{_han_value(match[2]):g}", text)
     numbers = load_terms().numbers
     return re.sub(r"[A-Za-z]+", lambda match: f"{numbers.get(match[0].lower(), match[0])}", text)
@@ -154,6 +186,8 @@ def _latin(known: Terms, text: str) -> Iterator[Term]:
             yield term
         elif _carries(reading.words[index]):
             yield Term("word", reading.stems[index])
+        elif reading.words[index] in _PLACING:
+            yield Term("place", reading.words[index])
         index += length
 
 

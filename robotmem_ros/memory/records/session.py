@@ -27,6 +27,8 @@ class Session:
     """How many processes had it in hand, one after the other."""
     memories: int = 0
     """Active memories that name it."""
+    superseded: int | None = None
+    """Lessons that were superseded when it was consolidated; None until it is."""
 
     @property
     def is_open(self) -> bool:

@@ -19,7 +19,7 @@ Protection, from those that go first to those that stay longest:
 
 0. withdrawn: forgotten or superseded;
 1. all others;
-2. lessons that are not consolidated yet: active facts of a session that is still open;
+2. lessons that are not consolidated yet: active facts of a session that is still open, or waits for it;
 3. constraints.
 
 Age budgets take no memory of protection 2 or 3.
@@ -35,7 +35,7 @@ SPARED = 2
 """From this protection on, age alone takes no memory."""
 _UNCONSOLIDATED = (
     "m.type = 'fact' AND m.session_id <> '' AND EXISTS "
-    "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.status = 'active')"
+    "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.superseded IS NULL)"
 )
 PROTECTION = (
     "CASE WHEN m.status <> 'active' THEN 0 WHEN m.category = 'constraint' THEN 3 "

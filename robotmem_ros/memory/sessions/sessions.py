@@ -1,7 +1,8 @@
 """Starts and ends sessions, and keeps them over the ends of processes.
 
 An open session belongs to the process that started it. One that closes its memory gives its sessions back, and the
-next one goes on with them; one that died leaves them to be ended by the next, marked as crashed.
+next one goes on with them; one that died leaves them to be ended by the next, marked as crashed. What ended and was not
+consolidated, by a crash then or before, is consolidated in the background at the next start.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import uuid
+from collections.abc import Callable
 
 from .. import validation
 from ..consolidation import consolidation
@@ -19,6 +21,7 @@ from ..errors import RobotMemoryError, SessionNotFoundError
 from ..parameters import Parameters
 from ..records.session import ENDED, Session
 from . import account
+from .catching_up import CatchingUp
 from .owner import is_alive, new_owner
 from .proactive import proactive
 from .report import SessionReport, SessionStart
@@ -32,11 +35,16 @@ _PROACTIVE = 5
 class Sessions:
     """The sessions of one database. Safe to use from several threads."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, parameters: Callable[[], Parameters]) -> None:
         self._database = database
         self._owner = new_owner()
         self._has_some = False
-        self._take_over()
+        lives_on = parameters().continue_sessions
+        self._take_over(goes_on=lives_on)
+        self._catching_up = CatchingUp(
+            self._waiting() if lives_on else (),
+            lambda session_id, collection: self._consolidated(session_id, collection, parameters(), dry_run=False),
+        )
 
     def start(self, parameters: Parameters, now: int, context: object, collection: object) -> SessionStart:
         """Opens a session at a time of the robot's clock in nanoseconds.
@@ -119,6 +127,7 @@ class Sessions:
 
     def close(self) -> None:
         """Leaves the open sessions to whoever comes next; a second call does nothing."""
+        self._catching_up.close()
         if self._has_some:
             self._has_some = False
             try:
@@ -126,12 +135,18 @@ class Sessions:
             except RobotMemoryError as error:
                 _LOG.warning("open sessions could not be given back, and will count as crashed: %s", error)
 
-    def _take_over(self) -> None:
+    def _waiting(self) -> list[tuple[str, str]]:
+        with self._database.snapshot() as connection:
+            return session_rows.unconsolidated(connection)
+
+    def _take_over(self, *, goes_on: bool) -> None:
         with self._database.snapshot() as connection:
             self._has_some = session_rows.has_open(connection)
         if not self._has_some:
             return
-        done = self._database.write(lambda connection: session_rows.take_over(connection, self._owner, is_alive))
+        done = self._database.write(
+            lambda connection: session_rows.take_over(connection, self._owner, is_alive, goes_on=goes_on)
+        )
         try:
             for session_id in done.result():
                 _LOG.warning("session %s was left open by a process that is gone; it is ended now", session_id)
@@ -145,7 +160,13 @@ class Sessions:
             planned = consolidation.plan(connection, session_id, collection, parameters.consolidation_similarity)
         if dry_run:
             return planned
-        return self._database.write(lambda connection: consolidation.apply(connection, planned)).result()
+
+        def work(connection: sqlite3.Connection) -> Consolidation:
+            done = consolidation.apply(connection, planned)
+            session_rows.note_consolidated(connection, session_id, collection, done.superseded)
+            return done
+
+        return self._database.write(work).result()
 
 
 def _found(connection: sqlite3.Connection, session_id: str) -> Session:

@@ -11,7 +11,7 @@ from pathlib import Path
 from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.functions import text_digest
 from robotmem_ros.memory.language.tokens import indexed_text
-from robotmem_ros.memory.learning.keys import digest, keys
+from robotmem_ros.memory.learning.subject import digest, lesson, subject
 
 
 def check_file(path: Path) -> int:
@@ -122,8 +122,19 @@ def _check_positions(connection: sqlite3.Connection, memories: list[sqlite3.Row]
 
 def _check_wordings(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    expected = {(key, row["id"]) for row in facts for group in keys(row["collection"], row["content"]) for key in group}
-    assert set(connection.execute("SELECT key, memory_id FROM wording_keys")) == expected
+    known = {row["id"]: subject(row["collection"], row["content"]) for row in facts}
+    active = {row["id"]: int(row["status"] == "active") for row in facts}
+    kept = connection.execute("SELECT memory_id, subject_id, lesson, active FROM subject_facts ORDER BY memory_id")
+    assert kept.fetchall() == [(key, one.id, lesson(one.id, one.claim), active[key]) for key, one in known.items()]
+    subjects = connection.execute("SELECT id, size, signature, words FROM subjects").fetchall()
+    expected = {(one.id, len(one.words), one.signature, one.words_json) for one in known.values()}
+    assert (set(subjects), len(subjects)) == (expected, len(expected))
+    words = connection.execute("SELECT word, first, size, subject_id, signature FROM subject_words").fetchall()
+    assert sorted(words) == sorted(
+        (word, int(not place), size, one, signature)
+        for one, size, signature, listed in subjects
+        for place, word in enumerate(json.loads(listed))
+    )
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
 

@@ -32,7 +32,9 @@ INDEXES = (
     FROM positions AS p JOIN spaces AS s ON s.id = p.space_id ORDER BY 1, 2""",
     "SELECT * FROM tallies ORDER BY 1",
     "SELECT * FROM collection_tallies ORDER BY 1, 2",
-    "SELECT * FROM wording_keys ORDER BY 1, 2",
+    "SELECT * FROM subjects ORDER BY 1",
+    "SELECT * FROM subject_words ORDER BY 1, 2, 3",
+    "SELECT * FROM subject_facts ORDER BY 1",
 )
 BROKEN = replace(MUG, context="{")
 

@@ -131,6 +131,34 @@ def test_facts_of_before_there_were_rules_are_found_as_duplicates(
     assert check_file(path) == 2
 
 
+def test_what_contradicts_and_what_is_like_in_wording_stays_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "old.db"
+    open_with(path, MIGRATIONS[:13], monkeypatch)
+    monkeypatch.undo()
+    with sqlite3.connect(path) as connection:
+        register(connection)
+        connection.create_function("wording_keys", 3, lambda *fact: "[1, 2]")  # what that step knew
+        texts = ("Hold the glass with 5 N", "Hold the glass with 6 N", "Push the crate")
+        connection.executemany(
+            "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
+            "VALUES ('default', 'fact', ?1, ?2, 'map', '', ?3, ?3)",
+            [(text, moment, "2026-01-01T00:00:00.000000+00:00") for moment, text in enumerate(texts, start=1)],
+        )
+        connection.execute("INSERT INTO contradictions VALUES (1, 2, 'force'), (2, 1, 'force')")
+    connection.close()
+    with RobotMemory(path, embedding_model="") as memory:
+        assert [(one.memory_id, one.is_newer) for one in memory.explain(1).contradictions] == [(2, True)]
+        assert memory.learn("with 5 N, hold the glass").memory_id == 1
+        memory.purge(ids=[2])
+        assert memory.explain(1).contradictions == ()
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT * FROM contradictions").fetchall() == []
+    connection.close()
+    assert check_file(path) == 2
+
+
 def test_steps_run_in_order_and_each_only_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [*MIGRATIONS, "CREATE TABLE steps (n); INSERT INTO steps VALUES (2);", "INSERT INTO steps VALUES (3);"]
     open_with(version_1, steps, monkeypatch)

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.quality_deduplication import FRESH, NEVER, Pair, judge, read_pairs
+from bench.quality_deduplication import ADVERSARIAL, FRESH, NEVER, Pair, judge, read_pairs
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding import Embedder
 from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.wording import wording
 
 from ..conftest import OpenMemory
+from ..providers import WordVectors
 
-PAIRS = [*read_pairs(), *read_pairs(FRESH)]
+PAIRS = [*read_pairs(), *read_pairs(FRESH), *read_pairs(ADVERSARIAL)]
 GLASS = "Hold the glass with 12.5 N"
 TRICKY = [
     ("The force was 1.5 N at the valve", "The force was 15 N at the valve"),
@@ -53,8 +54,13 @@ TRICKY = [
     ("The valve T-7 leaks", "The valve T-8 leaks"),
     ("The valve at (1, 2) leaks", "The valve at (1, 3) leaks"),
     ("The valve heats up to 60 °C", "The valve heats up to -60 °C"),
+    ("Turn 2 valves by 3 turns", "Turn 3 valves by 2 turns"),
+    ("The valve of robot B waits for robot C", "The valve of robot C waits for robot B"),
+    ("The valve is on the pump", "The pump is on the valve"),
+    ("If the valve is open, close the gate", "If the gate is open, close the valve"),
 ]
 DANGEROUS = [pair for pair in PAIRS if pair.kind in NEVER]
+DANGEROUS += [pair for pair in read_pairs(ADVERSARIAL) if not pair.is_one and pair.kind not in NEVER]
 
 
 @pytest.mark.parametrize("pair", DANGEROUS, ids=lambda pair: " | ".join(pair.texts))
@@ -107,6 +113,19 @@ def test_the_same_meaning_is_found_by_the_model(real_memory: RobotMemory) -> Non
     assert (again.memory_id, again.method) == (first.memory_id, "cosine")
     assert 0.85 <= again.similarity <= 1.0
     assert again.reason == ""
+
+
+def test_the_vector_by_which_a_fact_was_compared_is_the_one_that_is_stored(open_memory: OpenMemory) -> None:
+    model = WordVectors()
+    memory = open_memory(embedder=model)
+    memory.warm_up()
+    model.embedded.clear()
+    texts = ["push the crate", "lift the crate with 5 N", "卸下箱子"]
+    for text in texts:
+        memory.learn(text)
+    memory.flush()
+    assert model.embedded == texts
+    assert memory.status().pending_vectors == 0
 
 
 def test_without_a_model_the_answer_says_that_meanings_were_not_compared(open_memory: OpenMemory) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.learning.keys import digest, keys
+from robotmem_ros.memory.learning.subject import digest, subject
 from robotmem_ros.memory.learning.wording import jaccard, normalised, wording
 
 SAME_CLAIM = [
@@ -20,6 +22,7 @@ SAME_CLAIM = [
     ("Do not enter", "Never enter"),
     ("The robot needs to stop", "The robot must stop"),
     ("一个红色的杯子", "红色杯子"),
+    ("Hold it with .8 N", "Hold it with 0.8 N"),
 ]
 OTHER_CLAIM = [
     ("12.5 N", "15 N"), ("5 mN", "5 MN"), ("5 s", "5 min"), ("30 cm", "0.3 m"), ("-5 °C", "5 °C"), ("2.3.1", "2.3.2"),
@@ -30,7 +33,9 @@ OTHER_CLAIM = [
     ("monday", "friday"),
     ("must stop", "need not stop"), ("src/a.py", "src/b.py"), ("grip_force", "grip_width"), ("red mug", "mug"),
     ("older than the map", "older than the floor"), ("before lifting", "before turning"),
-    ("max_retries=3", "max_retries=4"),
+    ("max_retries=3", "max_retries=4"), ("左", "右"), ("红杯子", "蓝杯子"), ("东", "西"),
+    ("from the hall to the yard", "from the yard to the hall"), ("先开灯再开门", "先开门再开灯"),
+    ("out of the box", "into the box"),
 ]  # fmt: skip
 
 
@@ -76,9 +81,17 @@ def test_any_text_has_a_wording_that_is_like_itself(text: str) -> None:
         max_size=9,
     )
 )
-def test_keys_are_shared_just_as_words_are(words: list[str]) -> None:
-    mine, other = keys("default", " ".join(words)), keys("default", "crate hose rope")
-    assert len(mine.same) == len(set(words))
-    assert len(set(mine.same) & set(other.same)) == len(set(words) & {"crate", "hose", "rope"})
-    assert not set(mine.same) & set(keys("lab", " ".join(words)).same)
-    assert not set(mine.same) & set(mine.opposed)
+def test_numbers_are_shared_just_as_words_are(words: list[str]) -> None:
+    mine, other = subject("default", " ".join(words)), subject("default", "crate hose rope")
+    assert len(mine.words) == len(set(words))
+    assert len(set(mine.words) & set(other.words)) == len(set(words) & {"crate", "hose", "rope"})
+    assert not set(mine.words) & set(subject("lab", " ".join(words)).words)
+    assert mine.signature & other.signature == other.signature or not set(words) >= {"crate", "hose", "rope"}
+    assert json.loads(mine.words_json) == list(mine.words)
+
+
+def test_facts_that_differ_in_a_number_or_an_outcome_have_one_subject() -> None:
+    texts = ["Grasping with 5 N works", "grasping with 6 N failed", "Grasping at 7 N does not work"]
+    assert len({subject("default", text).id for text in texts}) == 1
+    assert len({subject("default", text).claim for text in texts}) == 3
+    assert len({subject("default", f"{text} at dock {letter}").id for letter in "BC" for text in texts}) == 2

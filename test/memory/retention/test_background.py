@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,14 +15,7 @@ from robotmem_ros.memory.vectors.flat import FlatVectors
 
 from ..conftest import OpenMemory
 from ..database.consistency import check_file
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Waits for something that another thread does."""
-    deadline = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < deadline, f"no {what}"
-        threading.Event().wait(0.05)
+from ..waiting import until
 
 
 def fill(memory: RobotMemory, first: int, last: int, size: int = 0) -> None:

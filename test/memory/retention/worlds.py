@@ -56,7 +56,9 @@ def stored(database: Database, world: Iterable[Plain]) -> None:
     def work(connection: sqlite3.Connection) -> None:
         for name, status in ((OPEN_SESSION, "active"), (ENDED_SESSION, "ended")):
             connection.execute(
-                "INSERT OR IGNORE INTO sessions (external_id, collection, status) VALUES (?, '', ?)", (name, status)
+                "INSERT OR IGNORE INTO sessions (external_id, collection, status, superseded) "
+                "VALUES (?1, '', ?2, iif(?2 = 'ended', 0, NULL))",
+                (name, status),
             )
         for plain in world:
             new = NewMemory(

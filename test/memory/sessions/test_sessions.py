@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from pathlib import Path
 
 import pytest
 
@@ -13,19 +12,8 @@ from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.sessions.owner import is_alive, new_owner
 
-from ..children import running
 from ..clock import DAY, NOW, SECOND, Clock
 from ..conftest import OpenMemory
-
-CRASHING = """
-import sys
-from robotmem_ros.memory import RobotMemory
-memory = RobotMemory(sys.argv[1], embedding_model="", clock=lambda: int(sys.argv[2]))
-started = memory.start_session({"task": {"name": "tidy"}})
-memory.learn("the door is open", session_id=started.session_id, observed_at=int(sys.argv[2]) + 90 * 10**9)
-print(started.session_id, flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -173,27 +161,6 @@ def test_an_open_session_survives_a_restart(open_memory: OpenMemory, clock: Cloc
     assert (open_one.session_id, open_one.is_open, open_one.processes) == (session, True, 2)
     report = again.end_session(session, 1.0)
     assert (report.facts, report.session.duration, report.session.end_reason) == (1, 60.0, "ended")
-
-
-def test_a_session_left_open_by_a_crash_is_closed_at_the_next_start_and_marked(
-    open_memory: OpenMemory, tmp_path: Path
-) -> None:
-    path = tmp_path / "memory.db"
-    with running(CRASHING, path, NOW) as process:
-        assert process.stdout is not None
-        session = process.stdout.readline().strip()
-        beside = open_memory(path)
-        assert beside.sessions()[0].is_open, "its process still runs"
-        beside.close()
-        process.kill()
-        process.wait()
-    memory = open_memory(path)
-    (closed,) = memory.sessions()
-    assert (closed.session_id, closed.end_reason, closed.outcome) == (session, "crashed", None)
-    assert (closed.started_at, closed.duration, closed.memories) == (NOW, 90.0, 1)
-    with pytest.raises(SessionNotFoundError, match="it has crashed already"):
-        memory.end_session(session)
-    assert memory.consolidate(session).considered == 1
 
 
 def test_a_second_memory_of_the_same_file_leaves_the_sessions_of_the_first(open_memory: OpenMemory) -> None:

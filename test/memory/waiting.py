@@ -1,0 +1,15 @@
+"""Waits for what happens in the background."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Waits for something that another thread does."""
+    deadline = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < deadline, f"no {what}"
+        threading.Event().wait(0.05)

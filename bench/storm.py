@@ -90,7 +90,8 @@ def _ask(client: Client, questions: Sequence[Question]) -> Series:
 @contextmanager
 def _flood(kind: str, rate: int) -> Iterator[None]:
     arguments = ["-m", "bench.flood", kind, f"{NAMESPACE}/memory/perception", str(rate), str(_SECONDS), "77"]
-    flood = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, *arguments]
+    flood = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
         if flood.poll() is not None:

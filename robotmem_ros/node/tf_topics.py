@@ -99,10 +99,13 @@ class TfTopics:
             self._forget()
 
     def _jumped(self, jump: TimeJump) -> None:
-        self._say(f"the clock jumped back by {-jump.delta.nanoseconds / _NS:.1f} s")
-        self._worker.put_first(self._clear)
+        self._worker.put_first(lambda: self._clear(-jump.delta.nanoseconds / _NS))
 
-    def _clear(self) -> None:
+    def _clear(self, seconds: float) -> None:
+        if self._times.fresh:
+            # What there is came with the jump, and would be lost.
+            return
+        self._say(f"the clock jumped back by {seconds:.1f} s")
         self._times.clear()
         self._forget()
 

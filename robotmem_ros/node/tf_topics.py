@@ -56,6 +56,8 @@ class TfTopics:
         for topic, receive, reliability, durability in (
             ("/tf", self._moving, "match", "volatile"),
             ("/tf_static", self._static, "reliable", "transient_local"),
+            # A player that was not told how it was offered does not latch it; and heard twice, it is the same.
+            ("/tf_static", self._static, "reliable", "volatile"),
         ):
             self._subscriptions.append(
                 MatchedSubscription(

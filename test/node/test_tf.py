@@ -75,6 +75,19 @@ def test_detections_are_stored_where_they_were_at_their_stamp(own: Any) -> None:
     assert places(client) == pytest.approx([11.5, 13.5])
 
 
+def test_static_transforms_are_heard_from_a_publisher_that_does_not_latch_them(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    # As a player publishes a recording that does not say how its topics were offered.
+    client.publisher(tf2_msgs.TFMessage, "/tf_static", 10).publish(transform("base_link", 0, 5.0))
+    client.publisher(PoseStamped, "/pose").publish(pose(101))
+    stored(client, 1)
+    assert places(client) == pytest.approx([6.0])
+    assert "incompatible" not in node.output
+
+
 def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, "-p", "tf_patience:=20.0", *topic("poses", **POSES))

@@ -29,6 +29,11 @@ class TimeJumps:
         self._since = 0.0
 
     @property
+    def newest_ns(self) -> int:
+        """The newest of all stamps; 0 when there are none."""
+        return max(self._newest.values(), default=0)
+
+    @property
     def fresh(self) -> bool:
         """Whether all stamps came a moment ago, so that none is of the time before a jump that a clock tells now.
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 _NS = 1_000_000_000
 _LOOP_NS = _NS
 """A frame that is older than it was by more than this is a recording that began anew, and not one that came late."""
+_TICK = 1.0
+"""Seconds between two messages of the slowest clock."""
 
 
 class TimeJump(NamedTuple):
@@ -17,10 +21,25 @@ class TimeJump(NamedTuple):
 
 
 class TimeJumps:
-    """Remembers the newest stamp of each frame."""
+    """Remembers the newest stamp of each frame, and since when; `clock` gives seconds and never runs back."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._newest: dict[str, int] = {}
+        self._since = 0.0
+
+    @property
+    def newest_ns(self) -> int:
+        """The newest of all stamps; 0 when there are none."""
+        return max(self._newest.values(), default=0)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether all stamps came a moment ago, so that none is of the time before a jump that a clock tells now.
+
+        A player's clock ticks, and says what its first transforms may have said already.
+        """
+        return bool(self._newest) and self._clock() - self._since < _TICK
 
     def notice(self, message: Any) -> TimeJump | None:
         """The first frame of a tf2_msgs/TFMessage that went back; then all begins anew with this message."""
@@ -30,6 +49,8 @@ class TimeJumps:
         jump = next((TimeJump(frame, by / _NS) for frame, by in back if by > _LOOP_NS), None)
         if jump is not None:
             self._newest.clear()
+        if not self._newest:
+            self._since = self._clock()
         for frame, stamp in stamps:
             self._newest[frame] = max(stamp, self._newest.get(frame, stamp))
         return jump

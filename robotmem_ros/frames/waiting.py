@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, TypeVar
@@ -45,15 +46,15 @@ class _Waiting(Generic[T]):
     item: T
     frame: str
     stamp_ns: int
-    deadline: float
+    deadlines: tuple[float, ...]
 
 
 class TransformQueue(Generic[T]):
     """Things wait here for the transform of their frame into `target_frame`, at their stamp.
 
-    `patience` is how many seconds of `clock`, which never runs back, an item waits at most; `capacity` is how many
-    items wait at most. Callbacks `put`; whoever works calls `collect` when transforms came or `next_deadline` is over.
-    Safe to use from several threads.
+    `patience` is how many seconds an item waits at most, by each of `clocks`: over when it is over by all of them. A
+    clock that shows NaN does not count. `capacity` is how many items wait at most. Callbacks `put`; whoever works calls
+    `collect` when transforms came, and now and then. Safe to use from several threads.
     """
 
     def __init__(
@@ -64,14 +65,14 @@ class TransformQueue(Generic[T]):
         patience: float,
         capacity: int,
         drop: Drop = Drop.OLDEST,
-        clock: Callable[[], float] = time.monotonic,
+        clocks: Sequence[Callable[[], float]] = (time.monotonic,),
     ) -> None:
         self._buffer = buffer
         self._target_frame = target_frame
         self._patience = patience
         self._capacity = capacity
         self._drop = drop
-        self._clock = clock
+        self._clocks = clocks
         self._waiting: OrderedDict[int, _Waiting[T]] = OrderedDict()
         self._arrivals = 0
         self._dropped = 0
@@ -87,41 +88,40 @@ class TransformQueue(Generic[T]):
 
     def put(self, item: T, frame: str, stamp_ns: int) -> T | None:
         """Lets an item wait; gives the item that was dropped for it, or itself, when the queue was full."""
-        deadline = self._clock() + self._patience
+        deadlines = tuple(now + self._patience for now in self._now())
         with self._lock:
             full = len(self._waiting) >= self._capacity
             self._dropped += full
             if full and (self._drop is Drop.NEWEST or not self._waiting):
                 return item
             gone = self._waiting.popitem(last=False)[1].item if full else None
-            self._waiting[self._arrivals] = _Waiting(item, frame, stamp_ns, deadline)
+            self._waiting[self._arrivals] = _Waiting(item, frame, stamp_ns, deadlines)
             self._arrivals += 1
             return gone
-
-    def next_deadline(self) -> float | None:
-        """When the next item's patience ends, in seconds of the clock; None when nothing waits."""
-        with self._lock:
-            return next((waiting.deadline for waiting in self._waiting.values()), None)
 
     def collect(self) -> list[Ready[T] | GivenUp[T]]:
         """Takes out what need not wait any more, in the order of arrival.
 
         An item does not wait for others that came before it in other frames.
         """
-        return self._settle(self._clock())
+        return self._settle(self._now())
 
     def flush(self) -> list[Ready[T] | GivenUp[T]]:
         """Takes out everything, in the order of arrival: no more transforms will come."""
-        return self._settle(float("inf"))
+        return self._settle((float("inf"),) * len(self._clocks))
 
-    def _settle(self, now: float) -> list[Ready[T] | GivenUp[T]]:
+    def _now(self) -> tuple[float, ...]:
+        return tuple(clock() for clock in self._clocks)
+
+    def _settle(self, now: tuple[float, ...]) -> list[Ready[T] | GivenUp[T]]:
         with self._lock:
             # Looking up takes its time, and callbacks are not to wait for it.
             snapshot = list(self._waiting.items())
         settled: list[tuple[int, Ready[T] | GivenUp[T]]] = []
         lagging: dict[str, int] = {}
         for arrival, waiting in snapshot:
-            over = waiting.deadline <= now
+            # Never true of NaN, now or when it began to wait.
+            over = not any(map(operator.lt, now, waiting.deadlines))
             # A transform that lags at one stamp lags at later ones: not looked up again, but for the last time.
             if not over and waiting.stamp_ns >= lagging.get(waiting.frame, waiting.stamp_ns + 1):
                 continue

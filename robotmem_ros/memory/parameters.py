@@ -192,8 +192,9 @@ class Parameters:
         10.0, "How long transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
     )
     tf_patience: float = parameter(
-        1.0, "How long a perception waits for its transform.", unit="s", minimum=0.0, maximum=600.0, read_only=True
-    )
+        1.0, "How long a perception waits for its transform, by real time and by a simulated one.", unit="s",
+        minimum=0.0, maximum=600.0, read_only=True,
+    )  # fmt: skip
     tf_queue_limit: int = parameter(
         10_000, "Messages that may wait for their transform; the oldest make room for more.", unit="messages",
         minimum=1, maximum=1_000_000, read_only=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
@@ -19,6 +20,7 @@ from .frames import TargetFrames
 from .intake_worker import IntakeWorker
 from .matched_subscription import MatchedSubscription
 from .pausing import wake
+from .simulated_time import SimulatedTime
 from .tf_topics import TfTopics
 from .topics import PerceptionTopics, TopicState, check_topic_name, configured_topics
 
@@ -39,6 +41,7 @@ class LiveIntake:
         self._node = node
         self._memory = memory
         self._clock = clock
+        self._simulated = SimulatedTime(node)
         self._buffer = TransformBuffer(round(parameters.tf_history * _NS))
         self._configs = configured_topics(node, parameters)
         gate = None
@@ -55,6 +58,7 @@ class LiveIntake:
             capacity=parameters.tf_queue_limit,
             on_missing_transform=parameters.on_missing_transform,
             gate=gate,
+            clocks=(time.monotonic, self._simulated),
         )
         self.last_error = ""
         """What went wrong last and should not, in words."""
@@ -75,7 +79,8 @@ class LiveIntake:
         if self._configs:
             tf.start()
         topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
-        self._running = _Running(self._node, worker, tf, topics, self._localisation(worker))
+        localisation = self._localisation(worker)
+        self._running = _Running(self._node, worker, tf, topics, localisation=localisation, simulated=self._simulated)
 
     def stop(self) -> None:
         """Ends listening; what came is stored, as far as its transforms are there."""
@@ -152,12 +157,15 @@ class _Running:
         worker: IntakeWorker,
         tf: TfTopics,
         topics: PerceptionTopics,
+        *,
         localisation: MatchedSubscription | None,
+        simulated: SimulatedTime,
     ) -> None:
         self.worker = worker
         self.tf = tf
         self.topics = topics
         self._localisation = localisation
+        self._simulated = simulated
         self._node = node
         # Steady time: under simulated time without a clock, no other timer fires.
         self._timer = node.create_timer(_POLL, self._poll, clock=RosClock(clock_type=ClockType.STEADY_TIME))
@@ -172,6 +180,7 @@ class _Running:
         self.worker.close()
 
     def _poll(self) -> None:
+        self._simulated.poll()
         self.tf.poll()
         self.topics.poll()
         if self._localisation is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
@@ -106,4 +107,6 @@ class MatchedSubscription:
             ),
             raw=True,
             callback_group=self._group,
+            # Those would warn of publishers that are not heard: `unheard` and `other_types` tell more.
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         )

@@ -56,6 +56,8 @@ class TfTopics:
         for topic, receive, reliability, durability in (
             ("/tf", self._moving, "match", "volatile"),
             ("/tf_static", self._static, "reliable", "transient_local"),
+            # A player that was not told how it was offered does not latch it; and heard twice, it is the same.
+            ("/tf_static", self._static, "reliable", "volatile"),
         ):
             self._subscriptions.append(
                 MatchedSubscription(
@@ -99,10 +101,13 @@ class TfTopics:
             self._forget()
 
     def _jumped(self, jump: TimeJump) -> None:
-        self._say(f"the clock jumped back by {-jump.delta.nanoseconds / _NS:.1f} s")
-        self._worker.put_first(self._clear)
+        self._worker.put_first(lambda: self._clear(-jump.delta.nanoseconds / _NS))
 
-    def _clear(self) -> None:
+    def _clear(self, seconds: float) -> None:
+        if self._times.fresh:
+            # What there is came with the jump, and would be lost.
+            return
+        self._say(f"the clock jumped back by {seconds:.1f} s")
         self._times.clear()
         self._forget()
 

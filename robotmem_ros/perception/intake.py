@@ -6,6 +6,7 @@ A message is read and sampled, transformed at its stamp or left to wait for that
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -39,8 +40,9 @@ class Intake:
     """Takes the messages of all configured topics, by the name of their configuration; any thread may call it.
 
     `types` describes the messages, `buffer` is where transforms are looked up, `now` is the robot's clock in
-    nanoseconds. A message waits at most `patience` seconds for its transform, and at most `capacity` wait; those whose
-    transform does not come are left out (`on_missing_transform` is "drop"), or stay in their own frame ("keep").
+    nanoseconds. A message waits at most `patience` seconds of all `clocks` for its transform, and at most `capacity`
+    wait; those whose transform does not come are left out (`on_missing_transform` is "drop"), or stay in their own
+    frame ("keep").
     A stamp more than `future_ns` after the receipt is refused; None where the two cannot be compared.
 
     Raises:
@@ -61,6 +63,7 @@ class Intake:
         on_missing_transform: str,
         gate: LocalisationGate | None = None,
         future_ns: int | None = FUTURE_NS,
+        clocks: Sequence[Callable[[], float]] = (time.monotonic,),
     ) -> None:
         if on_missing_transform not in {"drop", "keep"}:
             raise InvalidFieldError("on_missing_transform", on_missing_transform, "must be one of drop, keep")
@@ -77,7 +80,9 @@ class Intake:
                 config, types, content_limit=limits.content_limit, context_limit=limits.context_limit, gate=gate,
                 future_ns=future_ns,
             )  # fmt: skip
-        self._queue: TransformQueue[Part] = TransformQueue(buffer, self._target, patience=patience, capacity=capacity)
+        self._queue: TransformQueue[Part] = TransformQueue(
+            buffer, self._target, patience=patience, capacity=capacity, clocks=clocks
+        )
         self._storing = Storing(memory, now)
         # Readers and batches are for one thread at a time.
         self._working = threading.RLock()

@@ -2,6 +2,7 @@
 
 Live, a message waits up to `tf_patience` for its transform. Here it is handed over when all transforms have been read
 that were recorded up to so long after it, and at least ten seconds: it meets what it would have met live, and more.
+Seconds of receipt or of stamps, whichever pass first: a simulation may have run faster than it was recorded.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Replay:
             on_missing_transform=limits.on_missing_transform,
             gate=_gate(limits),
         )
-        self._ahead = _Ahead()
+        self._ahead = _Ahead(self._ahead_ns)
         self._origins = _Origins()
         self._times = TimeJumps()
         self._import_ids: dict[str, int] = {}
@@ -125,13 +126,13 @@ class Replay:
         localisation = self._memory.parameters.localisation_topic
         wanted = {_TF, *self._names, *filter(None, [localisation])} - {_TF_STATIC}
         for message in self._bag.messages(wanted, start_ns - self._history_ns, stop_ns + self._ahead_ns):
-            self._hand_over(until_ns=message.receipt_ns - self._ahead_ns)
+            self._hand_over(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
             if message.topic == _TF:
                 self._transforms(message)
             if (message.topic in self._names or message.topic == localisation) and (
                 start_ns <= message.receipt_ns < stop_ns
             ):
-                self._ahead.put(message)
+                self._ahead.put(message, self._times.newest_ns)
             self._read += 1
             if self._read % 256 == 0:
                 self._progress(self._read, (message.receipt_ns - start_ns) / max(1, stop_ns - start_ns))
@@ -169,8 +170,8 @@ class Replay:
             self._intake.clear()
         self._refused += len(self._intake.receive_tf(transforms, static=False))
 
-    def _hand_over(self, *, until_ns: int) -> None:
-        while (message := self._ahead.take(until_ns)) is not None:
+    def _hand_over(self, *, until_ns: int, newest_ns: int = 0) -> None:
+        while (message := self._ahead.take(until_ns, newest_ns)) is not None:
             if message.topic == self._memory.parameters.localisation_topic:
                 pose = self._bag.deserialised(message)
                 self._intake.receive_localisation(() if pose is None else pose.pose.covariance)
@@ -193,18 +194,28 @@ class Replay:
 class _Ahead:
     """Messages that wait until the transforms after them were read."""
 
-    messages: deque[Recorded] = field(default_factory=deque)
+    most_ns: int
+    """By how much the stamps of transforms may run ahead."""
+    messages: deque[tuple[Recorded, int]] = field(default_factory=deque)
+    """Each with the newest stamp of the transforms before it, 0 without any."""
     size: int = 0
+    first_ns: int = 0
+    """The newest stamp when there was one for the first time."""
 
-    def put(self, message: Recorded) -> None:
-        self.messages.append(message)
+    def put(self, message: Recorded, newest_ns: int) -> None:
+        self.messages.append((message, newest_ns))
         self.size += len(message.raw)
 
-    def take(self, until_ns: int) -> Recorded | None:
-        """The first one, if it was recorded until then or there are too many."""
-        if not self.messages or (self.messages[0].receipt_ns > until_ns and self.size <= _MOST_AHEAD):
+    def take(self, until_ns: int, newest_ns: int) -> Recorded | None:
+        """The first one, if it was recorded until then, transforms ran far ahead of it, or there are too many."""
+        self.first_ns = self.first_ns or newest_ns
+        if not self.messages:
             return None
-        message = self.messages.popleft()
+        message, before_ns = self.messages[0]
+        is_ahead = newest_ns - (before_ns or self.first_ns) > self.most_ns
+        if message.receipt_ns > until_ns and not is_ahead and self.size <= _MOST_AHEAD:
+            return None
+        self.messages.popleft()
         self.size -= len(message.raw)
         return message
 

@@ -46,3 +46,29 @@ def test_what_is_cleared_is_forgotten() -> None:
     times.notice(message(base=100))
     times.clear()
     assert times.notice(message(base=1)) is None
+
+
+def test_stamps_that_all_came_a_moment_ago_are_fresh() -> None:
+    now = 70.0
+    times = TimeJumps(lambda: now)
+    assert not times.fresh
+    times.notice(message(base=100))
+    now += 0.9
+    times.notice(message(base=101))
+    assert times.fresh
+    now += 0.2
+    assert not times.fresh
+
+
+def test_after_a_jump_and_after_clearing_they_are_fresh_anew() -> None:
+    now = 70.0
+    times = TimeJumps(lambda: now)
+    times.notice(message(base=100))
+    now += 50.0
+    times.notice(message(base=10))
+    assert times.fresh
+    times.clear()
+    assert not times.fresh
+    now += 50.0
+    times.notice(message(base=10))
+    assert times.fresh

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from robotmem_ros.frames import (
@@ -57,7 +59,7 @@ def buffer() -> CountingBuffer:
 
 @pytest.fixture
 def queue(buffer: CountingBuffer, clock: Clock) -> TransformQueue[str]:
-    return TransformQueue(buffer, "map", patience=2.0, capacity=3, clock=clock)
+    return TransformQueue(buffer, "map", patience=2.0, capacity=3, clocks=[clock])
 
 
 def test_what_has_its_transform_is_ready_at_once(queue: TransformQueue[str]) -> None:
@@ -78,11 +80,9 @@ def test_the_others_wait_and_come_out_in_the_order_of_arrival(
 
 
 def test_patience_ends_by_the_clock_given(queue: TransformQueue[str], clock: Clock) -> None:
-    assert queue.next_deadline() is None
     queue.put("first", "base", 11 * SECOND)
     clock.now = 51.0
     queue.put("second", "lens", 11 * SECOND)
-    assert queue.next_deadline() == 52.0
     clock.now = 51.9
     assert queue.collect() == []
     clock.now = 52.0
@@ -90,11 +90,44 @@ def test_patience_ends_by_the_clock_given(queue: TransformQueue[str], clock: Clo
     assert isinstance(gone, GivenUp)
     assert gone.item == "first"
     assert isinstance(gone.error, ExtrapolationError)
-    assert queue.next_deadline() == 53.0
+    clock.now = 52.9
+    assert queue.collect() == []
     clock.now = 53.0
     (gone,) = queue.collect()
     assert isinstance(gone, GivenUp)
     assert isinstance(gone.error, UnknownFrameError)
+
+
+def test_patience_lasts_while_one_of_the_clocks_stands_or_lags(buffer: CountingBuffer, clock: Clock) -> None:
+    robot = Clock()
+    robot.now = 7e8
+    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=3, clocks=[clock, robot])
+    queue.put("mug", "base", 11 * SECOND)
+    clock.now += 99.0
+    assert queue.collect() == []
+    robot.now += 1.9
+    assert queue.collect() == []
+    robot.now += 0.1
+    assert [gone.item for gone in queue.collect()] == ["mug"]
+    queue.put("chair", "base", 11 * SECOND)
+    robot.now += 99.0
+    assert queue.collect() == []
+    clock.now += 2.0
+    assert [gone.item for gone in queue.collect()] == ["chair"]
+
+
+@pytest.mark.parametrize(("before", "after"), [(math.nan, 5.0), (5.0, math.nan), (math.nan, math.nan)])
+def test_a_clock_that_shows_no_time_does_not_count(
+    buffer: CountingBuffer, clock: Clock, before: float, after: float
+) -> None:
+    robot = Clock()
+    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=3, clocks=[clock, robot])
+    robot.now = before
+    queue.put("mug", "base", 11 * SECOND)
+    robot.now = after
+    assert queue.collect() == []
+    clock.now += 2.0
+    assert [gone.item for gone in queue.collect()] == ["mug"]
 
 
 def test_at_the_deadline_a_transform_that_came_is_still_used(
@@ -137,7 +170,7 @@ def test_a_full_queue_drops_the_oldest_and_says_so(queue: TransformQueue[str]) -
 
 
 def test_or_the_newest(buffer: CountingBuffer, clock: Clock) -> None:
-    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=2, drop=Drop.NEWEST, clock=clock)
+    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=2, drop=Drop.NEWEST, clocks=[clock])
     assert [queue.put(item, "base", 11 * SECOND) for item in "abc"] == [None, None, "c"]
     assert [settled.item for settled in queue.flush()] == ["a", "b"]
 
@@ -150,7 +183,7 @@ def test_at_the_end_of_a_recording_nothing_stays_behind(queue: TransformQueue[st
 
 
 def test_of_many_that_lag_only_the_first_is_looked_up(buffer: CountingBuffer, clock: Clock) -> None:
-    queue = TransformQueue[int](buffer, "map", patience=2.0, capacity=1000, clock=clock)
+    queue = TransformQueue[int](buffer, "map", patience=2.0, capacity=1000, clocks=[clock])
     for number in range(1000):
         queue.put(number, "base", 11 * SECOND + number)
     assert queue.collect() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -72,6 +73,19 @@ def test_detections_are_stored_where_they_were_at_their_stamp(own: Any) -> None:
     assert mug.pose[0].position.x == pytest.approx(11.5)
     assert (mug.frame_id, mug.stamp.sec) == ("map", 101)
     assert places(client) == pytest.approx([11.5, 13.5])
+
+
+def test_static_transforms_are_heard_from_a_publisher_that_does_not_latch_them(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    # As a player publishes a recording that does not say how its topics were offered.
+    client.publisher(tf2_msgs.TFMessage, "/tf_static", 10).publish(transform("base_link", 0, 5.0))
+    client.publisher(PoseStamped, "/pose").publish(pose(101))
+    stored(client, 1)
+    assert places(client) == pytest.approx([6.0])
+    assert "incompatible" not in node.output
 
 
 def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one(own: Any) -> None:
@@ -173,6 +187,56 @@ def test_a_clock_that_jumps_back_is_told(own: Any) -> None:
         publisher.publish(pose(sec, frame="map"))
         stored(client, turn + 1)
     assert "time went back (the clock jumped back by 60.0 s)" in node.output
+
+
+def test_transforms_that_come_with_a_jump_of_the_clock_are_kept(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, "-p", "use_sim_time:=true", *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    clock = client.publisher(Clock, "/clock", 10)
+    tick = Clock()
+    tick.clock.sec = 960
+    client.until(lambda: clock_shows(client, clock, tick), "the clock")
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    # A player publishes its first messages before the next tick of its clock.
+    for sec in (960, 900, 901):
+        tf.publish(transform("base_link", sec, float(sec)))
+    client.until(
+        lambda: "the transforms of 'base_link' went back by 60.0 s" in node.output, "the jump of the transforms"
+    )
+    tick.clock.sec = 900
+    clock.publish(tick)
+    client.until(lambda: clock_shows(client, clock, tick), "the clock to go back")
+    client.publisher(PoseStamped, "/pose").publish(pose(901))
+    stored(client, 1)
+    assert places(client) == pytest.approx([902.0])
+
+
+def test_a_message_waits_while_the_simulated_time_stands_still(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "use_sim_time:=true", "-p", "tf_patience:=0.3", *topic("poses", **POSES))
+    client: Client = connect()
+    up(client)
+    clock = client.publisher(Clock, "/clock", 10)
+    tick = Clock()
+    tick.clock.sec = 100
+    client.until(lambda: clock_shows(client, clock, tick), "the clock")
+    tf = client.publisher(tf2_msgs.TFMessage, "/tf")
+    tf.publish(transform("base_link", 100, 0.0))
+    publisher = client.publisher(PoseStamped, "/pose")
+    publisher.publish(pose(101))
+    client.until(lambda: values(client, "poses")["waiting"] == "1", "a pose that waits")
+    later = time.monotonic() + 1.5
+    client.until(lambda: time.monotonic() > later, "the recording to be paused")
+    tf.publish(transform("base_link", 102, 20.0))
+    stored(client, 1)
+    publisher.publish(pose(103))
+    client.until(lambda: values(client, "poses")["waiting"] == "1", "another pose that waits")
+    tick.clock.sec = 102
+    client.until(lambda: clock_shows(client, clock, tick), "the clock to go on")
+    client.until_status(lambda status: list(status.topic_left_out) == [1], "one whose time is over")
+    assert places(client) == pytest.approx([11.0])
 
 
 def clock_shows(client: Client, clock: Any, tick: Clock) -> bool:

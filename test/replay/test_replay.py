@@ -41,6 +41,17 @@ def test_every_message_is_stored_at_its_stamp_and_place(
     assert {one.frame_id for one in found} == {"map"}
 
 
+@pytest.mark.parametrize("speed", [0.2, 3, 50])
+def test_a_simulation_may_run_slower_or_faster_than_it_was_recorded(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, speed: float
+) -> None:
+    began = START + 10**6 * SECOND
+    content = [(name, began + round((at - START) / speed), message) for name, at, message in drive(messages, 90)]
+    assert imported(write_bag(tmp_path / "bag", messages, content)) == 0
+    poses = [one.pose.x for one in stored(db) if one.pose]
+    assert poses == pytest.approx([second - 0.5 for second in range(1, 90)])
+
+
 def test_what_is_left_out_is_counted_by_reason(
     tmp_path: Path, messages: Messages, imported: Import, capsys: pytest.CaptureFixture[str]
 ) -> None:

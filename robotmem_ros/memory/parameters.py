@@ -30,6 +30,10 @@ class Parameters:
         "Folder of an ONNX model, name of one in `~/.robotmem/models`, or one that FastEmbed knows; empty for none.",
         read_only=True,
     )
+    embedding_threads: int = parameter(
+        1, "Threads that compute one vector; other cores are left to the other work.", unit="threads",
+        minimum=1, maximum=64, read_only=True,
+    )  # fmt: skip
     memory_frame: str = parameter("map", "Frame of positions that name none.")
     map_id: str = parameter("", "The map that positions belong to; positions of other maps are not compared.")
     content_limit: int = parameter(

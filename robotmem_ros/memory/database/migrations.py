@@ -21,6 +21,7 @@ from . import (
     schema,
     session_schema,
     subject_schema,
+    text_change_schema,
     text_schema,
     vector_schema,
     wording_schema,
@@ -43,6 +44,7 @@ MIGRATIONS: Sequence[str] = (
     appending_schema.APPENDING,
     subject_schema.SUBJECT_TABLES,
     session_schema.CONSOLIDATED,
+    text_change_schema.TEXT_CHANGES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

@@ -90,6 +90,12 @@ def tallies(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute("SELECT name, n FROM tallies"))
 
 
+def count_in(connection: sqlite3.Connection, collection: str) -> int:
+    """How many active memories a collection has."""
+    sql = "SELECT coalesce(sum(n), 0) FROM collection_tallies WHERE collection = ?"
+    return int(connection.execute(sql, (collection,)).fetchone()[0])
+
+
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
     """`active`, `superseded` or `invalidated`.
 

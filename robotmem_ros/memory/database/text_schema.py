@@ -25,7 +25,7 @@ _REMOVE = f"""
     words = words - (SELECT word_count({_COLUMNS}) FROM memories_fts WHERE rowid = old.id);
     DELETE FROM memories_fts WHERE rowid = old.id;
 """
-_CHANGED = " OR ".join(
+TEXT_CHANGED = " OR ".join(
     f"old.{column} IS NOT new.{column}"
     for column in ("content", "human_summary", "scope_files", "scope_entities", "label")
 )
@@ -45,7 +45,7 @@ CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories BEGIN {ADD_TEXT} END
 CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN {_REMOVE} END;
 CREATE TRIGGER memories_fts_update
 AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
-WHEN {_CHANGED} BEGIN {_REMOVE} {ADD_TEXT} END;
+WHEN {TEXT_CHANGED} BEGIN {_REMOVE} {ADD_TEXT} END;
 """
 """The step that gives a database this index. What was stored before is indexed when the database is opened."""
 

@@ -14,16 +14,18 @@ from .embedder import ModelUnavailableError, Vector, Vectors
 from .model_files import find_folder, inspect
 
 _BATCH = 16
+_TRIED = ("a red mug", "the glass slipped at 12.5 N, and the gripper had to be cleaned")
+_ALIKE = 1e-4
 
 
 class FastEmbedEmbedder:
-    """A model from a folder, or one that FastEmbed fetches from its hub.
+    """A model from a folder, or one that FastEmbed fetches from its hub, on one thread or more.
 
     Raises:
         ModelUnavailableError: FastEmbed is not installed, the model is unknown, or its files are damaged.
     """
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, threads: int = 1) -> None:
         try:
             import fastembed
         except ImportError as cause:
@@ -37,7 +39,8 @@ class FastEmbedEmbedder:
             )
         try:
             with _without_spinning():
-                self._model = _from_folder(fastembed, folder) if folder else fastembed.TextEmbedding(model)
+                self._model = _loaded(fastembed, folder, model, threads)
+            self._batch = _BATCH if self._keeps_texts_apart() else 1
             self.dim = len(self.embed_one("warm up"))
         except ModelUnavailableError:
             raise
@@ -58,12 +61,18 @@ class FastEmbedEmbedder:
         """The vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
         # Texts of like length together: in a batch, all are filled up to the longest.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        found = list(self._model.embed([texts[index] for index in order], batch_size=_BATCH))
+        found = list(self._model.embed([texts[index] for index in order], batch_size=self._batch))
         rows = np.empty((len(texts), len(found[0]) if found else 0), np.float32)
         rows[order] = np.asarray(found, np.float32).reshape(rows.shape)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
         return unit
+
+    def _keeps_texts_apart(self) -> bool:
+        # A model that rounds to 8 bits as it goes rounds all texts of a batch alike, so that a text would have another
+        # vector in other company.
+        alone, together = (list(self._model.embed(texts)) for texts in (_TRIED[:1], _TRIED))
+        return bool(np.allclose(alone[0], together[0], atol=_ALIKE))
 
     def close(self) -> None:
         """Gives the model's memory back."""
@@ -74,7 +83,9 @@ def _is_on_hub(fastembed: Any, model: str) -> bool:
     return any(model.lower() == known["model"].lower() for known in fastembed.TextEmbedding.list_supported_models())
 
 
-def _from_folder(fastembed: Any, folder: Path) -> Any:
+def _loaded(fastembed: Any, folder: Path | None, model: str, threads: int) -> Any:
+    if folder is None:
+        return fastembed.TextEmbedding(model, threads=threads)
     from fastembed.common.model_description import ModelSource, PoolingType
 
     files = inspect(folder)
@@ -88,14 +99,15 @@ def _from_folder(fastembed: Any, folder: Path) -> Any:
             dim=files.dim,
             model_file=files.onnx,
         )
-    return fastembed.TextEmbedding(name, specific_model_path=str(folder), providers=["CPUExecutionProvider"])
+    providers = ["CPUExecutionProvider"]
+    return fastembed.TextEmbedding(name, specific_model_path=str(folder), threads=threads, providers=providers)
 
 
 @contextmanager
 def _without_spinning() -> Iterator[None]:
-    # By default onnxruntime's threads spin for a while after each text and take the cores from everything else that
-    # answers the question: 20 ms of CPU for each query instead of 9, on two cores. FastEmbed passes no such option on,
-    # and a second session, made with it, would cost another 110 MB.
+    # By default onnxruntime's threads, if there are more than one, spin for a while after each text and take the cores
+    # from everything else that answers the question. FastEmbed passes no such option on, and a second session, made
+    # with it, would cost the RAM of another model.
     import onnxruntime
 
     made_by = onnxruntime.SessionOptions

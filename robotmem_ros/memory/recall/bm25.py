@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..database import columns
+from ..postings import Bm25
 from .ranking import Hit, Ranking
 
 _K1, _B = 1.2, 0.75
@@ -51,6 +52,11 @@ def statistics(connection: sqlite3.Connection, words: Sequence[str]) -> Statisti
     return Statistics(memories, total / max(memories, 1), dict(found.fetchall()))
 
 
+def formula(known: Statistics) -> Bm25:
+    """The constants of BM25 for the memories of some statistics."""
+    return Bm25(_K1, _K1 * (1 - _B), _K1 * _B / max(known.mean_length, 1e-9))
+
+
 def ranked(
     connection: sqlite3.Connection,
     ids: Iterable[int],
@@ -63,7 +69,7 @@ def ranked(
     """The best `depth` of some memories, of those that hold a word; the more negative the measure, the better."""
     terms = [(word, known.weight(word)) for word in words]
     compounds = [(_spaced(phrase), known.weight(*phrase.split())) for phrase in phrases]
-    least, per_word = _K1 * (1 - _B), _K1 * _B / max(known.mean_length, 1e-9)
+    _, least, per_word = formula(known)
     order: list[tuple[float, int]] = []
     for memory_id, content, *others in _texts(connection, ids):
         held = content.split()

@@ -10,6 +10,8 @@ class Source(NamedTuple):
 
     sql: str
     arguments: tuple[object, ...]
+    size: int | None = None
+    """How many there are, about, where it need not be counted."""
 
 
 class Condition(NamedTuple):

@@ -53,7 +53,7 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     """
     for comparison in question.comparisons:
         _check_path(connection, comparison)
-    return Eligible((*_plain_conditions(question), *(condition(one, question.decay) for one in question.comparisons)))
+    return Eligible((*_plain_conditions(connection, question), *(condition(one, question.decay) for one in question.comparisons)))
 
 
 def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int | None = None) -> Eligible:
@@ -89,23 +89,25 @@ def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequen
 def _fewest(connection: sqlite3.Connection, conditions: Sequence[Condition], most: int) -> Condition | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
-    limit = most + 1 if len(indexed) == 1 else max(most + 1, _COUNTED)
+    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < _COUNTED)]
+    limit = most + 1 if len(narrow) < 2 else max(most + 1, _COUNTED)
     counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
     fewest = min(counts, default=limit)
     return indexed[counts.index(fewest)] if fewest < limit else None
 
 
 def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:
+    if source.size is not None:
+        return source.size
     sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
     return int(connection.execute(sql, (*source.arguments, limit)).fetchone()[0])
 
 
-def _plain_conditions(question: Question) -> list[Condition]:
+def _plain_conditions(connection: sqlite3.Connection, question: Question) -> list[Condition]:
     collection = (question.collection,)
-    conditions = [
-        Condition("m.status = 'active'"),
-        Condition("m.collection = ?", collection, Source("SELECT id FROM memories WHERE collection = ?", collection)),
-    ]
+    count = rows.count_in(connection, question.collection)
+    source = Source("SELECT id FROM memories WHERE collection = ?", collection, count)
+    conditions = [Condition("m.status = 'active'"), Condition("m.collection = ?", collection, source)]
     if question.min_confidence > 0:
         conditions.append(Condition(*question.decay.at_least(question.min_confidence)))
     if question.kind:

@@ -13,6 +13,7 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
 from ..errors import MemoryClosedError
 from ..parameters import Parameters
+from ..postings import Block, PostingsIndex
 from ..vectors import VectorIndex
 from .answer import Answer, Mode
 from .contradiction_weight import weigh_contradictions
@@ -35,7 +37,7 @@ from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
 from .text_search import full_marks, text_search
-from .vector_search import similar, vector_search
+from .vector_search import first_width, similar, vector_search
 
 _LOG = logging.getLogger(__name__)
 
@@ -53,6 +55,7 @@ class Pipeline:
 
     database: Database
     embedder: QueryEmbedder
+    postings: PostingsIndex
     vectors: VectorIndex
     embedding_threads: ThreadPoolExecutor
 
@@ -70,8 +73,9 @@ class Pipeline:
         vector = self._embedded(question.query) if question.query else None
         if vector is not None and self.database.in_memory:
             wait([vector])  # there the snapshot is the only connection, and writers need it
+        blocks = self.postings.blocks  # before the snapshot
         with self.database.snapshot() as connection:
-            return _Run(connection, self.vectors, question, parameters, vector).answer()
+            return _Run(connection, blocks, self.vectors, question, parameters, vector).answer()
 
     def _embedded(self, query: str) -> Future[Vector]:
         try:
@@ -85,6 +89,7 @@ class _Run:
     """One question on its way through the stages."""
 
     connection: sqlite3.Connection
+    blocks: Sequence[Block]
     vectors: VectorIndex
     question: Question
     parameters: Parameters
@@ -100,7 +105,12 @@ class _Run:
 
     def _by_relevance(self, candidates: Eligible) -> Answer:
         n = self.question.n
-        ranked = self._ranked(enumerate_if_few(self.connection, candidates), self._depth(n))
+        depth = self._depth(n)
+        candidates = enumerate_if_few(self.connection, candidates)
+        if candidates.ids is None and self.embedded is not None:
+            # Where the text search can take milliseconds, the one for vectors goes ahead in the thread of the model.
+            self.embedded.add_done_callback(lambda done: self._look_ahead(done, depth))
+        ranked = self._ranked(candidates, depth)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
 
@@ -145,11 +155,15 @@ class _Run:
         return self._answer(ids, _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED))
 
     def _ranked(self, candidates: Eligible, wanted: int) -> _Ranked:
-        text, vector = self._text_leg(candidates, wanted), self._vector_leg(candidates, wanted)
-        if self.parameters.fusion == "rrf":
-            scores = reciprocal_rank_fusion([text.ranking, vector.ranking], self.parameters.rrf_k)
+        blends = self.parameters.fusion != "rrf"
+        text = self._text_leg(candidates, wanted)
+        # What one search found is measured by the other one too; these first, as the vector search may still go ahead.
+        on_text = self._vector_leg(*_the_same(text)) if blends else _Leg([])
+        vector = self._vector_leg(candidates, wanted)
+        if blends:
+            scores = self._blended(text, vector, on_text)
         else:
-            scores = self._blended(text, vector)
+            scores = reciprocal_rank_fusion([text.ranking, vector.ranking], self.parameters.rrf_k)
         scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
         scores = weigh_contradictions(self.connection, scores, self.parameters.contradicted_weight)
         bound = self._outcome_bound()
@@ -161,16 +175,15 @@ class _Run:
             return rrf_depth(n, self.parameters.rrf_k, self._ratio())
         return blend_depth(n)
 
-    def _blended(self, text: _Leg, vector: _Leg) -> Scores:
+    def _blended(self, text: _Leg, vector: _Leg, on_text: _Leg) -> Scores:
         by_text, by_vector = ({hit.memory_id for hit in leg.ranking} for leg in (text, vector))
+        texts, vectors = text.ranking, vector.ranking
         if by_text and by_vector:
-            # What one search found is measured by the other one too.
-            more_text, more_vector = sorted(by_vector - by_text), sorted(by_text - by_vector)
-            text = _Leg([*text.ranking, *self._text_leg(only(more_text), len(more_text)).ranking])
-            vector = _Leg([*vector.ranking, *self._vector_leg(only(more_vector), len(more_vector)).ranking])
+            more = sorted(by_vector - by_text)
+            texts = [*texts, *self._text_leg(only(more), len(more)).ranking]
+            vectors = [*vectors, *(hit for hit in on_text.ranking if hit.memory_id not in by_vector)]
         marks = full_marks(self.connection, self.question.query) if by_text else 0.0
-        scores = blend(text.ranking, vector.ranking, marks)
-        return add_neighbours(self.connection, scores, self.parameters.session_share)
+        return add_neighbours(self.connection, blend(texts, vectors, marks), self.parameters.session_share)
 
     def _ratio(self) -> float:
         # Of the greatest weight to the least.
@@ -184,7 +197,7 @@ class _Run:
     def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
             limit = self.parameters.text_candidates
-            return _Leg(text_search(self.connection, self.question.query, candidates, wanted, limit))
+            return _Leg(text_search(self.connection, self.blocks, self.question.query, candidates, wanted, limit))
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")
@@ -198,6 +211,10 @@ class _Run:
             # Whatever a model or a damaged index does, the text search still answers.
             _LOG.warning("vector search failed: %s", error)
             return _Leg([], f"vector search failed: {error}")
+
+    def _look_ahead(self, embedded: Future[Vector], depth: int) -> None:
+        with suppress(Exception):  # whatever it is, the vector search meets it again and says so
+            self.vectors.look_ahead(embedded.result(), first_width(depth))
 
     def _similar(self, candidates: Eligible, margin: float) -> Ranking | None:
         try:
@@ -234,6 +251,10 @@ class _Ranked:
     scores: Scores
     mode: Mode
     reason: str = ""
+
+
+def _the_same(leg: _Leg) -> tuple[Eligible, int]:
+    return only([hit.memory_id for hit in leg.ranking]), len(leg.ranking)
 
 
 def _mode_and_reason(text: _Leg, vector: _Leg) -> tuple[Mode, str]:

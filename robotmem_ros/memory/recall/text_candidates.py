@@ -37,11 +37,16 @@ def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tupl
 
 
 def candidates(
-    connection: sqlite3.Connection, words: Sequence[str], known: Statistics, eligible: Eligible, limit: int
+    connection: sqlite3.Connection, words: Sequence[str], known: Statistics, eligible: Eligible, limit: int, behind: int
 ) -> set[int]:
-    """The ids of the eligible memories to rank: all with rare words, and half of `limit` with common words alone."""
+    """The ids of the eligible memories to rank: all with rare words, and half of `limit` with common words alone.
+
+    Only those behind the id `behind` are looked at.
+    """
+    if behind and not connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (behind,)).fetchone():
+        return set()
     rare, common = rare_and_common(words, known, limit)
-    search = _Search(connection, known, eligible, room=limit // 2)
+    search = _Search(connection, known, eligible, behind, room=limit // 2)
     if rare:
         search.found |= search.newest(tokens.any_of(rare), limit)
     if common:
@@ -56,6 +61,7 @@ class _Search:
     connection: sqlite3.Connection
     known: Statistics
     eligible: Eligible
+    behind: int
     room: int
     found: set[int] = field(default_factory=set)
     postings: int = _POSTINGS
@@ -76,9 +82,10 @@ class _Search:
         new = columns.ids(
             self.connection,
             "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
-            "WHERE memories_fts MATCH ? AND memories_fts.rowid NOT IN (SELECT value FROM json_each(?)) "
+            "WHERE memories_fts MATCH ? AND memories_fts.rowid > ? "
+            "AND memories_fts.rowid NOT IN (SELECT value FROM json_each(?)) "
             f"AND {check.sql} ORDER BY memories_fts.rowid DESC LIMIT ?",
-            (expression, json.dumps(list(self.found)), *check.arguments, limit),
+            (expression, self.behind, json.dumps(list(self.found)), *check.arguments, limit),
         )
         return set(new)
 
@@ -92,8 +99,8 @@ class _Search:
         self._add_newest(group, least_left=self.room // 2)
 
     def _are_more(self, group: Sequence[str], limit: int) -> bool:
-        sql = "SELECT count(*) FROM (SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? LIMIT ?)"
-        counted = self.connection.execute(sql, (tokens.all_of(group), limit + 1)).fetchone()[0]
+        sql = "SELECT count(*) FROM (SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ? LIMIT ?)"
+        counted = self.connection.execute(sql, (tokens.all_of(group), self.behind, limit + 1)).fetchone()[0]
         return bool(counted > limit)
 
     def _add_newest(self, group: Sequence[str], least_left: int) -> None:

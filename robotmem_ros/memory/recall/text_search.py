@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from ..database import text_rows
 from ..language import tokens
-from .bm25 import ranked, statistics
-from .eligible import Eligible
+from ..postings import Block, Scores
+from .bm25 import Statistics, formula, ranked, statistics
+from .eligible import Eligible, still_eligible
 from .ranking import Ranking
 from .text_candidates import candidates
 
+_RANKED = 400
+"""Up to so many eligible memories are all ranked by their texts."""
+_GROWTH = 8
+_ROUNDING = 1e-5
+"""Postings tell scores but for so small a part of them."""
 
-def text_search(connection: sqlite3.Connection, query: str, eligible: Eligible, depth: int, limit: int) -> Ranking:
+
+def text_search(
+    connection: sqlite3.Connection, blocks: Sequence[Block], query: str, eligible: Eligible, depth: int, limit: int
+) -> Ranking:
     """The best `depth` eligible memories that hold a word of the query, by BM25 (more negative is better).
 
-    The words are OR-joined; compounds such as `grip_force` or `12.5` count once more when they stand together. Where
-    the words stand in more than `limit` memories, not all of those are ranked: see text_candidates.
+    The words are OR-joined; compounds such as `grip_force` or `12.5` count once more when they stand together. What
+    blocks of postings cover is found by them. Of the others not all are ranked where the words stand in more than
+    `limit` memories: see text_candidates.
     """
     words, phrases = tokens.query_words(query), tokens.query_phrases(query)
     if not words or depth < 1:
         return []
     known = statistics(connection, [*words, *(word for phrase in phrases for word in phrase.split())])
-    ids = eligible.ids if eligible.ids is not None else candidates(connection, words, known, eligible, limit)
-    return ranked(connection, ids, words, phrases, known=known, depth=depth)
+    search = _Search(connection, words, phrases, known, depth)
+    if eligible.ids is not None and len(eligible.ids) <= _RANKED:
+        return search.ranked(eligible.ids)
+    covered = blocks[-1].high if blocks else 0
+    if eligible.ids is None:
+        others = candidates(connection, words, known, eligible, limit, covered)
+    else:
+        others = {memory_id for memory_id in eligible.ids if memory_id > covered}
+    return search.best(blocks, eligible, others) if blocks else search.ranked(others)
 
 
 def full_marks(connection: sqlite3.Connection, query: str) -> float:
@@ -30,3 +50,37 @@ def full_marks(connection: sqlite3.Connection, query: str) -> float:
     words = tokens.query_words(query)
     known = statistics(connection, words)
     return sum(map(known.weight, words))
+
+
+@dataclass(frozen=True)
+class _Search:
+    connection: sqlite3.Connection
+    words: Sequence[str]
+    phrases: Sequence[str]
+    known: Statistics
+    depth: int
+
+    def ranked(self, ids: Iterable[int]) -> Ranking:
+        return ranked(self.connection, ids, self.words, self.phrases, known=self.known, depth=self.depth)
+
+    def best(self, blocks: Sequence[Block], eligible: Eligible, others: set[int]) -> Ranking:
+        """The best of what blocks cover, and of some others."""
+        words = {word: self.known.weight(word) for word in self.words}
+        compounds = {phrase: self.known.weight(*phrase.split()) for phrase in self.phrases}
+        scores = Scores(blocks, words, compounds, formula(self.known))
+        among = None if eligible.ids is None else sorted(eligible.ids)
+        # What blocks hold of these is out of date.
+        changed = text_rows.changed(self.connection, min(block.changes for block in blocks))
+        seen = set(changed)
+        hits = self.ranked(others | still_eligible(self.connection, eligible, changed))
+        wanted = 2 * self.depth
+        while True:
+            ids, bound = scores.best(wanted, among)
+            new = [memory_id for memory_id in ids if memory_id not in seen]
+            seen.update(new)
+            hits += self.ranked(new if among else still_eligible(self.connection, eligible, new))
+            hits = sorted(hits, key=lambda hit: (hit.measure, -hit.memory_id))[: self.depth]
+            is_enough = len(hits) == self.depth and -hits[-1].measure >= bound * (1 - _ROUNDING)
+            if is_enough or len(ids) < wanted:
+                return hits
+            wanted *= _GROWTH

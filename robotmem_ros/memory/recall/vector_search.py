@@ -57,6 +57,11 @@ def vector_search(
     return hits[:depth]
 
 
+def first_width(depth: int) -> int:
+    """How many vectors are looked at first for the `depth` nearest, where any memory may be eligible."""
+    return 2 * depth + 16
+
+
 def similar(
     connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, margin: float
 ) -> Ranking:
@@ -76,7 +81,7 @@ def _growing(
         yield _compared(connection, index, query, eligible, wanted), math.inf
         return
     search = index.search(connection, query)
-    width, hits = 2 * (wanted or _FIRST) + 16, list[Hit]()
+    width, hits = first_width(wanted or _FIRST), list[Hit]()
     while (batch := search.next(width)) is not None:
         found, is_enough = _memories(connection, batch, eligible, hits, wanted)
         if batch.error:

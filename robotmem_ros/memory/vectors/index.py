@@ -7,8 +7,10 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from ..database import Database, vector_rows
-from ..embedding import Vector
+from ..embedding import Vector, codec
 from . import segment
 from .flat import FlatVectors, Rows
 from .keeper import Keeper
@@ -35,6 +37,16 @@ class VectorIndex:
         self._keeper.wait_until_open()
         segments, newest = self._current(connection, len(query))
         return Search(connection, query, segments, newest)
+
+    def look_ahead(self, query: Vector, width: int) -> None:
+        """Searches the files of the index for what the first batch of a search of that width will ask for.
+
+        Needs no connection, so it can go on in another thread while the database is busy.
+        """
+        vector = codec.as_bytes(query[np.newaxis])[0]
+        for one in self._segments:
+            if one.dim == len(query):
+                one.nearest(vector, width)
 
     def distances(self, connection: sqlite3.Connection, query: Vector, ids: Iterable[int]) -> dict[int, float]:
         """The exact cosine distances of some vectors, by id; those that are gone are left out."""

@@ -10,6 +10,7 @@ import glob
 import os
 import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.util import find_spec
@@ -26,6 +27,7 @@ ERROR = 2e-3
 """By how much the distance of signed bytes may differ from that of the vectors: 4 standard deviations."""
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 768
 _BLOCK = 1 << 20
+_LATEST = 8
 _SUFFIX, _UNFINISHED = ".usearch", ".unfinished"
 
 
@@ -49,6 +51,7 @@ class Segment:
             raise ValueError(f"{path} is damaged or not ours")
         self.row = row
         self._lock = threading.Lock()
+        self._latest: OrderedDict[tuple[bytes, int], tuple[Ids, Distances]] = OrderedDict()
         index: Any = _usearch().Index.restore(path, view=True)
         self._index = index
         if len(self._index) != row.vectors:
@@ -60,11 +63,19 @@ class Segment:
         return int(self._index.ndim)
 
     def nearest(self, query: Bytes, width: int) -> tuple[Ids, Distances]:
-        """About the `width` vectors nearest to the query, best first, and their cosine distances up to `ERROR`."""
+        """About the `width` vectors nearest to the query, best first, and their cosine distances up to `ERROR`.
+
+        The latest searches are remembered: who looks ahead in another thread finds for the one who asks.
+        """
+        key = (query.tobytes(), width)
         with self._lock:  # usearch keeps one set of buffers for a thread that it did not start
-            self._index.expansion_search = max(_EXPANSION_SEARCH, 3 * width)
-            matches = self._index.search(query, width, threads=1)
-        return matches.keys.astype(np.int64), matches.distances.astype(np.float32)
+            if key not in self._latest:
+                self._index.expansion_search = max(_EXPANSION_SEARCH, 3 * width)
+                matches = self._index.search(query, width, threads=1)
+                self._latest[key] = matches.keys.astype(np.int64), matches.distances.astype(np.float32)
+                if len(self._latest) > _LATEST:
+                    self._latest.popitem(last=False)
+            return self._latest[key]
 
 
 def build(database: Path, low: int, vectors: Iterable[tuple[Ids, Bytes]]) -> SegmentRow | None:

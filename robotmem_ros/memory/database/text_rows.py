@@ -1,0 +1,40 @@
+"""Reads the texts of the text index, and which of them have changed."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from . import columns
+
+_TEXTS = """
+    SELECT id, c0 || ' ' || c1 || ' ' || c2 || ' ' || c3 AS words FROM memories_fts_content
+    WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+"""
+
+
+def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:
+    """The least and the greatest id of a memory that is there; both 0 where there is none."""
+    first, last = connection.execute("SELECT (SELECT min(id) FROM memories), (SELECT max(id) FROM memories)").fetchone()
+    return first or 0, last or 0
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many memories have a text, the withdrawn ones included."""
+    return int(connection.execute("SELECT memories FROM text_totals").fetchone()[0])
+
+
+def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
+    """The first `limit` memories behind the id `low` up to `high`: ids, ascending, and words with spaces between."""
+    ids, texts = columns.read(connection, _TEXTS, (low, high, limit), "id", "words")
+    return list(map(int, ids)), texts
+
+
+def changes(connection: sqlite3.Connection) -> int:
+    """The number of the last change of a text."""
+    return int(connection.execute("SELECT coalesce(max(number), 0) FROM text_changes").fetchone()[0])
+
+
+def changed(connection: sqlite3.Connection, since: int, low: int = 0, high: int = 2**63 - 1) -> list[int]:
+    """The memories behind the id `low` up to `high` whose texts have changed after the change of a number."""
+    sql = "SELECT memory_id FROM text_changes WHERE number > ? AND memory_id > ? AND memory_id <= ?"
+    return [memory_id for (memory_id,) in connection.execute(sql, (since, low, high))]

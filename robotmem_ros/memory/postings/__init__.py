@@ -1,0 +1,7 @@
+"""Postings in RAM: which memories hold a word. They find in a millisecond what FTS5 would rank for fifty."""
+
+from .block import Block
+from .index import PostingsIndex
+from .scores import Bm25, Scores
+
+__all__ = ["Block", "Bm25", "PostingsIndex", "Scores"]

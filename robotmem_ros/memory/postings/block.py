@@ -1,0 +1,108 @@
+"""The postings of the memories of one range of ids: of each word, in which of them it stands, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+SPAN = 65_536
+"""A block covers at most so many ids, so that a memory's place in it takes 16 bits."""
+_MOST = 65_535
+
+
+class Postings(NamedTuple):
+    """The places of the memories that hold a word, ascending, and of those that hold it more than once."""
+
+    places: npt.NDArray[np.uint16]
+    repeated: npt.NDArray[np.uint16]
+    counts: npt.NDArray[np.uint16]
+    """How often the word stands at each place of `repeated`; 65,535 at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The postings of the ids from `low + 1` to `high`; the id `low + 1` has the place 0. Never changed.
+
+    A word stands as its hash, which is the same within a process: a question that meets another word of the same
+    hash looks at some memories in vain.
+    """
+
+    low: int
+    high: int
+    changes: int
+    """The texts are those after so many changes of texts, or later ones."""
+    words: npt.NDArray[np.int64]
+    """Ascending; behind them the greatest number there is, which stands for no word."""
+    starts: npt.NDArray[np.uint32]
+    places: npt.NDArray[np.uint16]
+    repeats: npt.NDArray[np.uint32]
+    """Where in `places` a word stands more than once, ascending."""
+    counts: npt.NDArray[np.uint16]
+    lengths: npt.NDArray[np.uint16]
+    """How many words each memory has, by place; 65,535 at most, and 0 where there is no memory."""
+
+    @cached_property
+    def shortest(self) -> int:
+        """The least number of words that a memory with a text has; 0 where there is none."""
+        return int(self.lengths[self.lengths > 0].min(initial=_MOST)) if self.memories else 0
+
+    @cached_property
+    def memories(self) -> int:
+        """How many memories with a text it covers."""
+        return int(np.count_nonzero(self.lengths))
+
+    def postings(self, words: Sequence[str]) -> list[Postings]:
+        """Where each of some words stands."""
+        codes = np.fromiter(map(hash, words), np.int64, len(words))
+        indexes = np.searchsorted(self.words, codes)
+        known = (self.words[indexes] == codes).astype(np.uint32)
+        starts, ends = self.starts[indexes] * known, self.starts[indexes + 1] * known
+        firsts, lasts = np.searchsorted(self.repeats, starts), np.searchsorted(self.repeats, ends)
+        bounds = (one.tolist() for one in (starts, ends, firsts, lasts))
+        return [
+            Postings(self.places[start:end], self.places[self.repeats[first:last]], self.counts[first:last])
+            for start, end, first, last in zip(*bounds, strict=True)
+        ]
+
+    def holding(self, words: Sequence[str]) -> npt.NDArray[np.uint16]:
+        """The places of the memories that hold all of some words, ascending."""
+        rarest, *others = sorted((one.places for one in self.postings(words)), key=len)
+        for other in others:
+            held = np.zeros(len(self.lengths), bool)
+            held[other] = True
+            rarest = rarest[held[rarest]]
+        return rarest
+
+
+def build(low: int, high: int, changes: int, texts: Iterable[tuple[Sequence[int], Sequence[str]]]) -> Block:
+    """The block of some memories, whose ids and words come in pieces; in a text a space stands between two words."""
+    lengths = np.zeros(high - low, np.uint16)
+    codes, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for ids, pieces in texts:
+        held = [piece.split() for piece in pieces]
+        sizes = np.fromiter(map(len, held), np.int64, len(held))
+        places = np.array(ids, np.int64) - low - 1
+        lengths[places] = np.minimum(sizes, _MOST)
+        codes.append(np.fromiter(map(hash, chain.from_iterable(held)), np.int64, int(sizes.sum())))
+        owners.append(np.repeat(places, sizes))
+    words, numbers = np.unique(np.concatenate(codes), return_inverse=True)
+    words = np.append(words, np.iinfo(np.int64).max)
+    keys, counts = np.unique(numbers * SPAN + np.concatenate(owners), return_counts=True)
+    repeats = np.flatnonzero(counts > 1)
+    return Block(
+        low,
+        high,
+        changes,
+        words,
+        np.searchsorted(keys, np.arange(len(words) + 1) * SPAN).astype(np.uint32),
+        (keys % SPAN).astype(np.uint16),
+        repeats.astype(np.uint32),
+        np.minimum(counts[repeats], _MOST).astype(np.uint16),
+        lengths,
+    )

@@ -1,0 +1,139 @@
+"""Which of the memories that blocks cover answer the words of a question best, by BM25."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .block import Block
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+
+class Bm25(NamedTuple):
+    """The constants of the formula, of which `per_word` holds the mean length."""
+
+    k1: float
+    least: float
+    """k1 * (1 - b)"""
+    per_word: float
+    """k1 * b / (words in a memory, on average)"""
+
+    @property
+    def most(self) -> float:
+        """More than what a word of weight 1 gives however often it stands."""
+        return self.k1 + 1
+
+    def part(self, counts: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:
+        """What a word of weight 1 gives memories of some lengths that hold it so often."""
+        times = np.asarray(counts, np.float64)
+        return times * self.most / (times + (self.least + self.per_word * np.asarray(lengths, np.float64)))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The words of a question and its compounds, with their weights.
+
+    A compound counts wherever all of its words stand, and as much as it ever can. So no memory has a higher score than
+    here: `best` leaves out none that it should not.
+    """
+
+    blocks: Sequence[Block]
+    words: Mapping[str, float]
+    compounds: Mapping[str, float]
+    formula: Bm25
+
+    def best(self, wanted: int, among: Sequence[int] | None = None) -> tuple[list[int], float]:
+        """The best memories, of equally good ones the newest, and a score that none of the others exceeds.
+
+        If there are less than `wanted`, they are all that hold a word, and the score is 0. `among` names ids, ascending,
+        outside of which none is wanted.
+        """
+        named = None if among is None else np.array(among, np.int64)
+        ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
+        for block in reversed(self.blocks):
+            places, found = self._better(block, bound, None if named is None else _inside(block, named))
+            ids, scores = np.concatenate((ids, places[::-1] + (block.low + 1))), np.concatenate((scores, found[::-1]))
+            if len(ids) >= wanted:
+                ids, scores = _first(ids, scores, wanted)
+                bound = float(scores.min())
+        return ids.tolist(), bound
+
+    def _better(self, block: Block, bound: float, inside: Places | None) -> tuple[Places, Floats]:
+        # The memories of a block with a score above the bound, ascending.
+        held = _Held(self, block)
+        if inside is None:
+            places = np.flatnonzero(held.at_most > bound)
+        else:
+            places = inside[held.at_most[inside] > bound]
+        scores = held.scores(places)
+        better = np.flatnonzero(scores > bound)
+        return places[better], scores[better]
+
+
+class _Held:
+    """What the memories of a block hold of the words of a question.
+
+    `at_most` is the score that each would have if it were as short as the shortest one. It costs little, as nearly
+    always a word stands once in a memory, and tells of most memories that they are not among the best.
+    """
+
+    def __init__(self, asked: Scores, block: Block) -> None:
+        self._formula = asked.formula
+        self._lengths = block.lengths
+        self._found = list(zip(block.postings(list(asked.words)), asked.words.values(), strict=True))
+        self._compounds = [
+            (block.holding(compound.split()), weight * asked.formula.most)
+            for compound, weight in asked.compounds.items()
+        ]
+        self._once = float(self._formula.part(1, block.shortest))
+        self._more = [
+            weight * (self._formula.part(one.counts, block.shortest) - self._once) for one, weight in self._found
+        ]
+        places = [one.places for one, _ in self._found] + [one.repeated for one, _ in self._found]
+        once = np.repeat([weight * self._once for _, weight in self._found], [len(one.places) for one, _ in self._found])
+        self.at_most = np.bincount(
+            np.concatenate(places).astype(np.intp), np.concatenate((once, *self._more)), len(block.lengths)
+        )
+        for holding, most in self._compounds:
+            self.at_most[holding] += most
+
+    def scores(self, places: Places) -> Floats:
+        """The scores of some memories, ascending by place."""
+        if not len(places):
+            return np.empty(0, np.float64)
+        lengths = self._lengths[places]
+        once = self._formula.part(1, lengths)
+        as_once, more = self.at_most[places], np.zeros(len(places))
+        is_asked = np.zeros(len(self._lengths), bool)
+        is_asked[places] = True
+        for (one, weight), counted in zip(self._found, self._more, strict=True):
+            chosen = np.flatnonzero(is_asked[one.repeated])
+            at = np.searchsorted(places, one.repeated[chosen])
+            as_once[at] -= counted[chosen]
+            more[at] += weight * (self._formula.part(one.counts[chosen], lengths[at]) - once[at])
+        for holding, most in self._compounds:
+            at = np.searchsorted(places, holding[is_asked[holding]])
+            as_once[at] -= most
+            more[at] += most
+        return as_once * (once / self._once) + more
+
+
+def _inside(block: Block, named: npt.NDArray[np.int64]) -> Places:
+    first, last = np.searchsorted(named, (block.low, block.high), side="right").tolist()
+    return named[first:last] - (block.low + 1)
+
+
+def _first(ids: npt.NDArray[np.int64], scores: Floats, wanted: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    # The `wanted` best; of those that tie the first ones.
+    if len(ids) <= wanted:
+        return ids, scores
+    least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
+    better, ties = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    chosen = np.sort(np.concatenate((better, ties[: wanted - len(better)])))
+    return ids[chosen], scores[chosen]

@@ -1,0 +1,73 @@
+"""A thread that keeps something in step with the database, in the background."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+_NICE = 10
+_LOG = logging.getLogger(__name__)
+
+
+class Worker:
+    """Calls `step` at its start, whenever it is woken, and every `period` seconds for what other processes did.
+
+    Whatever a step raises is logged, and tried again with the next one. A long step is to look at `closing` now and
+    then. What is asked and saved goes first: on Linux the thread has a lower priority.
+    """
+
+    def __init__(self, name: str, step: Callable[[], None], period: float) -> None:
+        self._name = name
+        self._step = step
+        self._period = period
+        self._changed = threading.Condition()
+        self._asked, self._done = 1, 0
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def closing(self) -> bool:
+        """Whether the thread is to end."""
+        return self._closing
+
+    def wake(self) -> None:
+        """Says that there is something to do."""
+        with self._changed:
+            self._asked += 1
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Waits until a step that began after this call has ended."""
+        with self._changed:
+            self._asked += 1
+            target = self._asked
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._done >= target or self._closing)
+
+    def close(self) -> None:
+        """Ends the thread after the step at hand."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _run(self) -> None:
+        with suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        while not self._closing:
+            with self._changed:
+                asked = self._asked
+            try:
+                self._step()
+            except Exception as error:
+                if not self._closing:
+                    _LOG.warning("%s: %s", self._name, error)
+            with self._changed:
+                self._done = max(self._done, asked)
+                self._changed.notify_all()
+                # The condition is looked at before the wait: what was notified meanwhile would be missed.
+                self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, self._period)  # type: ignore[misc]

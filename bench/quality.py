@@ -126,7 +126,9 @@ def _found(corpus: Sequence[Mapping[str, str]], cases: Sequence[Case], embedder:
         with database.snapshot() as connection:
             everything = Eligible(())
             for case in cases:
-                by_text = text_search(connection, (), case.query, everything, _DEPTH, Parameters().text_candidates)
+                by_text = text_search(
+                    connection, (), case.query, everything, depth=_DEPTH, limit=Parameters().text_candidates
+                )
                 by_meaning = vector_search(connection, vectors, embedder.embed_one(case.query), everything, _DEPTH)
                 relevant = frozenset(ids[item] for item in case.relevant)
                 legs = Legs(by_text, by_meaning, full_marks(connection, case.query))

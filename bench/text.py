@@ -95,7 +95,7 @@ def measure(path: Path, world: World, size: int, count: int, compared: int) -> M
             )  # fmt: skip
             fitting = eligible(connection, question)
             began = time.perf_counter()
-            found = text_search(connection, (), query, fitting, _DEPTH, parameters.text_candidates)
+            found = text_search(connection, (), query, fitting, depth=_DEPTH, limit=parameters.text_candidates)
             taken = 1000 * (time.perf_counter() - began)
             if number < 20:
                 continue  # to warm up
@@ -104,7 +104,7 @@ def measure(path: Path, world: World, size: int, count: int, compared: int) -> M
             statistic = bm25.statistics(connection, words)
             result["bounded"] += bool(rare_and_common(words, statistic, parameters.text_candidates)[1])
             if number < 20 + compared:
-                best = text_search(connection, (), query, fitting, _DEPTH, UNBOUNDED)[:10]
+                best = text_search(connection, (), query, fitting, depth=_DEPTH, limit=UNBOUNDED)[:10]
                 result["compared"] += 1
                 result["same_ten"] += [hit.measure for hit in best] == [hit.measure for hit in found[:10]]
                 result["all_words"] += _held(connection, found[0].memory_id, words) >= _held(

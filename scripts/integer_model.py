@@ -1,9 +1,9 @@
 """Makes an ONNX model with int8 weights compute in int8, so that a text takes half the time on a CPU.
 
 Such a model turns its weights back into floating point numbers, int8 -> Cast -> Mul(scales) -> MatMul, and onnxruntime
-does that once, when it loads the model: all sums are float then, over four times the bytes. Here each such MatMul becomes
-DynamicQuantizeLinear -> MatMulInteger -> Cast -> Mul(scales): the weights stay what they are, and what is multiplied with
-them is rounded to 8 bits each time. All are operators of standard ONNX (since opset 11).
+does that once, when it loads the model: all sums are float then, over four times the bytes. Here each such MatMul
+becomes DynamicQuantizeLinear -> MatMulInteger -> Cast -> Mul(scales): the weights stay what they are, and what is
+multiplied with them is rounded to 8 bits each time. All are operators of standard ONNX (since opset 11).
 
 An ONNX file is a Protocol Buffers message; it is read and written here field by field, so that nothing but the standard
 library is needed and the same file comes out everywhere.
@@ -51,7 +51,8 @@ def integer_model(model: bytes) -> bytes:
         ValueError: it is no ONNX model.
     """
     return b"".join(
-        _field(number, _integer_graph(content)) if number == _GRAPH else whole for number, content, whole in fields(model)
+        _field(number, _integer_graph(content)) if number == _GRAPH else whole
+        for number, content, whole in fields(model)
     )
 
 
@@ -85,7 +86,9 @@ def fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 def _integer_graph(graph: bytes) -> bytes:
     parts = list(fields(graph))
     nodes = [_node(content) for number, content, _ in parts if number == _NODE]
-    tensors = [dict((one, value) for one, value, _ in fields(content)) for number, content, _ in parts if number == _INITIALIZER]
+    tensors = [
+        {one: value for one, value, _ in fields(content)} for number, content, _ in parts if number == _INITIALIZER
+    ]
     known = _Graph(
         {node.outputs[0]: node for node in nodes},
         frozenset(one[_TENSOR_NAME].decode() for one in tensors if _varint(one[_DATA_TYPE], 0)[0] == _INT8),

@@ -51,8 +51,8 @@ class Scores:
     def best(self, wanted: int, among: Sequence[int] | None = None) -> tuple[list[int], float]:
         """The best memories, of equally good ones the newest, and a score that none of the others exceeds.
 
-        If there are less than `wanted`, they are all that hold a word, and the score is 0. `among` names ids, ascending,
-        outside of which none is wanted.
+        If there are less than `wanted`, they are all that hold a word, and the score is 0. `among` names ids,
+        ascending, outside of which none is wanted.
         """
         named = None if among is None else np.array(among, np.int64)
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
@@ -67,10 +67,7 @@ class Scores:
     def _better(self, block: Block, bound: float, inside: Places | None) -> tuple[Places, Floats]:
         # The memories of a block with a score above the bound, ascending.
         held = _Held(self, block)
-        if inside is None:
-            places = np.flatnonzero(held.at_most > bound)
-        else:
-            places = inside[held.at_most[inside] > bound]
+        places = np.flatnonzero(held.at_most > bound) if inside is None else inside[held.at_most[inside] > bound]
         scores = held.scores(places)
         better = np.flatnonzero(scores > bound)
         return places[better], scores[better]
@@ -96,8 +93,10 @@ class _Held:
             weight * (self._formula.part(one.counts, block.shortest) - self._once) for one, weight in self._found
         ]
         places = [one.places for one, _ in self._found] + [one.repeated for one, _ in self._found]
-        once = np.repeat([weight * self._once for _, weight in self._found], [len(one.places) for one, _ in self._found])
-        self.at_most = np.bincount(
+        once = np.repeat(
+            [weight * self._once for _, weight in self._found], [len(one.places) for one, _ in self._found]
+        )
+        self.at_most: Floats = np.bincount(
             np.concatenate(places).astype(np.intp), np.concatenate((once, *self._more)), len(block.lengths)
         )
         for holding, most in self._compounds:

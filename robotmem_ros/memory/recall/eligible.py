@@ -53,7 +53,9 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     """
     for comparison in question.comparisons:
         _check_path(connection, comparison)
-    return Eligible((*_plain_conditions(connection, question), *(condition(one, question.decay) for one in question.comparisons)))
+    return Eligible(
+        (*_plain_conditions(connection, question), *(condition(one, question.decay) for one in question.comparisons))
+    )
 
 
 def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int | None = None) -> Eligible:

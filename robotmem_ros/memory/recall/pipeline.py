@@ -197,7 +197,8 @@ class _Run:
     def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
             limit = self.parameters.text_candidates
-            return _Leg(text_search(self.connection, self.blocks, self.question.query, candidates, wanted, limit))
+            query = self.question.query
+            return _Leg(text_search(self.connection, self.blocks, query, candidates, depth=wanted, limit=limit))
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")

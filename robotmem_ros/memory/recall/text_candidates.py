@@ -37,7 +37,13 @@ def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tupl
 
 
 def candidates(
-    connection: sqlite3.Connection, words: Sequence[str], known: Statistics, eligible: Eligible, limit: int, behind: int
+    connection: sqlite3.Connection,
+    words: Sequence[str],
+    known: Statistics,
+    eligible: Eligible,
+    *,
+    limit: int,
+    behind: int,
 ) -> set[int]:
     """The ids of the eligible memories to rank: all with rare words, and half of `limit` with common words alone.
 

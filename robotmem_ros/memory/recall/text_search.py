@@ -22,7 +22,13 @@ _ROUNDING = 1e-5
 
 
 def text_search(
-    connection: sqlite3.Connection, blocks: Sequence[Block], query: str, eligible: Eligible, depth: int, limit: int
+    connection: sqlite3.Connection,
+    blocks: Sequence[Block],
+    query: str,
+    eligible: Eligible,
+    *,
+    depth: int,
+    limit: int,
 ) -> Ranking:
     """The best `depth` eligible memories that hold a word of the query, by BM25 (more negative is better).
 
@@ -39,7 +45,7 @@ def text_search(
         return search.ranked(eligible.ids)
     covered = blocks[-1].high if blocks else 0
     if eligible.ids is None:
-        others = candidates(connection, words, known, eligible, limit, covered)
+        others = candidates(connection, words, known, eligible, limit=limit, behind=covered)
     else:
         others = {memory_id for memory_id in eligible.ids if memory_id > covered}
     return search.best(blocks, eligible, others) if blocks else search.ranked(others)

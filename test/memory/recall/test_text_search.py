@@ -59,7 +59,7 @@ def search(connection: sqlite3.Connection, query: str, limit: int, *, depth: int
         Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None,
         context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
     )  # fmt: skip
-    return text_search(connection, (), query, eligible(connection, question), depth, limit)
+    return text_search(connection, (), query, eligible(connection, question), depth=depth, limit=limit)
 
 
 def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
@@ -119,7 +119,7 @@ def test_few_eligible_memories_are_all_ranked_however_common_the_words(crowd: sq
     )  # fmt: skip
     few = enumerate_if_few(crowd, eligible(crowd, question))
     assert few.ids is not None
-    found = text_search(crowd, (), "red mug", few, SIZE, 100)
+    found = text_search(crowd, (), "red mug", few, depth=SIZE, limit=100)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 

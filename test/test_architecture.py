@@ -37,6 +37,7 @@ PARTS = {
     ("text_search", "bm25"),
     ("text_candidates", "bm25"),
     ("match", "bm25"),
+    ("match", "text_holders"),
     ("source_weight", "fusion"),
     ("outcome_weight", "fusion"),
     ("contradiction_weight", "fusion"),

@@ -30,6 +30,7 @@ def register(connection: sqlite3.Connection) -> None:
     for name, (arguments, function) in subject.FUNCTIONS.items():
         connection.create_function(name, arguments, function, deterministic=True)
     connection.create_function("text_digest", 1, text_digest, deterministic=True)
+    connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
     connection.create_function("kept_vector", 1, kept_vector, deterministic=True)
     if _lacks_pow(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
@@ -103,6 +104,12 @@ def cosine_distance(left: bytes, right: bytes) -> float:
     a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
     lengths = float(np.sqrt((a @ a) * (b @ b)))
     return 1.0 - float(a @ b) / lengths if lengths else 1.0
+
+
+def kept_distance(kept: bytes, query: bytes) -> float:
+    """The cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
+    vector = np.frombuffer(query, np.float32)
+    return float(codec.distances([kept], vector)[0]) if len(kept) == codec.size(len(vector)) else 2.0
 
 
 def kept_vector(vector: bytes) -> bytes:

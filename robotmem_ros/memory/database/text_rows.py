@@ -18,6 +18,11 @@ def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:
     return first or 0, last or 0
 
 
+def are_behind(connection: sqlite3.Connection, memory_id: int) -> bool:
+    """Whether there are memories with a greater id."""
+    return connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (memory_id,)).fetchone() is not None
+
+
 def count(connection: sqlite3.Connection) -> int:
     """How many memories have a text, the withdrawn ones included."""
     return int(connection.execute("SELECT memories FROM text_totals").fetchone()[0])

@@ -98,7 +98,7 @@ class _Held:
         )
         self.at_most: Floats = np.bincount(
             np.concatenate(places).astype(np.intp), np.concatenate((once, *self._more)), len(block.lengths)
-        )
+        ).astype(np.float64, copy=False)
         for holding, most in self._compounds:
             self.at_most[holding] += most
 

@@ -11,6 +11,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from ..database import columns, rows
 from ..errors import InvalidFieldError
 from .condition import Condition, Source
@@ -30,10 +33,12 @@ class Eligible(NamedTuple):
 
     conditions: tuple[Condition, ...]
     ids: tuple[int, ...] | None = None
+    among: npt.NDArray[np.int64] | None = None
+    """Ids, ascending, of which all of them are, where that is known: who has an id can tell without the database."""
 
     def and_(self, extra: Condition) -> Eligible:
         """Those of them for which another condition holds too."""
-        return Eligible((*self.conditions, extra))
+        return Eligible((*self.conditions, extra), among=self.among)
 
     def check(self) -> Source:
         """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
@@ -58,12 +63,17 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
     )
 
 
-def enumerate_if_few(connection: sqlite3.Connection, wanted: Eligible, most: int | None = None) -> Eligible:
-    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few."""
+def enumerate_if_few(
+    connection: sqlite3.Connection, wanted: Eligible, most: int | None = None, counted: int = _COUNTED
+) -> Eligible:
+    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few.
+
+    A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
+    """
     if most is None:
         tallies = rows.tallies(connection)
         most = min(max(_FEW, (tallies["fact"] + tallies["perception"]) // _SHARE), _MANY)
-    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most)
+    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
     if driver is None or driver.source is None:
         return wanted
     others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
@@ -88,11 +98,13 @@ def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequen
     return set(columns.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
 
 
-def _fewest(connection: sqlite3.Connection, conditions: Sequence[Condition], most: int) -> Condition | None:
+def _fewest(
+    connection: sqlite3.Connection, conditions: Sequence[Condition], most: int, counted: int
+) -> Condition | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
-    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < _COUNTED)]
-    limit = most + 1 if len(narrow) < 2 else max(most + 1, _COUNTED)
+    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < counted)]
+    limit = most + 1 if len(narrow) < 2 else max(most + 1, counted)
     counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
     fewest = min(counts, default=limit)
     return indexed[counts.index(fewest)] if fewest < limit else None

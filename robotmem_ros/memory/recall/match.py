@@ -8,35 +8,53 @@ only memories about as near in meaning as the nearest one match.
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from ..database import rows
 from ..language import tokens
 from ..language.stop_words import SPATIAL_WORDS
+from ..postings import Block
 from .bm25 import held_words, statistics
 from .condition import Condition, Source
-from .eligible import Eligible, enumerate_if_few, only
-from .ranking import Ranking
+from .eligible import Eligible, enumerate_if_few, only, still_eligible
+from .text_holders import holders
 
 MARGIN = 0.2
 """How much farther in cosine distance than the nearest memory one may be to match by meaning."""
 COUNTED = 2000
 """Up to so many memories that hold a word are counted; of words in more of them, the document frequency decides."""
 
-Similar = Callable[[Eligible, float], "Ranking | None"]
-"""The eligible memories within a margin of the nearest one in meaning; None without a model."""
+Similar = Callable[[Eligible, float], "Eligible | None"]
+"""The eligible memories within a margin of the nearest one in meaning; None if there is none, as without a model."""
+_JSON = 20_000
 
 
-def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, similar: Similar) -> Eligible:
-    """Those of the eligible memories that match the query."""
+def matching(
+    connection: sqlite3.Connection,
+    blocks: Sequence[Block],
+    query: str,
+    eligible: Eligible,
+    similar: Similar,
+    *,
+    n: int,
+) -> Eligible:
+    """Those of the eligible memories that match the query, of which the `n` nearest are wanted."""
     words = tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
-    holding = _Many(connection, eligible).holding(words)
+    holding = _Many(connection, blocks, eligible, n).holding(words)
     if holding is not None:
         return holding
     # Only now: the conditions alone may hold for so many that listing them is a waste.
     eligible = enumerate_if_few(connection, eligible)
-    among = _Many(connection, eligible) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
+    among = (
+        _Many(connection, blocks, eligible, n) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
+    )
     known = statistics(connection, words).frequencies
     counts = {word: among.count(word) for word in known}
     rarest_first = [word for word in words if counts.get(word)]
@@ -47,15 +65,8 @@ def matching(connection: sqlite3.Connection, query: str, eligible: Eligible, sim
     while rarest_first and holding is None:
         rarest_first.pop()
         holding = among.holding(rarest_first)
-    near = similar(holding or eligible, MARGIN)
     # Without a model, and as long as none of them has a vector, the words alone decide.
-    return only([hit.memory_id for hit in near]) if near else holding or only(())
-
-
-def _holding(words: Sequence[str]) -> Condition:
-    check = "(SELECT holds_words(?, c.c0, c.c1, c.c2, c.c3) FROM memories_fts_content AS c WHERE c.id = m.id)"
-    source = Source("SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?", (tokens.all_of(words),))
-    return Condition(check, (" ".join(words),), source)
+    return similar(holding or eligible, MARGIN) or holding or only(())
 
 
 class _Few(NamedTuple):
@@ -75,13 +86,37 @@ class _Many(NamedTuple):
     """Eligible memories that only the database can list."""
 
     connection: sqlite3.Connection
+    blocks: Sequence[Block]
     eligible: Eligible
+    n: int
 
     def holding(self, words: Sequence[str]) -> Eligible | None:
         if not words:
             return None
-        found = enumerate_if_few(self.connection, self.eligible.and_(_holding(words)))
-        return None if found.ids == () else found
+        check = "(SELECT holds_words(?, c.c0, c.c1, c.c2, c.c3) FROM memories_fts_content AS c WHERE c.id = m.id)"
+        source = Source("SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?", (tokens.all_of(words),))
+        if not self.blocks:
+            found = enumerate_if_few(self.connection, self.eligible.and_(Condition(check, (" ".join(words),), source)))
+            return None if found.ids == () else found
+        ids = holders(self.connection, self.blocks, words)
+        if len(ids) < _JSON:
+            source = Source("SELECT value AS id FROM json_each(?)", (json.dumps(ids.tolist()),))
+        condition = Condition(check, (" ".join(words),), source._replace(size=len(ids)))
+        return self._known(self.eligible.and_(condition)._replace(among=ids), ids)
+
+    def _known(self, wanted: Eligible, ids: npt.NDArray[np.int64]) -> Eligible | None:
+        # To list h of N takes about as long as to look at N / h for each of n, in the order of their distance.
+        tallies = rows.tallies(self.connection)
+        most = math.isqrt(self.n * (tallies["fact"] + tallies["perception"]))
+        found = enumerate_if_few(self.connection, wanted, most, counted=most)
+        if found.ids is not None:
+            return found if found.ids else None
+        first, size = len(ids), self.n
+        while first > 0:
+            if still_eligible(self.connection, wanted, ids[max(first - size, 0) : first].tolist()):
+                return found
+            first, size = first - size, 4 * size
+        return None
 
     def count(self, word: str) -> int:
         # From the word to the memories: a list of all that hold a common word takes longer than counting some.

@@ -136,11 +136,11 @@ class _Run:
 
     def _matching(self, placed: Eligible) -> Eligible:
         try:
-            return matching(self.connection, self.question.query, placed, self._similar)
+            query = self.question.query
+            return matching(self.connection, self.blocks, query, placed, self._similar, n=self.question.n)
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
-            near = self._similar(enumerate_if_few(self.connection, placed), MARGIN)
-            return only([hit.memory_id for hit in near or []])
+            return self._similar(enumerate_if_few(self.connection, placed), MARGIN) or only(())
 
     def _by_time(self, candidates: Eligible) -> Answer:
         few = enumerate_if_few(self.connection, candidates)
@@ -217,7 +217,7 @@ class _Run:
         with suppress(Exception):  # whatever it is, the vector search meets it again and says so
             self.vectors.look_ahead(embedded.result(), first_width(depth))
 
-    def _similar(self, candidates: Eligible, margin: float) -> Ranking | None:
+    def _similar(self, candidates: Eligible, margin: float) -> Eligible | None:
         try:
             return similar(self.connection, self.vectors, self._vector(), candidates, margin)
         except ModelUnavailableError:

@@ -6,11 +6,15 @@ of half-width r is farther than r.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from ..errors import FrameMismatchError
 from .condition import Condition, Source
@@ -20,6 +24,7 @@ from .ranking import Hit, Ranking
 
 _FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
+_FETCHED = 256
 
 
 class Space(NamedTuple):
@@ -68,21 +73,14 @@ def nearest(connection: sqlite3.Connection, eligible: Eligible, spatial: Spatial
     """The `n` eligible memories nearest to the target, with their distance in metres; equals stand newest first."""
     if space.id is None:
         return []
-    ranking: Ranking = []
-    radii = [spatial.max_distance] if eligible.ids is not None else _radii(spatial.max_distance)
-    for radius in radii:
+    radius = spatial.max_distance if eligible.ids is not None else _FIRST_RADIUS
+    while radius < min(spatial.max_distance, _LAST_RADIUS):
         ranking = _within_radius(connection, eligible, spatial, space, radius=radius, n=n)
         if len(ranking) == n:
-            break
-    return ranking
-
-
-def _radii(max_distance: float) -> Iterator[float]:
-    radius = _FIRST_RADIUS
-    while radius < min(max_distance, _LAST_RADIUS):
-        yield radius
-        radius *= 4
-    yield max_distance
+            return ranking
+        # As far as it takes where the others lie as close together as those that were found.
+        radius *= min(max(math.sqrt(1.5 * n / max(len(ranking), 1)), 1.5), 4.0)
+    return _within_radius(connection, eligible, spatial, space, radius=spatial.max_distance, n=n)
 
 
 def _within_radius(
@@ -101,9 +99,10 @@ def _within_radius(
         f"SELECT p.memory_id, {squared} AS squared FROM {source} WHERE p.space_id = ? ORDER BY squared",
         (*square_arguments, *source_arguments, space.id),
     )
+    nearest_first = rows if eligible.among is None else _among(rows, eligible.among)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
-    for batch in _growing_batches(rows, n):
+    for batch in _growing_batches(nearest_first, n):
         found += _eligible_of(connection, eligible, dict(batch))
         if len(found) >= n:
             break
@@ -124,6 +123,13 @@ def _eligible_of(
         (json.dumps(list(squares)), *check.arguments),
     )
     return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
+
+
+def _among(rows: sqlite3.Cursor, ids: npt.NDArray[np.int64]) -> Iterator[tuple[int, float]]:
+    while batch := rows.fetchmany(_FETCHED):
+        named = np.array([memory_id for memory_id, _ in batch], np.int64)
+        known = ids[np.minimum(np.searchsorted(ids, named), len(ids) - 1)] == named
+        yield from itertools.compress(batch, known.tolist())
 
 
 def _growing_batches(rows: Iterable[tuple[int, float]], n: int) -> Iterator[list[tuple[int, float]]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..database import columns
+from ..database import columns, text_rows
 from ..language import tokens
 from .bm25 import Statistics
 from .eligible import Eligible
@@ -49,7 +49,7 @@ def candidates(
 
     Only those behind the id `behind` are looked at.
     """
-    if behind and not connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (behind,)).fetchone():
+    if not text_rows.are_behind(connection, behind):
         return set()
     rare, common = rare_and_common(words, known, limit)
     search = _Search(connection, known, eligible, behind, room=limit // 2)

@@ -20,7 +20,8 @@ import numpy as np
 from ..database import columns, rows
 from ..embedding import Vector, codec
 from ..vectors import Batch, VectorIndex
-from .eligible import Eligible, enumerate_if_few
+from .condition import Condition
+from .eligible import Eligible, enumerate_if_few, only
 from .ranking import Hit, Ranking
 
 _DIGITS = 6
@@ -39,6 +40,11 @@ _SLACK = 0.02
 Upper bytes are rounded, which puts a distance off by a standard deviation of 0.29 / |vector|, in units of the bytes:
 4e-4 for vectors of the default model, 2e-3 at most, where one component outweighs all others.
 """
+_LISTED = 2000
+_NEAR_ENOUGH = """EXISTS (
+    SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
+    WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?
+)"""
 _FIRST = 100
 """So many vectors are looked at first, where it is not known how many memories are wanted."""
 
@@ -64,13 +70,21 @@ def first_width(depth: int) -> int:
 
 def similar(
     connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, margin: float
-) -> Ranking:
-    """The eligible memories whose cosine distance is at most `margin` above that of the nearest one."""
+) -> Eligible | None:
+    """The eligible memories whose cosine distance is at most `margin` above that of the nearest one; None without one.
+
+    They are listed up to `_LISTED`; of more, each is measured when its turn comes.
+    """
     hits: Ranking = []
     for hits, complete_up_to in _growing(connection, index, query, eligible, None):
-        if hits and hits[0].measure + margin < complete_up_to - _ROUNDING:
+        known_up_to = complete_up_to - _ROUNDING
+        if hits and hits[0].measure + margin < known_up_to:
             break
-    return [hit for hit in hits if hit.measure <= hits[0].measure + margin]
+        if len(hits) > _LISTED and hits[0].measure < known_up_to:
+            arguments = (query.astype(np.float32).tobytes(), hits[0].measure + margin)
+            return eligible.and_(Condition(_NEAR_ENOUGH, arguments))
+    near = [hit.memory_id for hit in hits if hit.measure <= hits[0].measure + margin]
+    return only(near) if near else None
 
 
 def _growing(

@@ -174,12 +174,20 @@ def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> No
     assert answer[: len(same)] == same[::-1].tolist()[:100]
 
 
-def test_similar_memories_are_all_within_the_margin_of_the_nearest(world: World) -> None:
+@pytest.mark.parametrize("listed", [2000, 0])
+def test_similar_memories_are_all_within_the_margin_of_the_nearest(
+    world: World, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.recall.vector_search._LISTED", listed)
     for query in clustered(10, 6):
         with world.database.snapshot() as connection:
-            hits = similar(connection, world.index, query, kept(0.05, listed=False), 0.1)
+            near_enough = similar(connection, world.index, query, kept(0.05, listed=False), 0.1)
+            assert near_enough is not None
+            check = near_enough.check()
+            found = {
+                one for (one,) in connection.execute(f"SELECT id FROM memories AS m WHERE {check.sql}", check.arguments)
+            }
         near = 1 - world.vectors @ query
         fitting = np.flatnonzero(world.shares < 0.05)
         exact = set((fitting[near[fitting] <= near[fitting].min() + 0.1] + 1).tolist())
-        found = {hit.memory_id for hit in hits}
         assert len(found ^ exact) <= max(1, len(exact) // 50)

@@ -38,6 +38,7 @@ PARTS = {
     ("text_candidates", "bm25"),
     ("match", "bm25"),
     ("match", "text_holders"),
+    ("vector_search", "vector_holders"),
     ("source_weight", "fusion"),
     ("outcome_weight", "fusion"),
     ("contradiction_weight", "fusion"),

@@ -48,16 +48,15 @@ class Scores:
     compounds: Mapping[str, float]
     formula: Bm25
 
-    def best(self, wanted: int, among: Sequence[int] | None = None) -> tuple[list[int], float]:
+    def best(self, wanted: int, among: npt.NDArray[np.int64] | None = None) -> tuple[list[int], float]:
         """The best memories, of equally good ones the newest, and a score that none of the others exceeds.
 
         If there are less than `wanted`, they are all that hold a word, and the score is 0. `among` names ids,
         ascending, outside of which none is wanted.
         """
-        named = None if among is None else np.array(among, np.int64)
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         for block in reversed(self.blocks):
-            places, found = self._better(block, bound, None if named is None else _inside(block, named))
+            places, found = self._better(block, bound, None if among is None else _inside(block, among))
             ids, scores = np.concatenate((ids, places[::-1] + (block.low + 1))), np.concatenate((scores, found[::-1]))
             if len(ids) >= wanted:
                 ids, scores = _first(ids, scores, wanted)

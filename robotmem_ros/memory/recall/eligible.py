@@ -71,8 +71,7 @@ def enumerate_if_few(
     A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
     """
     if most is None:
-        tallies = rows.tallies(connection)
-        most = min(max(_FEW, (tallies["fact"] + tallies["perception"]) // _SHARE), _MANY)
+        most = min(max(_FEW, _all(connection) // _SHARE), _MANY)
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
     if driver is None or driver.source is None:
         return wanted
@@ -84,6 +83,27 @@ def enumerate_if_few(
         (*driver.source.arguments, *others.arguments, most + 1),
     )
     return wanted if len(found) > most else only(found)
+
+
+def narrow_down(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
+    """The same memories, listed if they are few, or else with the ids that the narrowest condition allows.
+
+    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
+    """
+    wanted = enumerate_if_few(connection, wanted)
+    most = _all(connection) // _SHARE
+    sources = [condition.source for condition in wanted.conditions if condition.source]
+    unknown = [source for source in sources if source.size is None or source.size <= most]
+    if wanted.ids is not None or wanted.among is not None or not unknown:
+        return wanted
+    lists = (columns.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
+    shortest = min(lists, key=len)
+    return wanted._replace(among=np.sort(shortest)) if len(shortest) <= most else wanted
+
+
+def _all(connection: sqlite3.Connection) -> int:
+    tallies = rows.tallies(connection)
+    return tallies["fact"] + tallies["perception"]
 
 
 def only(ids: Sequence[int]) -> Eligible:

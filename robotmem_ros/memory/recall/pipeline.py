@@ -26,7 +26,7 @@ from ..postings import Block, PostingsIndex
 from ..vectors import VectorIndex
 from .answer import Answer, Mode
 from .contradiction_weight import weigh_contradictions
-from .eligible import Eligible, eligible, enumerate_if_few, only
+from .eligible import Eligible, eligible, enumerate_if_few, narrow_down, only
 from .fusion import Scores, blend, blend_depth, reciprocal_rank_fusion, rrf_depth
 from .match import MARGIN, matching
 from .normalise import normalise
@@ -106,7 +106,7 @@ class _Run:
     def _by_relevance(self, candidates: Eligible) -> Answer:
         n = self.question.n
         depth = self._depth(n)
-        candidates = enumerate_if_few(self.connection, candidates)
+        candidates = narrow_down(self.connection, candidates)
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead in the thread of the model.
             self.embedded.add_done_callback(lambda done: self._look_ahead(done, depth))
@@ -131,7 +131,7 @@ class _Run:
             placed = candidates.and_(within(spatial, space))
             candidates = self._matching(placed)
         else:
-            candidates = enumerate_if_few(self.connection, candidates)
+            candidates = narrow_down(self.connection, candidates)
         return nearest(self.connection, candidates, spatial, space, self.question.n)
 
     def _matching(self, placed: Eligible) -> Eligible:

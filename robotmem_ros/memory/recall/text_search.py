@@ -6,6 +6,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..database import text_rows
 from ..language import tokens
 from ..postings import Block, Scores
@@ -74,7 +76,7 @@ class _Search:
         words = {word: self.known.weight(word) for word in self.words}
         compounds = {phrase: self.known.weight(*phrase.split()) for phrase in self.phrases}
         scores = Scores(blocks, words, compounds, formula(self.known))
-        among = None if eligible.ids is None else sorted(eligible.ids)
+        among = eligible.among if eligible.ids is None else np.sort(np.array(eligible.ids, np.int64))
         # What blocks hold of these is out of date.
         changed = text_rows.changed(self.connection, min(block.changes for block in blocks))
         seen = set(changed)
@@ -84,7 +86,7 @@ class _Search:
             ids, bound = scores.best(wanted, among)
             new = [memory_id for memory_id in ids if memory_id not in seen]
             seen.update(new)
-            hits += self.ranked(new if among else still_eligible(self.connection, eligible, new))
+            hits += self.ranked(new if eligible.ids else still_eligible(self.connection, eligible, new))
             hits = sorted(hits, key=lambda hit: (hit.measure, -hit.memory_id))[: self.depth]
             is_enough = len(hits) == self.depth and -hits[-1].measure >= bound * (1 - _ROUNDING)
             if is_enough or len(ids) < wanted:

@@ -9,7 +9,6 @@ quicker way when eligible² > 4 * wanted * memories.
 
 from __future__ import annotations
 
-import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -23,6 +22,7 @@ from ..vectors import Batch, VectorIndex
 from .condition import Condition
 from .eligible import Eligible, enumerate_if_few, only
 from .ranking import Hit, Ranking
+from .vector_holders import holders
 
 _DIGITS = 6
 _ROUNDING = 2e-6
@@ -164,34 +164,13 @@ def _memories(
     found: list[_Found] = []
     enough = math.inf if wanted is None else wanted
     farthest = before[wanted - 1].measure if wanted is not None and len(before) >= wanted else math.inf
-    for distance, vector_id, memory_ids in _with_memories(connection, batch, eligible, wanted):
+    for distance, vector_id, memory_ids in holders(connection, batch, eligible, wanted):
         if distance > farthest + 2 * batch.error + _ROUNDING:
             return found, True
         found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
         if farthest == math.inf and len(before) + len(found) >= enough:
             farthest = distance
     return found, False
-
-
-def _with_memories(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int | None
-) -> Iterator[tuple[float, int, list[int]]]:
-    # The vectors of a batch, nearest first, each with the eligible memories that have it.
-    check = eligible.check()
-    # Many memories can have the same vector: of each, no more are read than are wanted, the newest.
-    sql = (
-        "SELECT coalesce((SELECT group_concat(id) FROM (SELECT m.id FROM memories_vec AS v "
-        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
-        "ORDER BY v.memory_id DESC LIMIT ?)), '') AS ids FROM json_each(?) AS j ORDER BY j.key"
-    )
-    most = -1 if wanted is None else wanted
-    step = wanted or max(len(batch.ids), 1)
-    for start in range(0, len(batch.ids), step):
-        part = slice(start, start + step)
-        vector_ids = batch.ids[part].tolist()
-        (having,) = columns.read(connection, sql, (*check.arguments, most, json.dumps(vector_ids)), "ids")
-        for distance, vector_id, ids in zip(batch.distances[part].tolist(), vector_ids, having, strict=True):
-            yield distance, vector_id, [int(memory_id) for memory_id in ids.split(",")] if ids else []
 
 
 def _ranking(found: Iterable[_Found]) -> Ranking:

@@ -42,7 +42,7 @@ class Search:
             error, parts, limits = 0.0, list(self._all(width)), []
         else:
             query = codec.as_bytes(self._query[np.newaxis])[0]
-            parts = [one.nearest(query, width) for one in self._segments]
+            parts = [one.nearest(query, width, deep=bool(self._given)) for one in self._segments]
             error, limits = segment.ERROR, [float(near[-1]) if len(near) else math.inf for _, near in parts]
         limits.append(_limit(self._newest[1], width) if not self._segments else math.inf)
         parts.append(self._newest)

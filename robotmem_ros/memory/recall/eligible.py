@@ -40,6 +40,14 @@ class Eligible(NamedTuple):
         """Those of them for which another condition holds too."""
         return Eligible((*self.conditions, extra), among=self.among)
 
+    def may_be(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which of some ids can be among them, as far as that is known without the database."""
+        if self.among is None or not len(self.among):
+            return np.full(len(ids), self.among is None)
+        at = np.minimum(np.searchsorted(self.among, ids), len(self.among) - 1)
+        known: npt.NDArray[np.bool_] = self.among[at] == ids
+        return known
+
     def check(self) -> Source:
         """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
         sql = " AND ".join(condition.check for condition in self.conditions) or "1"

@@ -37,7 +37,7 @@ from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
 from .text_search import full_marks, text_search
-from .vector_search import first_width, similar, vector_search
+from .vector_search import first_look, similar, vector_search
 
 _LOG = logging.getLogger(__name__)
 
@@ -109,7 +109,8 @@ class _Run:
         candidates = narrow_down(self.connection, candidates)
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead in the thread of the model.
-            self.embedded.add_done_callback(lambda done: self._look_ahead(done, depth))
+            width, deep = first_look(self.connection, candidates, depth)
+            self.embedded.add_done_callback(lambda done: self._look_ahead(done, width, deep=deep))
         ranked = self._ranked(candidates, depth)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
@@ -213,9 +214,9 @@ class _Run:
             _LOG.warning("vector search failed: %s", error)
             return _Leg([], f"vector search failed: {error}")
 
-    def _look_ahead(self, embedded: Future[Vector], depth: int) -> None:
+    def _look_ahead(self, embedded: Future[Vector], width: int, *, deep: bool) -> None:
         with suppress(Exception):  # whatever it is, the vector search meets it again and says so
-            self.vectors.look_ahead(embedded.result(), first_width(depth))
+            self.vectors.look_ahead(embedded.result(), width, deep=deep)
 
     def _similar(self, candidates: Eligible, margin: float) -> Eligible | None:
         try:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import FrameMismatchError
 from .condition import Condition, Source
@@ -99,7 +98,7 @@ def _within_radius(
         f"SELECT p.memory_id, {squared} AS squared FROM {source} WHERE p.space_id = ? ORDER BY squared",
         (*square_arguments, *source_arguments, space.id),
     )
-    nearest_first = rows if eligible.among is None else _among(rows, eligible.among)
+    nearest_first = rows if eligible.among is None else _possible(rows, eligible)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
     for batch in _growing_batches(nearest_first, n):
@@ -125,11 +124,9 @@ def _eligible_of(
     return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
 
 
-def _among(rows: sqlite3.Cursor, ids: npt.NDArray[np.int64]) -> Iterator[tuple[int, float]]:
+def _possible(rows: sqlite3.Cursor, eligible: Eligible) -> Iterator[tuple[int, float]]:
     while batch := rows.fetchmany(_FETCHED):
-        named = np.array([memory_id for memory_id, _ in batch], np.int64)
-        known = ids[np.minimum(np.searchsorted(ids, named), len(ids) - 1)] == named
-        yield from itertools.compress(batch, known.tolist())
+        yield from itertools.compress(batch, eligible.may_be(np.array([memory_id for memory_id, _ in batch], np.int64)))
 
 
 def _growing_batches(rows: Iterable[tuple[int, float]], n: int) -> Iterator[list[tuple[int, float]]]:

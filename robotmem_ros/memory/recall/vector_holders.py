@@ -51,11 +51,10 @@ def _intersected(
     connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int | None
 ) -> Iterator[tuple[int, list[int]]]:
     # Who has a vector is read from an index alone, and only those are looked at that the known ids allow.
-    assert eligible.among is not None
     start = 0
     while start < len(batch.ids):
         places, memories, end = _having(connection, batch.ids, start)
-        allowed = np.isin(memories, eligible.among)
+        allowed = eligible.may_be(memories)
         places, memories = places[allowed], memories[allowed]
         right = still_eligible(connection, eligible, memories.tolist())
         found: dict[int, list[int]] = {place: [] for place in range(start, end)}

@@ -41,6 +41,7 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 4e-4 for vectors of the default model, 2e-3 at most, where one component outweighs all others.
 """
 _LISTED = 2000
+_MARGIN = 1.5
 _NEAR_ENOUGH = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
     WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?
@@ -63,9 +64,13 @@ def vector_search(
     return hits[:depth]
 
 
-def first_width(depth: int) -> int:
-    """How many vectors are looked at first for the `depth` nearest, where any memory may be eligible."""
-    return 2 * depth + 16
+def first_look(connection: sqlite3.Connection, eligible: Eligible, depth: int) -> tuple[int, bool]:
+    """How many vectors are looked at first for the `depth` nearest, and whether deep in the index."""
+    if eligible.among is None:
+        return 2 * depth + 16, False
+    # As many as it takes when the memories that the narrowest condition allows are spread evenly.
+    one_in = rows.tallies(connection)["vector"] / max(len(eligible.among), 1)
+    return int(_MARGIN * one_in * (depth + 16)), True
 
 
 def similar(
@@ -95,8 +100,10 @@ def _growing(
         yield _compared(connection, index, query, eligible, wanted), math.inf
         return
     search = index.search(connection, query)
-    width, hits = first_width(wanted or _FIRST), list[Hit]()
-    while (batch := search.next(width)) is not None:
+    width, deep = first_look(connection, eligible, wanted or _FIRST)
+    hits: Ranking = []
+    while (batch := search.next(width, deep=deep)) is not None:
+        deep = True
         found, is_enough = _memories(connection, batch, eligible, hits, wanted)
         if batch.error:
             exact = index.distances(connection, query, {one.vector_id for one in found})
@@ -109,7 +116,7 @@ def _growing(
         yield hits, batch.complete_up_to - batch.error
         # As many more as it takes when the next ones are eligible as often as those so far; no less than twice as many.
         share = (wanted or len(hits)) / max(len(hits), 1)
-        width = int(width * min(max(1.3 * share, 2), 16))
+        width = int(width * min(max(_MARGIN * share, 2), 16))
 
 
 class _Found(NamedTuple):

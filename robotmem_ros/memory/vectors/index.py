@@ -38,7 +38,7 @@ class VectorIndex:
         segments, newest = self._current(connection, len(query))
         return Search(connection, query, segments, newest)
 
-    def look_ahead(self, query: Vector, width: int) -> None:
+    def look_ahead(self, query: Vector, width: int, *, deep: bool) -> None:
         """Searches the files of the index for what the first batch of a search of that width will ask for.
 
         Needs no connection, so it can go on in another thread while the database is busy.
@@ -46,7 +46,7 @@ class VectorIndex:
         vector = codec.as_bytes(query[np.newaxis])[0]
         for one in self._segments:
             if one.dim == len(query):
-                one.nearest(vector, width)
+                one.nearest(vector, width, deep=deep)
 
     def distances(self, connection: sqlite3.Connection, query: Vector, ids: Iterable[int]) -> dict[int, float]:
         """The exact cosine distances of some vectors, by id; those that are gone are left out."""

@@ -34,15 +34,18 @@ class Search:
         self._given: set[int] = set()
         self._over = False
 
-    def next(self, width: int) -> Batch | None:
-        """Those of about the `width` nearest vectors that were not given before; None when all have been given."""
+    def next(self, width: int, *, deep: bool = False) -> Batch | None:
+        """Those of about the `width` nearest vectors that were not given before; None when all have been given.
+
+        `deep` is for a search under a filter, as for a segment.
+        """
         if self._over:
             return None
         if not self._segments or width * _WIDEST > self._indexed:
             error, parts, limits = 0.0, list(self._all(width)), []
         else:
             query = codec.as_bytes(self._query[np.newaxis])[0]
-            parts = [one.nearest(query, width, deep=bool(self._given)) for one in self._segments]
+            parts = [one.nearest(query, width, deep=deep) for one in self._segments]
             error, limits = segment.ERROR, [float(near[-1]) if len(near) else math.inf for _, near in parts]
         limits.append(_limit(self._newest[1], width) if not self._segments else math.inf)
         parts.append(self._newest)

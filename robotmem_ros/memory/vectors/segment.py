@@ -68,13 +68,15 @@ class Segment:
     def nearest(self, query: Bytes, width: int, *, deep: bool = False) -> tuple[Ids, Distances]:
         """About the `width` vectors nearest to the query, best first, and their cosine distances up to `ERROR`.
 
-        `deep` is for a search that has to go on, since a filter lets through few. The latest searches are remembered:
+        `deep` is for a search under a filter that lets through few. The latest searches are remembered:
         who looks ahead in another thread finds for the one who asks.
         """
         key = (query.tobytes(), width, deep)
         with self._lock:  # usearch keeps one set of buffers for a thread that it did not start
             if key not in self._latest:
-                self._index.expansion_search = max(_EXPANSION_DEEP if deep else _EXPANSION_SEARCH, 3 * width)
+                self._index.expansion_search = (
+                    max(_EXPANSION_DEEP, 2 * width) if deep else max(_EXPANSION_SEARCH, 3 * width)
+                )
                 matches = self._index.search(query, width, threads=1)
                 self._latest[key] = matches.keys.astype(np.int64), matches.distances.astype(np.float32)
                 if len(self._latest) > _LATEST:

@@ -15,8 +15,8 @@ _LOG = logging.getLogger(__name__)
 class Worker:
     """Calls `step` at its start, whenever it is woken, and every `period` seconds for what other processes did.
 
-    Whatever a step raises is logged, and tried again with the next one. A long step is to look at `closing` now and
-    then. What is asked and saved goes first: on Linux the thread has a lower priority.
+    Whatever a step raises is logged, and tried again with the next one. What is asked and saved goes first: on Linux
+    the thread has a lower priority.
     """
 
     def __init__(self, name: str, step: Callable[[], None], period: float) -> None:
@@ -28,11 +28,6 @@ class Worker:
         self._closing = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
-
-    @property
-    def closing(self) -> bool:
-        """Whether the thread is to end."""
-        return self._closing
 
     def wake(self) -> None:
         """Says that there is something to do."""

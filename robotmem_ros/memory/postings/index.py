@@ -30,6 +30,7 @@ class PostingsIndex:
         self._database = database
         self._minimum = minimum
         self._blocks: tuple[Block, ...] = ()
+        self._closing = False
         self._worker = None if database.in_memory else Worker("robotmem-postings", self._catch_up, _PERIOD)
 
     @property
@@ -52,6 +53,7 @@ class PostingsIndex:
 
     def close(self) -> None:
         """Ends the thread, soon."""
+        self._closing = True
         if self._worker:
             self._worker.close()
 
@@ -72,7 +74,7 @@ class PostingsIndex:
     def _texts(self, low: int, high: int) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
         # A connection for each piece: a long read would keep the write-ahead log from being emptied.
         while low < high:
-            if self._worker and self._worker.closing:
+            if self._closing:
                 raise MemoryClosedError
             with self._database.reader() as connection:
                 ids, texts = text_rows.words(connection, low, high, _READ)

@@ -1,5 +1,7 @@
 """How long the text search takes, how often it was bounded, and what that cost: `python3 bench/text.py 1000000`.
 
+With postings in RAM no search is bounded; `--fts5` does without them, as a memory does whose postings are being made.
+
 Each world is made without vectors, in a file of its own, once; what is measured is the stage alone, on one connection.
 An answer is compared with the one that ranks every memory: of its ten, how many hold as many of the question's words.
 """
@@ -25,6 +27,7 @@ from robotmem_ros.memory.database.text_schema import REBUILD_TEXT_INDEX
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.language import tokens
 from robotmem_ros.memory.parameters import Parameters
+from robotmem_ros.memory.postings import PostingsIndex
 from robotmem_ros.memory.recall import bm25
 from robotmem_ros.memory.recall.eligible import eligible
 from robotmem_ros.memory.recall.question import parse_question
@@ -36,6 +39,7 @@ UNBOUNDED = 10**9
 _BATCH = 2000
 _DEPTH = 135
 _SAMPLE = 1000
+_INDEXED = 1000
 
 
 class Measured(NamedTuple):
@@ -67,6 +71,7 @@ def main() -> None:
     arguments.add_argument("sizes", type=int, nargs="*", default=[10_000, 100_000])
     arguments.add_argument("--questions", type=int, default=200)
     arguments.add_argument("--compared", type=int, default=40, help="questions that are asked without a bound too")
+    arguments.add_argument("--fts5", action="store_true", help="without postings")
     arguments.add_argument("--folder", type=Path, help="keeps the worlds here")
     chosen = arguments.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -74,11 +79,11 @@ def main() -> None:
         print("|---|---|---|---|---|---|---|---|")
         for (name, world), size in itertools.product(WORLDS.items(), chosen.sizes):
             path = (chosen.folder or Path(temporary)) / f"{name.replace(' ', '_')}_{size}.db"
-            measured = measure(path, world, size, chosen.questions, chosen.compared)
+            measured = measure(path, world, size, chosen)
             print(_row(name, size, measured), flush=True)
 
 
-def measure(path: Path, world: World, size: int, count: int, compared: int) -> Measured:
+def measure(path: Path, world: World, size: int, chosen: argparse.Namespace) -> Measured:
     """Builds a world if it is not there, and asks it."""
     parameters = Parameters(db_path=str(path), embedding_model="", synchronous="normal")
     known = path.exists()
@@ -86,30 +91,34 @@ def measure(path: Path, world: World, size: int, count: int, compared: int) -> M
     sample = list(itertools.islice(world.memories(size, 1), _SAMPLE))
     if not known:
         _build(database, world.memories(size, 1))
+    postings = PostingsIndex(database, _INDEXED)
+    postings.flush()
+    blocks = () if chosen.fts5 else postings.blocks
     result = Measured([], 0, 0, 0, 0)._asdict()
     with database.snapshot() as connection:
-        for number, query in enumerate(world.questions(sample, count + 20, 2)):
+        for number, query in enumerate(world.questions(sample, chosen.questions + 20, 2)):
             question = parse_question(
                 parameters, decay=Decay(0.0, now=0), query=query, n=10, min_confidence=0.3, session_id=None, kind=None,
                 context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
             )  # fmt: skip
             fitting = eligible(connection, question)
             began = time.perf_counter()
-            found = text_search(connection, (), query, fitting, depth=_DEPTH, limit=parameters.text_candidates)
+            found = text_search(connection, blocks, query, fitting, depth=_DEPTH, limit=parameters.text_candidates)
             taken = 1000 * (time.perf_counter() - began)
             if number < 20:
                 continue  # to warm up
             result["milliseconds"].append(taken)
             words = tokens.query_words(query)
             statistic = bm25.statistics(connection, words)
-            result["bounded"] += bool(rare_and_common(words, statistic, parameters.text_candidates)[1])
-            if number < 20 + compared:
+            result["bounded"] += not blocks and bool(rare_and_common(words, statistic, parameters.text_candidates)[1])
+            if number < 20 + chosen.compared:
                 best = text_search(connection, (), query, fitting, depth=_DEPTH, limit=UNBOUNDED)[:10]
                 result["compared"] += 1
                 result["same_ten"] += [hit.measure for hit in best] == [hit.measure for hit in found[:10]]
                 result["all_words"] += _held(connection, found[0].memory_id, words) >= _held(
                     connection, best[0].memory_id, words
                 )
+    postings.close()
     database.close()
     return Measured(**result)
 

@@ -49,7 +49,7 @@ class Parameters:
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
     text_candidates: int = parameter(
-        1000, "Memories that text search ranks exactly; of words in more of them, the newest that hold most words.",
+        1000, "How many memories text search ranks of those whose words are not in RAM yet: those with most words.",
         unit="memories", minimum=100, maximum=1_000_000_000,
     )  # fmt: skip
     fusion: str = parameter(

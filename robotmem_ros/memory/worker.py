@@ -15,12 +15,12 @@ _LOG = logging.getLogger(__name__)
 class Worker:
     """Calls `step` at its start, whenever it is woken, and every `period` seconds for what other processes did.
 
-    Whatever a step raises is logged, and tried again with the next one. What is asked and saved goes first: on Linux
-    the thread has a lower priority.
+    Whatever a step raises is logged behind the `complaint`, and tried again with the next one. What is asked and saved
+    goes first: on Linux the thread has a lower priority.
     """
 
-    def __init__(self, name: str, step: Callable[[], None], period: float) -> None:
-        self._name = name
+    def __init__(self, name: str, step: Callable[[], None], period: float, complaint: str) -> None:
+        self._complaint = complaint
         self._step = step
         self._period = period
         self._changed = threading.Condition()
@@ -60,7 +60,7 @@ class Worker:
                 self._step()
             except Exception as error:
                 if not self._closing:
-                    _LOG.warning("%s: %s", self._name, error)
+                    _LOG.warning("%s: %s", self._complaint, error)
             with self._changed:
                 self._done = max(self._done, asked)
                 self._changed.notify_all()

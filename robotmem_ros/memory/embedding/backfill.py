@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 
 from ..database import Database, vector_rows
 from ..errors import RobotMemoryError
+from ..worker import Worker
 from . import codec
 from .background import BackgroundEmbedder
 
@@ -32,51 +32,33 @@ class Backfill:
         self._database = database
         self._embedder = embedder
         self._stored = stored
-        self._changed = threading.Condition()
-        self._asked, self._done = 1, 0
-        self._restart = True
+        self._usable: bool | None = None
+        self._last_id = 0
+        self._restart = False
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name="robotmem-backfill", daemon=True)
-        self._thread.start()
+        self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, "vectors could not be computed")
 
     def wake(self, *, from_start: bool = False) -> None:
         """Says that memories were saved; `from_start` when an older one lost its vector."""
-        with self._changed:
-            self._asked += 1
-            self._restart |= from_start
-            self._changed.notify_all()
+        self._restart |= from_start
+        self._worker.wake()
 
     def flush(self) -> None:
         """Waits until everything that was saved before has its vector, or there is no model."""
-        with self._changed:
-            target = self._asked
-            self._changed.wait_for(lambda: self._done >= target or self._closing)
+        self._worker.flush()
 
     def close(self) -> None:
         """Ends the thread after the batch at hand; what is left is embedded at the next start."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-        self._thread.join()
+        self._closing = True
+        self._worker.close()
 
-    def _run(self) -> None:
-        last_id = 0
-        usable = self._embedder.wait() and self._adopt_model()
-        while not self._closing:
-            with self._changed:
-                asked = self._asked
-                if self._restart:
-                    last_id, self._restart = 0, False
-            try:
-                last_id = self._catch_up(last_id) if usable else last_id
-            except Exception as error:
-                # Whatever a model raises, flush() must not wait for ever. What was not embedded is tried again later.
-                _LOG.warning("vectors could not be computed: %s", error)
-            with self._changed:
-                self._done = max(self._done, asked)
-                self._changed.notify_all()
-                # The condition is looked at before the wait: what was notified meanwhile would be missed.
-                self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
+    def _step(self) -> None:
+        if self._usable is None:
+            self._usable = self._embedder.wait() and self._adopt_model()
+        if self._restart:
+            self._last_id, self._restart = 0, False
+        if self._usable:
+            self._last_id = self._catch_up(self._last_id)
 
     def _catch_up(self, last_id: int) -> int:
         # One batch is written while the next is embedded: the model never waits for the disk.

@@ -31,7 +31,10 @@ class PostingsIndex:
         self._minimum = minimum
         self._blocks: tuple[Block, ...] = ()
         self._closing = False
-        self._worker = None if database.in_memory else Worker("robotmem-postings", self._catch_up, _PERIOD)
+        self._worker: Worker | None = None
+        if not database.in_memory:
+            trouble = "the postings could not be kept"
+            self._worker = Worker("robotmem-postings", self._catch_up, _PERIOD, trouble)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -9,7 +9,6 @@ one by one until the next start has built it.
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,13 +19,13 @@ import numpy as np
 from ..database import Database, vector_rows
 from ..database.vector_rows import SegmentRow
 from ..embedding import codec
+from ..worker import Worker
 from . import segment
 from .batch import Ids
 from .segment import Segment
 
 _READ = 512
 _RESCAN_PERIOD = 10.0
-_NICE = 10
 _RATIO = 2
 """A file is taken into the next one if it is less than so many times as large."""
 _LOG = logging.getLogger(__name__)
@@ -45,17 +44,17 @@ class Keeper:
         self._adopt = adopt
         self._open: list[Segment] = []
         self._opened = threading.Event()
-        self._changed = threading.Condition()
-        self._asked, self._done = 1, 0
         self._next_check = 0.0
+        self._stopping = threading.Lock()
         self._stopped = 0
         self._working = threading.Lock()
-        self._closing = database.in_memory or not segment.available()
-        if self._closing:
+        self._closing = False
+        self._worker: Worker | None = None
+        if database.in_memory or not segment.available():
             self._opened.set()
             return
-        self._thread = threading.Thread(target=self._run, name="robotmem-index", daemon=True)
-        self._thread.start()
+        complaint = "the index of vectors could not be kept"
+        self._worker = Worker("robotmem-index", self._step, _RESCAN_PERIOD, complaint)
 
     def wait_until_open(self) -> None:
         """Waits until the files that are there are open."""
@@ -63,63 +62,45 @@ class Keeper:
 
     def wake(self) -> None:
         """Says that there are new vectors."""
-        with self._changed:
-            self._asked += 1
-            self._changed.notify_all()
+        if self._worker:
+            self._worker.wake()
 
     def flush(self) -> None:
         """Waits until the files cover all vectors that they should by now."""
-        with self._changed:
-            self._asked += 1
-            self._next_check = 0.0
-            target = self._asked
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._done >= target or self._closing)
+        self._next_check = 0.0
+        if self._worker:
+            self._worker.flush()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Builds nothing meanwhile, and looks afterwards which files there still are."""
-        with self._changed:
-            self._stopped += 1
+        self._stop(1)
         try:
             with self._working:
                 yield
         finally:
-            with self._changed:
-                self._stopped -= 1
+            self._stop(-1)
             self.wake()
 
     def close(self) -> None:
         """Ends the thread, soon."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify_all()
-        if thread := getattr(self, "_thread", None):
-            thread.join()
-
-    def _run(self) -> None:
-        _step_back()
-        self._try(self._take_up)
+        self._closing = True
+        if self._worker:
+            self._worker.close()
         self._opened.set()
-        while not self._closing:
-            with self._changed:
-                asked = self._asked
-            with self._working:
-                self._try(self._catch_up)
-            with self._changed:
-                self._done = self._done if self._stopped else max(self._done, asked)
-                self._changed.notify_all()
-                # The condition is looked at before the wait: what was notified meanwhile would be missed.
-                self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, _RESCAN_PERIOD)  # type: ignore[misc]
 
-    def _try(self, step: Callable[[], None]) -> None:
-        try:
-            step()
-        except InterruptedBuildError:
-            pass
-        except Exception as error:
-            # Whatever a file or usearch does: without the index all answers are right, only later.
-            _LOG.warning("the index of vectors could not be kept: %s", error)
+    def _stop(self, by: int) -> None:
+        with self._stopping:
+            self._stopped += by
+
+    def _step(self) -> None:
+        with self._working, suppress(InterruptedBuildError):
+            if not self._opened.is_set():
+                try:
+                    self._take_up()
+                finally:
+                    self._opened.set()
+            self._catch_up()
 
     def _take_up(self) -> None:
         # The files that the database names, up to the first that is missing or damaged.
@@ -195,9 +176,3 @@ class Keeper:
         for path in segment.files(self._database.path):
             if path.name not in named:
                 path.unlink(missing_ok=True)
-
-
-def _step_back() -> None:
-    # On Linux each thread has its own: what is asked and saved goes first.
-    with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)

@@ -23,6 +23,13 @@ def are_behind(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (memory_id,)).fetchone() is not None
 
 
+def after(connection: sqlite3.Connection, memory_id: int, count: int) -> int | None:
+    """The id up to which there are so many memories behind an id; None where there are less."""
+    sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
+    found = connection.execute(sql, (memory_id, count - 1)).fetchone()
+    return int(found[0]) if found else None
+
+
 def count(connection: sqlite3.Connection) -> int:
     """How many memories have a text, the withdrawn ones included."""
     return int(connection.execute("SELECT memories FROM text_totals").fetchone()[0])

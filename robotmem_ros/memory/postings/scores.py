@@ -66,8 +66,8 @@ class Scores:
         """
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         for block in reversed(self.blocks):
-            places, found = self._better(block, bound, None if among is None else _inside(block, among))
-            ids, scores = np.concatenate((ids, places[::-1] + (block.low + 1))), np.concatenate((scores, found[::-1]))
+            places, found = self._better(block, bound, None if among is None else block.places_of(among))
+            ids, scores = np.concatenate((ids, block.ids(places[::-1]))), np.concatenate((scores, found[::-1]))
             if len(ids) >= wanted:
                 ids, scores = _first(ids, scores, wanted)
                 bound = float(scores.min())
@@ -131,11 +131,6 @@ class _Held:
             as_once[at] -= most
             more[at] += most
         return as_once * (once / self._once) + more
-
-
-def _inside(block: Block, named: npt.NDArray[np.int64]) -> Places:
-    first, last = np.searchsorted(named, (block.low, block.high), side="right").tolist()
-    return named[first:last] - (block.low + 1)
 
 
 def _first(ids: npt.NDArray[np.int64], scores: Floats, wanted: int) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -23,7 +23,7 @@ _OF_CHANGED = """
 def holders(connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequence[str]) -> npt.NDArray[np.int64]:
     """The ids of all memories that hold all of some words, ascending; there must be a block and a word."""
     changed = outdated(connection, blocks)
-    covered = np.concatenate([block.holding(words).astype(np.int64) + (block.low + 1) for block in blocks])
+    covered = np.concatenate([block.ids(block.holding(words)) for block in blocks])
     covered = covered[~np.isin(covered, changed)]
     last = blocks[-1].high
     behind = (

@@ -10,7 +10,6 @@ import pytest
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.database import Database, text_rows
 from robotmem_ros.memory.postings import Block, PostingsIndex, outdated
-from robotmem_ros.memory.postings.block import SPAN
 
 from ..children import output_of
 from ..waiting import until
@@ -74,25 +73,35 @@ def test_a_few_new_memories_are_left_to_the_text_index_and_many_fill_up_the_last
         assert ranges(index) == [(0, 1800)]
 
 
-def test_memories_with_far_apart_ids_are_in_blocks_of_their_own(tmp_path: Path) -> None:
+def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 300)
     with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 150, seed=1)
-        skip_ids(database, SPAN - 40)
-        crowds.fill(database, 150, seed=2)
-        skip_ids(database, 3 * SPAN + 500)
-        crowds.fill(database, 150, seed=3)
+        crowds.fill(database, 700)
         index.flush()
-        last = 3 * SPAN + 650
-        assert ranges(index) == [(0, SPAN), (SPAN, 2 * SPAN), (2 * SPAN, 3 * SPAN), (3 * SPAN, last)]
-        assert [block.memories for block in index.blocks] == [
-            block.lengths.astype(bool).sum() for block in index.blocks
-        ]
-        assert sum(block.memories for block in index.blocks) > 440
+        assert ranges(index) == [(0, 300), (300, 600), (600, 700)]
+        first, second, _ = index.blocks
+        crowds.fill(database, 300)
+        index.flush()
+        assert ranges(index) == [(0, 300), (300, 600), (600, 900), (900, 1000)]
+        assert [one.words is other.words for one, other in zip(index.blocks, (first, second), strict=False)] == [
+            True
+        ] * 2
         crowds.check(database, index.blocks, [crowds.Asked("red mug", 30), crowds.Asked("grip_force", 5, most=0)])
-        skip_ids(database, 3 * SPAN + 1000)
-        crowds.fill(database, 150, seed=4)
+
+
+def test_what_is_gone_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 300)
+    with crowds.opened(tmp_path / "memory.db") as (database, index):
+        for last in (10**6, 10**8, 10**10):
+            crowds.fill(database, 150, seed=last)
+            skip_ids(database, last)
+        crowds.fill(database, 150)
         index.flush()
-        assert ranges(index)[-1] == (3 * SPAN, 3 * SPAN + 1150)
+        high = 10**10 + 150
+        # Between two of them there are more ids than a block reaches over.
+        assert [len(block.lengths) for block in index.blocks] == [300, 150, 0, 150]
+        assert (index.blocks[0].low, index.blocks[0].high, crowds.covered(index.blocks)) == (0, 10**6 + 150, high)
+        crowds.check(database, index.blocks, [crowds.Asked("red mug", 30), crowds.Asked("grip_force", 5, most=0)])
 
 
 def test_the_first_block_begins_at_the_first_memory_that_is_there(tmp_path: Path) -> None:
@@ -120,19 +129,20 @@ def test_a_block_is_made_anew_when_two_hundred_of_its_texts_have_changed(tmp_pat
         assert index.blocks[0].postings(["zebra"])[0].places.tolist()[:200] == list(range(200))
 
 
-def test_changes_are_looked_for_in_the_blocks_that_they_concern(tmp_path: Path) -> None:
+def test_changes_are_looked_for_in_the_blocks_that_they_concern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 500)
     with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 500)
-        skip_ids(database, SPAN)
-        crowds.fill(database, 500)
+        crowds.fill(database, 1000)
         index.flush()
         crowds.rewrite(database, [7], "zebra")
         index.flush()
         for count in range(3):
-            crowds.rewrite(database, range(SPAN + 1, SPAN + 301), f"zebra {count}")
+            crowds.rewrite(database, range(501, 801), f"zebra {count}")
             index.flush()
         crowds.fill(database, 20)
-        crowds.rewrite(database, [SPAN + 505], "zebra")
+        crowds.rewrite(database, [1005], "zebra")
         assert stale(database, index.blocks) == [7]
         with database.reader() as connection:
             assert text_rows.changes(connection) == 902

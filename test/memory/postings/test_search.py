@@ -109,9 +109,13 @@ class Life(RuleBasedStateMachine):
             crowds.check(self.database, blocks, [crowds.asked(draw, SIZE) for _ in range(QUESTIONS)])
 
 
-def test_a_search_with_postings_finds_what_one_without_finds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("span", [65_536, 700])
+def test_a_search_with_postings_finds_what_one_without_finds(
+    tmp_path: Path, span: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", span)
     life = type("LifeHere", (Life,), {"path": tmp_path})
-    run_state_machine_as_test(life, settings=settings(max_examples=8, stateful_step_count=12))
+    run_state_machine_as_test(life, settings=settings(max_examples=5, stateful_step_count=12))
 
 
 @pytest.mark.parametrize("query", ["unheard_of", "zebra_crossing 1.5", "grip_force", "12.5", "the", "x", "杯子"])

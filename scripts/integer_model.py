@@ -50,10 +50,14 @@ def integer_model(model: bytes) -> bytes:
     Raises:
         ValueError: it is no ONNX model.
     """
-    return b"".join(
-        _field(number, _integer_graph(content)) if number == _GRAPH else whole
-        for number, content, whole in fields(model)
-    )
+    try:
+        return b"".join(
+            _field(number, _integer_graph(content)) if number == _GRAPH else whole
+            for number, content, whole in fields(model)
+        )
+    except (IndexError, KeyError) as error:
+        msg = "a node or a tensor that lacks what each has"
+        raise ValueError(msg) from error
 
 
 def fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:

@@ -23,6 +23,13 @@ def are_behind(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (memory_id,)).fetchone() is not None
 
 
+def after(connection: sqlite3.Connection, memory_id: int, count: int) -> int | None:
+    """The id up to which there are so many memories behind an id; None where there are less."""
+    sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
+    found = connection.execute(sql, (memory_id, count - 1)).fetchone()
+    return int(found[0]) if found else None
+
+
 def count(connection: sqlite3.Connection) -> int:
     """How many memories have a text, the withdrawn ones included."""
     return int(connection.execute("SELECT memories FROM text_totals").fetchone()[0])
@@ -39,7 +46,8 @@ def changes(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(number), 0) FROM text_changes").fetchone()[0])
 
 
-def changed(connection: sqlite3.Connection, since: int, low: int = 0, high: int = 2**63 - 1) -> list[int]:
+def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> list[int]:
     """The memories behind the id `low` up to `high` whose texts have changed after the change of a number."""
-    sql = "SELECT memory_id FROM text_changes WHERE number > ? AND memory_id > ? AND memory_id <= ?"
+    # By number: of what changed since there is little, of what ever changed there may be much.
+    sql = "SELECT memory_id FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
     return [memory_id for (memory_id,) in connection.execute(sql, (since, low, high))]

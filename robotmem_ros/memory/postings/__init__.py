@@ -2,6 +2,7 @@
 
 from .block import Block
 from .index import PostingsIndex
-from .scores import Bm25, Scores
+from .outdated import outdated
+from .scores import Best, Bm25, Scores
 
-__all__ = ["Block", "Bm25", "PostingsIndex", "Scores"]
+__all__ = ["Best", "Block", "Bm25", "PostingsIndex", "Scores", "outdated"]

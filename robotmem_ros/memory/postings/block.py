@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 SPAN = 65_536
-"""A block covers at most so many ids, so that a memory's place in it takes 16 bits."""
+"""A block has at most so many memories, so that a memory's place in it takes 16 bits."""
+REACH = 2**32 - 1
+"""The last id of a block is greater by at most so much than the one that it begins behind."""
 _MOST = 65_535
 
 
@@ -27,7 +29,7 @@ class Postings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The postings of the ids from `low + 1` to `high`; the id `low + 1` has the place 0. Never changed.
+    """The postings of the memories behind the id `low` up to `high`, in the order of their ids. Never changed.
 
     A word stands as its hash, which is the same within a process: a question that meets another word of the same
     hash looks at some memories in vain.
@@ -37,6 +39,8 @@ class Block:
     high: int
     changes: int
     """The texts are those after so many changes of texts, or later ones."""
+    offsets: npt.NDArray[np.uint32]
+    """By how much the id of each memory is greater than `low`: what was deleted long ago takes no place."""
     words: npt.NDArray[np.int64]
     """Ascending; behind them the greatest number there is, which stands for no word."""
     starts: npt.NDArray[np.uint32]
@@ -45,7 +49,7 @@ class Block:
     """Where in `places` a word stands more than once, ascending."""
     counts: npt.NDArray[np.uint16]
     lengths: npt.NDArray[np.uint16]
-    """How many words each memory has, by place; 65,535 at most, and 0 where there is no memory."""
+    """How many words each memory has, by place; 65,535 at most."""
 
     @cached_property
     def shortest(self) -> int:
@@ -54,8 +58,22 @@ class Block:
 
     @cached_property
     def memories(self) -> int:
-        """How many memories with a text it covers."""
+        """How many memories with a text it has."""
         return int(np.count_nonzero(self.lengths))
+
+    def ids(self, places: npt.NDArray[np.uint16] | npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """The ids of the memories at some places."""
+        return self.low + self.offsets[places].astype(np.int64)
+
+    def places_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """The places of those of some ids, ascending, that it has."""
+        first, last = np.searchsorted(ids, (self.low, self.high), side="right").tolist()
+        wanted = (ids[first : last if len(self.offsets) else first] - self.low).astype(np.uint32)
+        if len(self.offsets) == self.high - self.low:  # nothing between is gone: no need to look
+            return wanted.astype(np.intp) - 1
+        places = np.searchsorted(self.offsets, wanted)
+        is_here: npt.NDArray[np.bool_] = self.offsets.take(places, mode="clip") == wanted
+        return places[is_here]
 
     def postings(self, words: Sequence[str]) -> list[Postings]:
         """Where each of some words stands."""
@@ -82,15 +100,16 @@ class Block:
 
 def build(low: int, high: int, changes: int, texts: Iterable[tuple[Sequence[int], Sequence[str]]]) -> Block:
     """The block of some memories, whose ids and words come in pieces; in a text a space stands between two words."""
-    lengths = np.zeros(high - low, np.uint16)
-    codes, owners = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    offsets, lengths = [np.empty(0, np.uint32)], [np.empty(0, np.uint16)]
+    codes, owners, count = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
     for ids, pieces in texts:
         held = [piece.split() for piece in pieces]
         sizes = np.fromiter(map(len, held), np.int64, len(held))
-        places = np.array(ids, np.int64) - low - 1
-        lengths[places] = np.minimum(sizes, _MOST)
+        offsets.append((np.array(ids, np.int64) - low).astype(np.uint32))
+        lengths.append(np.minimum(sizes, _MOST).astype(np.uint16))
         codes.append(np.fromiter(map(hash, chain.from_iterable(held)), np.int64, int(sizes.sum())))
-        owners.append(np.repeat(places, sizes))
+        owners.append(np.repeat(np.arange(count, count + len(ids)), sizes))
+        count += len(ids)
     words, numbers = np.unique(np.concatenate(codes), return_inverse=True)
     words = np.append(words, np.iinfo(np.int64).max)
     keys, counts = np.unique(numbers * SPAN + np.concatenate(owners), return_counts=True)
@@ -99,10 +118,11 @@ def build(low: int, high: int, changes: int, texts: Iterable[tuple[Sequence[int]
         low,
         high,
         changes,
+        np.concatenate(offsets),
         words,
         np.searchsorted(keys, np.arange(len(words) + 1) * SPAN).astype(np.uint32),
         (keys % SPAN).astype(np.uint16),
         repeats.astype(np.uint32),
         np.minimum(counts[repeats], _MOST).astype(np.uint16),
-        lengths,
+        np.concatenate(lengths),
     )

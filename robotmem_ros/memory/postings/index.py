@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..database import Database, text_rows
 from ..errors import MemoryClosedError
 from ..worker import Worker
-from .block import SPAN, Block, build
+from .block import REACH, SPAN, Block, build
 
 _READ = 256
 _PERIOD = 10.0
@@ -107,8 +107,12 @@ def _changed(connection: sqlite3.Connection, blocks: Sequence[Block]) -> Iterato
 def _behind(connection: sqlite3.Connection, blocks: Sequence[Block], minimum: int) -> Iterator[tuple[int, int]]:
     # From what the last block covers on; that block is filled up first.
     first, last = text_rows.first_and_last(connection)
-    covered = blocks[-1].high if blocks else first - 1
-    low = blocks[-1].low if blocks and covered - blocks[-1].low < SPAN else covered
-    if last - covered >= max(minimum, (covered - low) // _SHARE):
-        for start in range(low, last, SPAN):
-            yield start, min(last, start + SPAN)
+    covered, low, held = first - 1, first - 1, 0
+    if blocks:
+        covered, held = blocks[-1].high, len(blocks[-1].offsets) % SPAN
+        low = blocks[-1].low if held else covered
+    if last - covered >= max(minimum, held // _SHARE):
+        while low < last:
+            high = min(text_rows.after(connection, low, SPAN) or last, low + REACH)
+            yield low, high
+            low = high

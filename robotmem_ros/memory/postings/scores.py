@@ -35,6 +35,16 @@ class Bm25(NamedTuple):
         return times * self.most / (times + (self.least + self.per_word * np.asarray(lengths, np.float64)))
 
 
+class Best(NamedTuple):
+    """A choice of memories, and what can be said of all others."""
+
+    ids: list[int]
+    bound: float
+    """None of the others has a higher score."""
+    oldest: int
+    """Those of the others that have just this score have lower ids."""
+
+
 @dataclass(frozen=True)
 class Scores:
     """The words of a question and its compounds, with their weights.
@@ -48,20 +58,21 @@ class Scores:
     compounds: Mapping[str, float]
     formula: Bm25
 
-    def best(self, wanted: int, among: npt.NDArray[np.int64] | None = None) -> tuple[list[int], float]:
-        """The best memories, of equally good ones the newest, and a score that none of the others exceeds.
+    def best(self, wanted: int, among: npt.NDArray[np.int64] | None = None) -> Best:
+        """The best memories, of equally good ones the newest.
 
-        If there are less than `wanted`, they are all that hold a word, and the score is 0. `among` names ids,
+        If there are less than `wanted`, they are all that hold a word, and the bound is 0. `among` names ids,
         ascending, outside of which none is wanted.
         """
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         for block in reversed(self.blocks):
-            places, found = self._better(block, bound, None if among is None else _inside(block, among))
-            ids, scores = np.concatenate((ids, places[::-1] + (block.low + 1))), np.concatenate((scores, found[::-1]))
+            places, found = self._better(block, bound, None if among is None else block.places_of(among))
+            ids, scores = np.concatenate((ids, block.ids(places[::-1]))), np.concatenate((scores, found[::-1]))
             if len(ids) >= wanted:
                 ids, scores = _first(ids, scores, wanted)
                 bound = float(scores.min())
-        return ids.tolist(), bound
+        oldest = int(ids[scores == bound].min()) if bound else 0
+        return Best(ids.tolist(), bound, oldest)
 
     def _better(self, block: Block, bound: float, inside: Places | None) -> tuple[Places, Floats]:
         # The memories of a block with a score above the bound, ascending.
@@ -120,11 +131,6 @@ class _Held:
             as_once[at] -= most
             more[at] += most
         return as_once * (once / self._once) + more
-
-
-def _inside(block: Block, named: npt.NDArray[np.int64]) -> Places:
-    first, last = np.searchsorted(named, (block.low, block.high), side="right").tolist()
-    return named[first:last] - (block.low + 1)
 
 
 def _first(ids: npt.NDArray[np.int64], scores: Floats, wanted: int) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..database import columns, text_rows
 from ..language import tokens
-from ..postings import Block
+from ..postings import Block, outdated
 
 _BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _OF_CHANGED = """
@@ -22,8 +22,8 @@ _OF_CHANGED = """
 
 def holders(connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequence[str]) -> npt.NDArray[np.int64]:
     """The ids of all memories that hold all of some words, ascending; there must be a block and a word."""
-    changed = text_rows.changed(connection, min(block.changes for block in blocks))
-    covered = np.concatenate([block.holding(words).astype(np.int64) + (block.low + 1) for block in blocks])
+    changed = outdated(connection, blocks)
+    covered = np.concatenate([block.ids(block.holding(words)) for block in blocks])
     covered = covered[~np.isin(covered, changed)]
     last = blocks[-1].high
     behind = (

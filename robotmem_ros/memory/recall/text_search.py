@@ -8,18 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..database import text_rows
 from ..language import tokens
-from ..postings import Block, Scores
+from ..postings import Best, Block, Scores, outdated
 from .bm25 import Statistics, formula, ranked, statistics
 from .eligible import Eligible, still_eligible
-from .ranking import Ranking
+from .ranking import Hit, Ranking
 from .text_candidates import candidates
 
 _RANKED = 400
 """Up to so many eligible memories are all ranked by their texts."""
 _GROWTH = 8
-_ROUNDING = 1e-5
+_ROUNDING = 1e-9
 """Postings tell scores but for so small a part of them."""
 
 
@@ -78,17 +77,23 @@ class _Search:
         scores = Scores(blocks, words, compounds, formula(self.known))
         among = eligible.among if eligible.ids is None else np.sort(np.array(eligible.ids, np.int64))
         # What blocks hold of these is out of date.
-        changed = text_rows.changed(self.connection, min(block.changes for block in blocks))
+        changed = outdated(self.connection, blocks)
         seen = set(changed)
         hits = self.ranked(others | still_eligible(self.connection, eligible, changed))
         wanted = 2 * self.depth
         while True:
-            ids, bound = scores.best(wanted, among)
-            new = [memory_id for memory_id in ids if memory_id not in seen]
+            best = scores.best(wanted, among)
+            new = [memory_id for memory_id in best.ids if memory_id not in seen]
             seen.update(new)
             hits += self.ranked(new if eligible.ids else still_eligible(self.connection, eligible, new))
             hits = sorted(hits, key=lambda hit: (hit.measure, -hit.memory_id))[: self.depth]
-            is_enough = len(hits) == self.depth and -hits[-1].measure >= bound * (1 - _ROUNDING)
-            if is_enough or len(ids) < wanted:
+            if len(best.ids) < wanted or (len(hits) == self.depth and _is_before_others(hits[-1], best)):
                 return hits
             wanted *= _GROWTH
+
+
+def _is_before_others(hit: Hit, best: Best) -> bool:
+    # As good as the bound is not enough for a memory that was found elsewhere: a newer one may be as good.
+    score = -hit.measure
+    is_as_good = score >= best.bound * (1 - _ROUNDING)
+    return score > best.bound * (1 + _ROUNDING) or (is_as_good and hit.memory_id >= best.oldest)

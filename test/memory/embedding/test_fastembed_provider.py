@@ -8,10 +8,14 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from robotmem_ros.memory import Mode, RobotMemory
 from robotmem_ros.memory.embedding import Embedder, ModelUnavailableError
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import MODEL_VARIABLE, find_folder, inspect
@@ -43,7 +47,7 @@ def test_vectors_are_float32_of_unit_length_and_alike_for_alike_texts(model: Emb
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(4), abs=1e-6)
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
     assert vectors[0] @ vectors[3] == pytest.approx(1.0, abs=1e-5)
-    assert model.embed_one("a red mug") == pytest.approx(vectors[0], abs=2e-2)
+    assert model.embed_one("a red mug") == pytest.approx(vectors[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("text", ["", " ", "🤖", "a" * 5000, "杯子", "\u200b"])
@@ -103,3 +107,44 @@ def test_a_model_that_is_none_says_so(copy: Path, tmp_path: Path) -> None:
         FastEmbedEmbedder(str(tmp_path / "empty"))
     with pytest.raises(ModelUnavailableError, match=r"'no-such-model' is neither a folder.*scripts/fetch_model.py"):
         FastEmbedEmbedder("no-such-model")
+
+
+ALONE = "hold the glass with 5 N"
+
+
+@settings(max_examples=40)
+@given(
+    before=st.lists(st.text(max_size=40) | st.sampled_from(("a red mug", "the battery is empty " * 30)), max_size=6),
+    after=st.lists(st.text(max_size=40), max_size=20),
+)
+def test_a_text_has_the_same_vector_alone_and_in_any_company(
+    model: Embedder, before: list[str], after: list[str]
+) -> None:
+    together = model.embed_batch([*before, ALONE, *after])
+    assert together.shape == (len(before) + 1 + len(after), model.dim)
+    assert together[len(before)] == pytest.approx(model.embed_one(ALONE), abs=1e-6)
+    for text, vector in list(zip(before, together, strict=False))[:2]:
+        assert vector == pytest.approx(model.embed_one(text), abs=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_model_runs_on_as_many_threads_as_it_is_told(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnxruntime
+
+    options: list[Any] = []
+    session = onnxruntime.InferenceSession
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        options.append(named.get("sess_options"))
+        return session(*arguments, **named)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", noted)
+    with RobotMemory(tmp_path / "memory.db", embedding_threads=threads) as memory:
+        memory.warm_up()
+        memory.learn("a red mug")
+        memory.flush()
+        assert memory.recall("a crimson cup").mode is Mode.VEC_ONLY
+    assert [one.intra_op_num_threads for one in options] == [threads]
+    assert [one.get_session_config_entry("session.intra_op.allow_spinning") for one in options] == ["0"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
@@ -30,11 +32,11 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
         if key not in built:
             path = tmp_path_factory.mktemp("world") / "memory.db"
             clock = Clock()
-            memory = RobotMemory(
-                path, embedder=WordVectors() if embeds else None, embedding_model="", synchronous="normal", clock=clock,
-                text_candidates=1_000_000,
-            )  # fmt: skip
-            built[key] = build(memory, clock, seed, size, embeds=embeds)
+            made = build(opened(path, clock, embeds), clock, seed, size, embeds=embeds)
+            # Postings that are made anew cover the last memories too.
+            made.memory.close()
+            built[key] = replace(made, memory=opened(path, clock, embeds))
+            built[key].memory.flush()
         return built[key]
 
     yield world
@@ -57,7 +59,19 @@ def test_recall_of_a_big_world_is_what_brute_force_gives(
     worlds: Worlds, seed: int, size: int, embeds: bool, data: st.DataObject
 ) -> None:
     world = worlds(seed, size, embeds)
+    assert is_covered(world)
     check(world, data.draw(questions(world)))
+
+
+def opened(path: Path, clock: Clock, embeds: bool) -> RobotMemory:
+    """A memory with the parameters that all have."""
+    embedder = WordVectors() if embeds else None
+    return RobotMemory(path, embedder=embedder, embedding_model="", synchronous="normal", clock=clock)
+
+
+def is_covered(world: World) -> bool:
+    """Whether the postings cover all memories: then a search looks at each, however common its words."""
+    return bool((blocks := world.memory._parts.postings.blocks) and blocks[-1].high == world.known[-1].id)
 
 
 def check(world: World, asked: Asked) -> None:

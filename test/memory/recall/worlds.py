@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -184,7 +185,7 @@ def _point(draw: random.Random, size: int) -> list[float]:
 def _context(draw: random.Random) -> dict[str, object]:
     context: dict[str, object] = {}
     for path in draw.sample(PATHS, k=draw.randint(0, 4)):
-        _put(context, path, draw.choice(VALUES))
+        _put(context, path, deepcopy(draw.choice(VALUES)))
     if draw.random() < 0.5:
         _put(context, "task.success", draw.random() < 0.5)
         _put(context, "params.force", draw.randint(0, 30) / 2)

@@ -1,0 +1,107 @@
+"""The table of changed texts: only real changes, each with a number that comes once."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import Kind, Parameters, RobotMemory
+from robotmem_ros.memory.database import Database, rows, text_rows
+from robotmem_ros.memory.database.connection import connect
+from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate
+from robotmem_ros.memory.database.text_change_schema import TEXT_CHANGES
+from robotmem_ros.memory.records.memory import NewMemory
+
+from .consistency import check_file
+
+ALL = 2**62
+
+
+@pytest.fixture
+def database() -> Database:
+    """Five memories in RAM."""
+    made = Database(Parameters(db_path=":memory:"))
+    news = [NewMemory(Kind.PERCEPTION, f"mug {number}", "default", 1, "map", "", label="mug") for number in range(5)]
+    made.write(lambda connection: rows.insert_all(connection, news)).result()
+    return made
+
+
+def run(database: Database, sql: str) -> None:
+    """Runs one statement."""
+    database.write(lambda connection: connection.execute(sql)).result()
+
+
+def changed(database: Database, since: int = 0, low: int = 0, high: int = ALL) -> list[int]:
+    """The memories that have changed."""
+    with database.reader() as connection:
+        return text_rows.changed(connection, since, low, high)
+
+
+def number(database: Database) -> int:
+    """The number of the last change."""
+    with database.reader() as connection:
+        return text_rows.changes(connection)
+
+
+@pytest.mark.parametrize("column", ["content", "human_summary", "scope_files", "scope_entities", "label"])
+def test_each_text_that_is_indexed_counts_when_it_changes(database: Database, column: str) -> None:
+    run(database, f"UPDATE memories SET {column} = 'lamp' WHERE id = 3")
+    assert (changed(database), number(database)) == ([3], 1)
+    run(database, f"UPDATE memories SET {column} = 'lamp' WHERE id = 3")
+    assert (changed(database), number(database)) == ([3], 1)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "change", ["content = content", "status = 'invalidated'", "context = '{}'", "confidence = 0.1", "x = 1.0, y = 2.0"]
+)
+def test_what_leaves_the_texts_alone_is_no_change(database: Database, change: str) -> None:
+    run(database, f"UPDATE memories SET {change}")
+    assert (changed(database), number(database)) == ([], 0)
+    database.close()
+
+
+def test_the_last_change_of_a_memory_counts_and_numbers_never_come_again(database: Database) -> None:
+    for memory_id in (2, 4, 2):
+        run(database, f"UPDATE memories SET content = content || ' red' WHERE id = {memory_id}")
+    assert number(database) == 3
+    assert [changed(database, since) for since in range(4)] == [[4, 2], [4, 2], [2], []]
+    run(database, "DELETE FROM memories WHERE id = 2")
+    assert (changed(database), number(database)) == ([4, 2], 3)
+    run(database, "UPDATE memories SET content = 'gone red' WHERE id = 5")
+    assert (changed(database, 3), number(database)) == ([5], 4)
+    assert changed(database, 0, low=2, high=4) == [4]
+    assert changed(database, 0, low=1, high=2) == [2]
+    database.close()
+
+
+def test_one_statement_numbers_each_of_its_memories(database: Database) -> None:
+    run(database, "UPDATE memories SET content = 'lamp'")
+    assert number(database) == 5
+    assert len(changed(database, 3)) == 2
+    database.close()
+
+
+def test_an_older_database_gets_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    step = MIGRATIONS.index(TEXT_CHANGES)
+    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
+    migrate(old, path, MIGRATIONS[:step])
+    old.execute(
+        "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
+        "VALUES ('default', 'fact', 'two red mugs', 1, 'map', '', :now, :now)",
+        {"now": "2026-01-01T00:00:00.000000+00:00"},
+    )
+    with pytest.raises(sqlite3.OperationalError, match="no such table: text_changes"):
+        text_rows.changes(old)
+    old.close()
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.update(1, "one blue lamp")
+        assert [found.content for found in memory.recall("lamp", min_confidence=0.0)] == ["one blue lamp"]
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT memory_id, number FROM text_changes").fetchall() == [(1, 1)]
+    connection.close()
+    assert path.with_name(f"memory.db.v{step}.bak").exists()
+    assert check_file(path) == 1

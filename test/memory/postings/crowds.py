@@ -1,0 +1,150 @@
+"""Databases with thousands of memories of few words, the postings beside them, and both ways to search their texts."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory.database import Database, rows
+from robotmem_ros.memory.decay import Decay
+from robotmem_ros.memory.postings import Block, PostingsIndex
+from robotmem_ros.memory.recall.eligible import Eligible, eligible, enumerate_if_few, narrow_down
+from robotmem_ros.memory.recall.question import parse_question
+from robotmem_ros.memory.recall.ranking import Ranking
+from robotmem_ros.memory.recall.text_search import text_search
+from robotmem_ros.memory.records.memory import NewMemory
+
+WORDS = (
+    "red", "blue", "mug", "mug", "mug", "mug", "mug", "lamp", "grip_force", "grip", "force", "12.5", "12.7 N", "杯子",
+    "in the hall", "garage", "shelf", "slipped", "carried", "käse",
+)  # fmt: skip
+RARE = ("zebra", "quartz", "left_arm")
+COLLECTIONS, SESSIONS = ("default", "lab"), ("", "morning", "evening", "short")
+MINIMUM = 100
+UNBOUNDED = 10**9
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question for texts, with conditions."""
+
+    query: str
+    depth: int = 10
+    collection: str = "default"
+    session: str = ""
+    before: int | None = None
+    most: int | None = None
+    """Up to so many eligible memories are named one by one; None leaves it to the search."""
+
+
+def text(draw: random.Random) -> str:
+    """A text of few words, some of them more than once; now and then empty for the index, or with a rare word."""
+    words = draw.choices(WORDS, k=draw.choice((1, 2, 3, 4, 4, 9)))
+    if draw.random() < 0.01:
+        words.append(draw.choice(RARE))
+    return " ".join(words) if draw.random() > 0.01 else "!?"
+
+
+def query(draw: random.Random) -> str:
+    """Words to ask for; some that no memory holds, and compounds that none holds together."""
+    return " ".join(draw.choices((*WORDS, *RARE, "unheard", "un_heard", "hall_mug", "x"), k=draw.randint(1, 4)))
+
+
+def asked(draw: random.Random, memories: int) -> Asked:
+    """Any question for about so many memories."""
+    return Asked(
+        query(draw),
+        draw.choice((1, 5, 20, 100, 1000)),
+        draw.choice((*COLLECTIONS, "default")),
+        draw.choice((*SESSIONS, "", "", "")),
+        draw.choice((None, None, draw.randint(1, memories))),
+        draw.choice((None, 0, UNBOUNDED)),
+    )
+
+
+def new_memory(draw: random.Random, moment: int) -> NewMemory:
+    """A memory of a random text."""
+    return NewMemory(
+        Kind.FACT if draw.random() < 0.5 else Kind.PERCEPTION,
+        text(draw),
+        draw.choices(COLLECTIONS, weights=(4, 1))[0],
+        moment,
+        "map",
+        draw.choices(SESSIONS, weights=(60, 30, 8, 2))[0],
+        human_summary=text(draw) if draw.random() < 0.2 else "",
+        scope_entities=draw.choice(("", "", "red mug")),
+    )
+
+
+def fill(database: Database, count: int, *, seed: int = 0, texts: Sequence[str] = ()) -> None:
+    """Stores random memories, or those of some texts."""
+    draw = random.Random(seed)
+    news = [NewMemory(Kind.FACT, one, "default", moment, "map", "") for moment, one in enumerate(texts, start=1)]
+    news = news or [new_memory(draw, moment) for moment in range(1, count + 1)]
+    database.write(lambda connection: rows.insert_all(connection, news)).result()
+
+
+def rewrite(database: Database, ids: Sequence[int], content: str) -> None:
+    """Gives memories another text."""
+    change(database, "UPDATE memories SET content = ? WHERE id = ?", [(content, one) for one in ids])
+
+
+def delete(database: Database, ids: Sequence[int]) -> None:
+    """Takes memories away for good."""
+    change(database, "DELETE FROM memories WHERE id = ?", [(one,) for one in ids])
+
+
+def change(database: Database, sql: str, values: Sequence[tuple[object, ...]]) -> None:
+    """Runs a statement with each of some values."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        # A look first: after a VACUUM by another connection SQLite may not find the table at once.
+        connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone()
+        connection.executemany(sql, values)
+
+    database.write(work).result()
+
+
+@contextmanager
+def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, PostingsIndex]]:
+    """A database and the postings of its texts."""
+    database = Database(Parameters(db_path=str(path), synchronous="normal"))
+    index = PostingsIndex(database, minimum)
+    try:
+        yield database, index
+    finally:
+        index.close()
+        database.close()
+
+
+def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: Asked) -> Ranking:
+    """What the text search finds with the help of some blocks, or of none."""
+    wanted = _eligible(connection, one)
+    if blocks:
+        wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
+    return text_search(connection, blocks, one.query, wanted, depth=one.depth, limit=UNBOUNDED)
+
+
+def check(database: Database, blocks: Sequence[Block], questions: Sequence[Asked]) -> None:
+    """What is found with blocks is to the last bit what is found without."""
+    with database.snapshot() as connection:
+        for one in questions:
+            assert search(connection, blocks, one) == search(connection, (), one), one
+
+
+def _eligible(connection: sqlite3.Connection, one: Asked) -> Eligible:
+    question = parse_question(
+        Parameters(), decay=Decay(0.0, now=0), query=one.query, n=5, min_confidence=0.0, session_id=one.session,
+        kind=None, context_filter=None, spatial_sort=None, after=None, before=one.before, collection=one.collection,
+    )  # fmt: skip
+    return eligible(connection, question)
+
+
+def covered(blocks: Sequence[Block]) -> int:
+    """The last id that blocks cover."""
+    return blocks[-1].high if blocks else 0

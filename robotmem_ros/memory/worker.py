@@ -16,15 +16,19 @@ class Worker:
     """Calls `step` at its start, whenever it is woken, and every `period` seconds for what other processes did.
 
     Whatever a step raises is logged behind the `complaint`, and tried again with the next one. What is asked and saved
-    goes first: on Linux the thread has a lower priority.
+    goes first: on Linux the thread has a lower priority, and after a step it rests for `rest` seconds, unless somebody
+    waits in `flush`.
     """
 
-    def __init__(self, name: str, step: Callable[[], None], period: float, complaint: str) -> None:
+    def __init__(
+        self, name: str, step: Callable[[], None], period: float, complaint: str, *, rest: float = 0.0
+    ) -> None:
         self._complaint = complaint
         self._step = step
         self._period = period
+        self._rest = rest
         self._changed = threading.Condition()
-        self._asked, self._done = 1, 0
+        self._asked, self._done, self._awaited = 1, 0, 0
         self._closing = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -39,7 +43,7 @@ class Worker:
         """Waits until a step that began after this call has ended."""
         with self._changed:
             self._asked += 1
-            target = self._asked
+            target = self._awaited = self._asked
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._done >= target or self._closing)
 
@@ -64,5 +68,6 @@ class Worker:
             with self._changed:
                 self._done = max(self._done, asked)
                 self._changed.notify_all()
+                self._changed.wait_for(lambda: self._closing or self._awaited > self._done, self._rest)
                 # The condition is looked at before the wait: what was notified meanwhile would be missed.
                 self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, self._period)  # type: ignore[misc]

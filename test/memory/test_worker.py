@@ -131,6 +131,16 @@ def test_what_a_step_raises_is_logged_and_the_next_one_is_called(
     ]
 
 
+def test_it_rests_after_a_step_unless_somebody_waits_or_it_is_to_end() -> None:
+    calls: list[int] = []
+    worker = Worker("test-worker", lambda: calls.append(1), NEVER, "it cannot be done", rest=NEVER)
+    worker.flush()
+    done = len(calls)
+    worker.wake()
+    worker.close()
+    assert (done, len(calls)) in {(1, 1), (2, 2)}
+
+
 def test_a_failure_while_it_is_being_closed_is_no_news(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     gate = Gate()
 

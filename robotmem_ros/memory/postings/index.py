@@ -16,7 +16,7 @@ from ..worker import Worker
 from .block import REACH, SPAN, Block, build
 
 _READ = 256
-_PERIOD = 10.0
+_PERIOD, _REST = 10.0, 1.0
 _SHARE = 8
 """The last block is made anew when what is behind it is as much as one in so many of the ids that it covers."""
 _CHANGED = 200
@@ -34,7 +34,7 @@ class PostingsIndex:
         self._worker: Worker | None = None
         if not database.in_memory:
             trouble = "the postings could not be kept"
-            self._worker = Worker("robotmem-postings", self._catch_up, _PERIOD, trouble)
+            self._worker = Worker("robotmem-postings", self._catch_up, _PERIOD, trouble, rest=_REST)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -16,9 +16,11 @@ from ..worker import Worker
 from .block import REACH, SPAN, Block, build
 
 _READ = 256
-_PERIOD, _REST = 10.0, 1.0
-_SHARE = 8
-"""The last block is made anew when what is behind it is as much as one in so many of the ids that it covers."""
+_PERIOD, _REST = 10.0, 0.25
+_FRESH = 250
+"""So many new memories make a block of their own, which takes in those before it that are not much larger."""
+_RATIO = 4
+"""A block is taken into the next one if it is less than so many times as large."""
 _CHANGED = 200
 """A block is made anew when so many of its texts have changed."""
 
@@ -66,7 +68,7 @@ class PostingsIndex:
             missing = [*_changed(connection, self._blocks), *_behind(connection, self._blocks, self._minimum)]
         for low, high in missing:
             block = self._built(low, high)
-            others = (other for other in self._blocks if other.low != low)
+            others = (other for other in self._blocks if other.high <= low or other.low >= high)
             self._blocks = tuple(sorted((*others, block), key=lambda one: one.low))
 
     def _built(self, low: int, high: int) -> Block:
@@ -105,14 +107,18 @@ def _changed(connection: sqlite3.Connection, blocks: Sequence[Block]) -> Iterato
 
 
 def _behind(connection: sqlite3.Connection, blocks: Sequence[Block], minimum: int) -> Iterator[tuple[int, int]]:
-    # From what the last block covers on; that block is filled up first.
+    # From what the last block covers on, as in a log-structured merge tree.
     first, last = text_rows.first_and_last(connection)
-    covered, low, held = first - 1, first - 1, 0
-    if blocks:
-        covered, held = blocks[-1].high, len(blocks[-1].offsets) % SPAN
-        low = blocks[-1].low if held else covered
-    if last - covered >= max(minimum, held // _SHARE):
-        while low < last:
-            high = min(text_rows.after(connection, low, SPAN) or last, low + REACH)
-            yield low, high
-            low = high
+    low = blocks[-1].high if blocks else first - 1
+    held = last - low
+    if held < (min(minimum, _FRESH) if blocks else minimum):
+        return
+    for block in reversed(blocks):
+        size = len(block.offsets)
+        if size >= min(_RATIO * held, SPAN):
+            break
+        low, held = block.low, held + size
+    while low < last:
+        high = min(text_rows.after(connection, low, SPAN) or last, low + REACH)
+        yield low, high
+        low = high

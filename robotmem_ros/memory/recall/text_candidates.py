@@ -13,16 +13,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..database import columns, text_rows
+from ..database import columns
 from ..language import tokens
 from .bm25 import Statistics
-from .eligible import Eligible
+from .eligible import Eligible, still_eligible
 
 _COMBINED = 4
 """Of so many common words, the rarest, all combinations are looked for."""
 _POSTINGS = 1_000_000
 """About so many postings of common words are read before a search makes do with what it found."""
 _LEAST_ROOM = 20
+_FEW = 400
 
 
 def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tuple[list[str], list[str]]:
@@ -49,8 +50,8 @@ def candidates(
 
     Only those behind the id `behind` are looked at.
     """
-    if not text_rows.are_behind(connection, behind):
-        return set()
+    if behind and (few := _if_few(connection, eligible, behind)) is not None:
+        return few
     rare, common = rare_and_common(words, known, limit)
     search = _Search(connection, known, eligible, behind, room=limit // 2)
     if rare:
@@ -58,6 +59,12 @@ def candidates(
     if common:
         search.add_common([word for word in common if known.decides(word)] or common)
     return search.found
+
+
+def _if_few(connection: sqlite3.Connection, eligible: Eligible, behind: int) -> set[int] | None:
+    # To rank all of a few takes less than to ask which of them hold a word.
+    few = columns.ids(connection, "SELECT id FROM memories WHERE id > ? LIMIT ?", (behind, _FEW + 1))
+    return still_eligible(connection, eligible, few) if len(few) <= _FEW else None
 
 
 @dataclass

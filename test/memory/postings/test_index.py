@@ -60,17 +60,22 @@ def test_there_are_blocks_from_the_minimum_on(tmp_path: Path) -> None:
         assert ranges(index) == [(0, MINIMUM)]
 
 
-def test_a_few_new_memories_are_left_to_the_text_index_and_many_fill_up_the_last_block(tmp_path: Path) -> None:
+def test_a_few_new_memories_are_left_to_the_text_index_and_more_take_in_the_blocks_that_are_not_much_larger(
+    tmp_path: Path,
+) -> None:
     with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 1600)
-        index.flush()
-        (block,) = index.blocks
-        crowds.fill(database, 199)
-        index.flush()
-        assert [one.words is block.words for one in index.blocks] == [True]
-        crowds.fill(database, 1)
-        index.flush()
-        assert ranges(index) == [(0, 1800)]
+        for count, expected in (
+            (1600, [(0, 1600)]),
+            (99, [(0, 1600)]),
+            (1, [(0, 1600), (1600, 1700)]),
+            (300, [(0, 1600), (1600, 2000)]),
+            (100, [(0, 1600), (1600, 2000), (2000, 2100)]),
+            (350, [(0, 2450)]),
+        ):
+            crowds.fill(database, count)
+            index.flush()
+            assert ranges(index) == expected
+        crowds.check(database, index.blocks, [crowds.Asked("red mug", 30), crowds.Asked("grip_force", 5, most=0)])
 
 
 def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ _SLACK = 0.02
 Upper bytes are rounded, which puts a distance off by a standard deviation of 0.29 / |vector|, in units of the bytes:
 4e-4 for vectors of the default model, 2e-3 at most, where one component outweighs all others.
 """
-_LISTED = 2000
+_LISTED = 200
 _MARGIN = 1.5
 _NEAR_ENOUGH = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
@@ -80,16 +80,16 @@ def similar(
 
     They are listed up to `_LISTED`; of more, each is measured when its turn comes.
     """
-    hits: Ranking = []
-    for hits, complete_up_to in _growing(connection, index, query, eligible, None):
-        known_up_to = complete_up_to - _ROUNDING
-        if hits and hits[0].measure + margin < known_up_to:
-            break
-        if len(hits) > _LISTED and hits[0].measure < known_up_to:
-            arguments = (query.astype(np.float32).tobytes(), hits[0].measure + margin)
-            return eligible.and_(Condition(_NEAR_ENOUGH, arguments))
-    near = [hit.memory_id for hit in hits if hit.measure <= hits[0].measure + margin]
-    return only(near) if near else None
+    if eligible.ids is not None:
+        hits = _compared(connection, index, query, eligible, None)
+    else:
+        hits = vector_search(connection, index, query, eligible, _LISTED + 1)
+    if not hits:
+        return None
+    farthest = hits[0].measure + margin
+    if eligible.ids is None and len(hits) > _LISTED and hits[-1].measure <= farthest:
+        return eligible.and_(Condition(_NEAR_ENOUGH, (query.astype(np.float32).tobytes(), farthest)))
+    return only([hit.memory_id for hit in hits if hit.measure <= farthest])
 
 
 def _growing(

@@ -177,7 +177,7 @@ def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> No
     assert answer[: len(same)] == same[::-1].tolist()[:100]
 
 
-@pytest.mark.parametrize("listed", [2000, 0])
+@pytest.mark.parametrize("listed", [2000, 200, 1])
 def test_similar_memories_are_all_within_the_margin_of_the_nearest(
     world: World, listed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

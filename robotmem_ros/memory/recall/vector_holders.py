@@ -18,7 +18,7 @@ _TOGETHER, _ROWS = 1024, 8192
 
 
 def holders(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int | None
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
 ) -> Iterator[tuple[float, int, list[int]]]:
     """The vectors of a batch, nearest first, each with its distance and the eligible memories that have it.
 
@@ -30,7 +30,7 @@ def holders(
 
 
 def _checked(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int | None
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
 ) -> Iterator[tuple[int, list[int]]]:
     check = eligible.check()
     sql = (
@@ -38,17 +38,15 @@ def _checked(
         f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
         "ORDER BY v.memory_id DESC LIMIT ?)), '') AS ids FROM json_each(?) AS j ORDER BY j.key"
     )
-    most = -1 if wanted is None else wanted
-    step = wanted or max(len(batch.ids), 1)
-    for start in range(0, len(batch.ids), step):
-        vector_ids = json.dumps(batch.ids[start : start + step].tolist())
-        (having,) = columns.read(connection, sql, (*check.arguments, most, vector_ids), "ids")
+    for start in range(0, len(batch.ids), wanted):
+        vector_ids = json.dumps(batch.ids[start : start + wanted].tolist())
+        (having,) = columns.read(connection, sql, (*check.arguments, wanted, vector_ids), "ids")
         for place, ids in enumerate(having, start):
             yield place, [int(memory_id) for memory_id in ids.split(",")] if ids else []
 
 
 def _intersected(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int | None
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
 ) -> Iterator[tuple[int, list[int]]]:
     # Who has a vector is read from an index alone, and only those are looked at that the known ids allow.
     start = 0
@@ -59,7 +57,7 @@ def _intersected(
         right = still_eligible(connection, eligible, memories.tolist())
         found: dict[int, list[int]] = {place: [] for place in range(start, end)}
         for place, memory_id in zip(places[::-1].tolist(), memories[::-1].tolist(), strict=True):
-            if memory_id in right and (wanted is None or len(found[place]) < wanted):
+            if memory_id in right and len(found[place]) < wanted:
                 found[place].append(memory_id)
         yield from found.items()
         start = end

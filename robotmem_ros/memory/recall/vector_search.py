@@ -46,8 +46,6 @@ _NEAR_ENOUGH = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
     WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?
 )"""
-_FIRST = 100
-"""So many vectors are looked at first, where it is not known how many memories are wanted."""
 
 
 def vector_search(
@@ -93,14 +91,14 @@ def similar(
 
 
 def _growing(
-    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, wanted: int | None
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, wanted: int
 ) -> Iterator[tuple[Ranking, float]]:
     # Ever more hits, best first, and the distance up to which none is missing; no more than are wanted.
     if eligible.ids is not None:
         yield _compared(connection, index, query, eligible, wanted), math.inf
         return
     search = index.search(connection, query)
-    width, deep = first_look(connection, eligible, wanted or _FIRST)
+    width, deep = first_look(connection, eligible, wanted)
     hits: Ranking = []
     while (batch := search.next(width, deep=deep)) is not None:
         deep = True
@@ -115,7 +113,7 @@ def _growing(
             return
         yield hits, batch.complete_up_to - batch.error
         # As many more as it takes when the next ones are eligible as often as those so far; no less than twice as many.
-        share = (wanted or len(hits)) / max(len(hits), 1)
+        share = wanted / max(len(hits), 1)
         width = int(width * min(max(_MARGIN * share, 2), 16))
 
 
@@ -164,18 +162,17 @@ def _candidates(
 
 
 def _memories(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, before: Ranking, wanted: int | None
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, before: Ranking, wanted: int
 ) -> tuple[list[_Found], bool]:
     # The eligible memories of vectors, nearest first. The second says that with those before there are as many as are
     # wanted, and that what is farther was left out.
     found: list[_Found] = []
-    enough = math.inf if wanted is None else wanted
-    farthest = before[wanted - 1].measure if wanted is not None and len(before) >= wanted else math.inf
+    farthest = before[wanted - 1].measure if len(before) >= wanted else math.inf
     for distance, vector_id, memory_ids in holders(connection, batch, eligible, wanted):
         if distance > farthest + 2 * batch.error + _ROUNDING:
             return found, True
         found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
-        if farthest == math.inf and len(before) + len(found) >= enough:
+        if farthest == math.inf and len(before) + len(found) >= wanted:
             farthest = distance
     return found, False
 

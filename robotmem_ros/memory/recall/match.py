@@ -33,6 +33,7 @@ COUNTED = 2000
 
 Similar = Callable[[Eligible, float], "Eligible | None"]
 """The eligible memories within a margin of the nearest one in meaning; None if there is none, as without a model."""
+
 _JSON = 20_000
 """So many ids and more are not handed to SQLite: a list as long as that is never gone through."""
 

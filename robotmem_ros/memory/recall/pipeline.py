@@ -62,8 +62,9 @@ class Pipeline:
     def answer(self, question: Question, parameters: Parameters) -> Answer:
         """Runs the stages for one question, on one snapshot of the database.
 
-        The query is embedded while SQLite works; the two searches follow each other, since SQLite's allocator makes
-        two that run at once slower than one after the other.
+        The query is embedded while SQLite works. The two searches follow each other, since SQLite's allocator makes
+        two that run at once slower than one after the other; only the index of vectors, which needs no SQLite, is
+        searched ahead.
 
         Raises:
             FrameMismatchError: the target of the spatial sort is in a frame that cannot be compared.

@@ -41,7 +41,9 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 4e-4 for vectors of the default model, 2e-3 at most, where one component outweighs all others.
 """
 _LISTED = 200
+"""Up to so many memories that are alike are listed."""
 _MARGIN = 1.5
+"""So many times as many vectors are looked at as it takes when the eligible ones are spread evenly."""
 _NEAR_ENOUGH = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
     WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?

@@ -285,9 +285,14 @@ class RobotMemory:
             before=before,
             collection=collection,
         )
-        answer = self._parts.pipeline.answer(question, self.parameters)
+        with self._database.foreground:
+            answer = self._parts.pipeline.answer(question, self.parameters)
         self._parts.touches.add(answer, max(decay.now, 0))
         return answer
+
+    def give_way(self) -> None:
+        """Waits until no question is being answered, but no longer than a moment: before what can wait."""
+        self._database.foreground.give_way()
 
     def forget(self, memory_id: int, reason: str) -> None:
         """Withdraws a memory: no recall finds it any more; the row stays, with the reason.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
+from ..foreground import Foreground
 from ..language import tokens
 from ..learning import wording
 from ..parameters import Parameters
@@ -38,6 +39,8 @@ class Database:
 
     def __init__(self, parameters: Parameters, appended: Callable[[], None] = lambda: None) -> None:
         self.path: Path = resolve(parameters.db_path)
+        self.foreground = Foreground()
+        """Who asks goes first."""
         self._parameters = parameters
         self._lock = threading.RLock()
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
@@ -45,7 +48,7 @@ class Database:
         create_file(self.path)
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        self._writer = Writer(self._connection, self._lock, imports.insert_once, appended)
+        self._writer = Writer(self._connection, self._lock, imports.insert_once, appended, self.foreground)
 
     @property
     def in_memory(self) -> bool:
@@ -56,11 +59,6 @@ class Database:
     def waiting(self) -> int:
         """How many write jobs wait, about."""
         return self._writer.waiting()
-
-    @property
-    def floods(self) -> bool:
-        """Whether new memories come faster than the writer could commit them one by one."""
-        return self._writer.floods()
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer; the future holds its result once it is committed."""

@@ -33,6 +33,11 @@ def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tu
     return connection.execute(_PENDING, (last_id, limit)).fetchall()
 
 
+def newest_memory(connection: sqlite3.Connection) -> int:
+    """The id of the newest memory; 0 if there is none."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
+
+
 def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> bool:
     """Gives memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
 

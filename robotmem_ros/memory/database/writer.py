@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from ..errors import MemoryClosedError, StorageError
+from ..foreground import Foreground
 from ..records.memory import NewMemory, Stored
 
 T = TypeVar("T")
@@ -87,12 +88,18 @@ class Writer:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, lock: threading.RLock, store: _Store, appended: Callable[[], None]
+        self,
+        connection: sqlite3.Connection,
+        lock: threading.RLock,
+        store: _Store,
+        appended: Callable[[], None],
+        foreground: Foreground,
     ) -> None:
         self._connection = connection
         self._lock = lock
         self._store = store
         self._appended = appended
+        self._foreground = foreground
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
@@ -152,6 +159,8 @@ class Writer:
 
     def _next_group(self) -> tuple[list[_Job[Any]], bool]:
         job = self._jobs.get()
+        if self.floods():
+            self._foreground.give_way()
         group: list[_Job[Any]] = []
         while job is not None:
             group.append(job)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from itertools import islice
 
 from ..database import Database, vector_rows
 from ..errors import RobotMemoryError
@@ -15,9 +16,11 @@ from . import codec
 from .background import BackgroundEmbedder
 
 _BATCH = 64
-_RESCAN_PERIOD = 10.0
-_PATIENCE = 5.0
-_PAUSE = 0.02
+_PIECE = 4
+"""Texts after which a question may go first."""
+_UNWRITTEN = 4
+"""Batches that may wait for the writer."""
+_RESCAN_PERIOD, _REST = 10.0, 0.1
 _LOG = logging.getLogger(__name__)
 
 
@@ -36,7 +39,8 @@ class Backfill:
         self._last_id = 0
         self._restart = False
         self._closing = False
-        self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, "vectors could not be computed")
+        trouble = "vectors could not be computed"
+        self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, trouble, rest=_REST)
 
     def wake(self, *, from_start: bool = False) -> None:
         """Says that memories were saved; `from_start` when an older one lost its vector."""
@@ -58,42 +62,42 @@ class Backfill:
         if self._restart:
             self._last_id, self._restart = 0, False
         if self._usable:
-            self._last_id = self._catch_up(self._last_id)
+            self._catch_up()
 
-    def _catch_up(self, last_id: int) -> int:
-        # One batch is written while the next is embedded: the model never waits for the disk.
-        writing: Future[bool] | None = None
-        embedded = last_id
+    def _catch_up(self) -> None:
+        # The model never waits for the disk: some batches are written while the next one is embedded.
+        writing: deque[tuple[int, Future[bool]]] = deque()
+        reached = self._last_id
         while not self._closing:
-            self._give_way(0 if writing is None or writing.done() else 1)
             with self._database.reader() as connection:
-                rows = vector_rows.pending(connection, embedded, _BATCH)
+                newest = vector_rows.newest_memory(connection)
+                rows = vector_rows.pending(connection, reached, _BATCH)
                 known = vector_rows.known(connection, (text for _, text in rows))
+            if rows:
+                vectors = self._vectors(dict.fromkeys(text for _, text in rows if text not in known))
+                reached = rows[-1][0]
+                writing.append((reached, self._written([(one, text, vectors.get(text)) for one, text in rows])))
+            while writing and (len(writing) > _UNWRITTEN or not rows):
+                self._settle(*writing.popleft())
             if not rows:
-                break
-            new = list(dict.fromkeys(text for _, text in rows if text not in known))
-            vectors = dict(zip(new, codec.encode(self._embedder.embed_batch(new)), strict=True)) if new else {}
-            batch = [(memory_id, text, vectors.get(text)) for memory_id, text in rows]
-            last_id = self._written(writing, embedded, last_id)
-            writing = self._database.write(lambda connection, batch=batch: vector_rows.store(connection, batch))  # type: ignore[misc]
-            embedded = rows[-1][0]
-        return self._written(writing, embedded, last_id)
+                self._last_id = newest
+                return
 
-    def _written(self, writing: Future[bool] | None, upto: int, last_id: int) -> int:
-        if writing is None:
-            return last_id
+    def _vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
+        left, vectors = iter(texts), dict[str, bytes]()
+        while few := list(islice(left, _PIECE)):
+            self._database.foreground.give_way()
+            vectors.update(zip(few, codec.encode(self._embedder.embed_batch(few)), strict=True))
+        return vectors
+
+    def _written(self, batch: Sequence[tuple[int, str, bytes | None]]) -> Future[bool]:
+        return self._database.write(lambda connection: vector_rows.store(connection, batch))
+
+    def _settle(self, reached: int, writing: Future[bool]) -> None:
         if not writing.result():
             self._restart = True
+        self._last_id = reached
         self._stored()
-        return upto
-
-    def _give_way(self, own: int) -> None:
-        # Saving comes first: the model would take both cores from it. But not for ever. `own` jobs are not saves.
-        deadline = time.monotonic() + _PATIENCE
-        while not self._closing and time.monotonic() < deadline:
-            if self._database.waiting <= own and not self._database.floods:
-                return
-            time.sleep(_PAUSE)
 
     def _adopt_model(self) -> bool:
         try:

@@ -29,7 +29,8 @@ class IntakeWorker:
     `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`: then
     `pushes_back` asks callers to put no more, until `resume` is called. No more than 256 MB wait either. `backlog` says
     whether to pause because the memory does not keep up with writing; `look` is called after jobs, and again while it
-    says that something waits for its transform. A job that fails is given to `failed`.
+    says that something waits for its transform. A job that fails is given to `failed`. `give_way` is called before
+    jobs, unless more came than was done at once.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class IntakeWorker:
         policy: Callable[[], str],
         backlog: Callable[[], bool],
         look: Callable[[], bool],
+        give_way: Callable[[], None],
         failed: Callable[[Exception], None],
         resume: Callable[[], None],
     ) -> None:
@@ -46,6 +48,7 @@ class IntakeWorker:
         self._policy = policy
         self._backlog = backlog
         self._look = look
+        self._give_way = give_way
         self._failed = failed
         self._resume = resume
         self._pushing_back = False
@@ -102,7 +105,7 @@ class IntakeWorker:
         return len(self._jobs) < self._limit() and (not self._jobs or self._bytes + size <= _MOST_BYTES)
 
     def _run(self) -> None:
-        waiting = False
+        waiting = behind = False
         while True:
             with self._changed:
                 self._changed.wait_for(
@@ -110,9 +113,9 @@ class IntakeWorker:
                 )
                 if self._closing and not self._urgent and not self._jobs:
                     return
-            for _ in range(_BATCH):
-                if not self._step():
-                    break
+            if not behind:
+                self._give_way()
+            behind = all(self._step() for _ in range(_BATCH))
             waiting = self._settled()
 
     def _step(self) -> bool:

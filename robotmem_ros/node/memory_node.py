@@ -1,8 +1,8 @@
 """The memory node: wiring only. A lifecycle node that by default brings itself up.
 
-Threads: everything of rclpy runs in the executor's thread, questions in worker threads, writes in the writer's thread,
-messages of configured topics are read in the thread of the intake, vectors come from the thread of the backfill. No
-callback waits for a disk or a model.
+Threads: requests and perceptions are each taken in a thread of their own, all else of rclpy runs in the executor's.
+Questions are answered in worker threads, writes are done in the writer's thread, messages of configured topics are read
+in the thread of the intake, vectors come from the thread of the backfill. No callback waits for a disk or a model.
 """
 
 from __future__ import annotations

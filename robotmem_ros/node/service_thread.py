@@ -1,7 +1,7 @@
 """Takes requests in a thread of its own and answers each from the thread that has its result.
 
-rclpy's executor looks at every entity of the node in each of its turns, and an answer that comes from another thread
-costs several: more than all else that a service does. Here nothing is looked at but the services.
+An answer that comes from another thread would cost several turns of rclpy's executor: more than all else that a service
+does.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.service import Service
 
 from ..memory.errors import RobotMemoryError
 from . import qos
+from .own_wait_set import NotByExecutor, OwnWaitSet, unused
 
 T = TypeVar("T")
-_WITHOUT_END = -1
 
 
 class ServiceThread:
@@ -30,7 +29,7 @@ class ServiceThread:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._services: list[_Served] = []
-        self._wake = node.create_guard_condition(_unused, callback_group=_NotByExecutor())
+        self._wait_set: OwnWaitSet | None = None
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="memory-requests", daemon=True)
 
@@ -40,30 +39,26 @@ class ServiceThread:
         `begin` takes the request and must not wait; `fill` writes the result into the response, in the thread that
         has it.
         """
-        group = _NotByExecutor()
-        service = self._node.create_service(kind, name, _unused, qos_profile=qos.requests(), callback_group=group)
+        group = NotByExecutor()
+        service = self._node.create_service(kind, name, unused, qos_profile=qos.requests(), callback_group=group)
         self._services.append(_Served(service, begin, fill))
 
     def start(self) -> None:
         """Begins to take requests."""
+        self._wait_set = OwnWaitSet(self._node, services=[served.service for served in self._services])
         self._thread.start()
 
     def close(self) -> None:
         """Takes no more requests; those that came before are still answered by whoever works on them."""
         self._closing = True
-        self._wake.trigger()
-        if self._thread.is_alive():
+        if self._wait_set is not None:
+            self._wait_set.wake()
             self._thread.join()
 
     def _run(self) -> None:
-        waiting = rclpy_implementation.WaitSet(0, 1, 0, 0, len(self._services), 0, self._node.context.handle)
+        assert self._wait_set is not None
         while not self._closing:
-            waiting.clear_entities()
-            waiting.add_guard_condition(self._wake.handle)
-            for served in self._services:
-                waiting.add_service(served.service.handle)
-            waiting.wait(_WITHOUT_END)
-            ready = waiting.get_ready_entities("service")
+            ready = self._wait_set.wait()
             for served in self._services:
                 if served.service.handle.pointer in ready:
                     self._take(served)
@@ -116,20 +111,3 @@ class _Served(NamedTuple):
     def refusal(self, error: str) -> Any:
         readable = error.encode("utf-8", "backslashreplace").decode("utf-8")
         return self.service.srv_type.Response(success=False, error=readable)
-
-
-class _NotByExecutor(CallbackGroup):
-    """The node's executor leaves alone what is in such a group."""
-
-    def can_execute(self, entity: object) -> bool:
-        return False
-
-    def beginning_execution(self, entity: object) -> bool:
-        return False
-
-    def ending_execution(self, entity: object) -> None:
-        pass
-
-
-def _unused(*_: object) -> None:
-    raise AssertionError("the executor has run what is not its own")

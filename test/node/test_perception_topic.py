@@ -7,6 +7,7 @@ from typing import Any
 
 from geometry_msgs.msg import Point, Pose
 from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from robotmem_ros.msg import Perception
@@ -122,3 +123,28 @@ def test_simulated_time_stamps_what_has_no_stamp(own: Any) -> None:
     client.until(stored, "a perception by the simulated clock")
     (memory,) = client.call(Recall, "recall", query="clock", n=1).memories
     assert memory.stamp.sec == 1234
+
+
+def test_what_is_no_such_message_is_counted_and_the_rest_is_stored(own: Any) -> None:
+    start, connect = own
+    node = start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
+    client: Client = connect()
+    up(client)
+    publisher = client.publisher(Perception, "/memory/perception")
+    good = serialize_message(Perception(description="a mug"))
+    for message in (good, good[:20], good.replace(b"a mug", b"a m\xff "), good):
+        publisher.publish(message)
+    # What is no UTF-8 arrives with U+FFFD in its place.
+    status = client.until_status(lambda status: status.received == 4 and status.stored == 3, "four messages")
+    assert (list(status.refused_reasons), status.refused) == (["unreadable"], 1)
+    assert "refused a perception: RMWError('failed to deserialize" in node.output
+
+
+def test_a_publisher_that_offers_too_little_is_named_in_the_log(own: Any) -> None:
+    start, connect = own
+    node = start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
+    client: Client = connect()
+    up(client)
+    qos = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+    client.node.create_publisher(Perception, "/memory/perception", qos)
+    client.until(lambda: "RELIABILITY" in node.output, "the warning that the publisher cannot be heard")

@@ -16,7 +16,7 @@ from . import codec
 from .background import BackgroundEmbedder
 
 _BATCH = 64
-_PIECE = 4
+_PIECE = 2
 """Texts after which a question may go first."""
 _UNWRITTEN = 4
 """Batches that may wait for the writer."""

@@ -35,13 +35,16 @@ _STORM_RATE, _STORM_STEP = 1000, 0.02
 
 def main() -> None:
     """Measures and prints."""
-    world, size, count, database, model = (
-        sys.argv[1],
-        int(sys.argv[2]),
-        int(sys.argv[3]),
-        Path(sys.argv[4]),
-        sys.argv[5],
-    )
+    world, size, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    filled, model = Path(sys.argv[4]), sys.argv[5]
+    # Whoever is asked notes it in the database: all runs begin with the same.
+    with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=filled.parent.parent) as folder:
+        for file in filled.parent.iterdir():
+            shutil.copy(file, folder)
+        print(json.dumps(_measured(world, size, count, Path(folder) / filled.name, model)))
+
+
+def _measured(world: str, size: int, count: int, database: Path, model: str) -> dict[str, Any]:
     asked = questions(world, count + _WARM_UP, size, _SEED)
     began = time.perf_counter()
     with _opened(database, model) as memory:
@@ -61,11 +64,7 @@ def main() -> None:
     with _opened(database, "") as memory:
         memory.flush()
         result["sorts"][TEXT_ONLY] = _ask(memory, asked[TEXT_ONLY])
-    with tempfile.TemporaryDirectory(prefix="robotmem-bench-", dir=database.parent.parent) as folder:
-        for file in database.parent.iterdir():
-            shutil.copy(file, folder)
-        result |= _saves(Path(folder) / database.name, world, model, asked[HYBRID], size)
-    print(json.dumps(result))
+    return result | _saves(database, world, model, asked[HYBRID], size)
 
 
 def _opened(database: Path, model: str) -> RobotMemory:

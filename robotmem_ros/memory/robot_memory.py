@@ -304,7 +304,7 @@ class RobotMemory:
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         if self._database.write(lambda connection: consolidation.forget(connection, wanted, why)).result():
-            self._parts.backfill.wake(from_start=True)  # they are back, without their vectors
+            self._parts.backfill.wake()  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:
         """Brings back a memory that was forgotten or superseded: recall finds it again.
@@ -314,7 +314,7 @@ class RobotMemory:
         """
         wanted = validation.whole("memory_id", memory_id)
         self._database.write(lambda connection: changes.restore(connection, wanted)).result()
-        self._parts.backfill.wake(from_start=True)
+        self._parts.backfill.wake()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
         """The last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
@@ -360,7 +360,7 @@ class RobotMemory:
         )
         self._parts.learning.correct(correction)
         if content is not None:
-            self._parts.backfill.wake(from_start=True)
+            self._parts.backfill.wake()
 
     def start_session(
         self, context: Mapping[str, object] | str | None = None, collection: str | None = None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from .functions import text_digest
 
 _LAST = 2**63 - 1
+_LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM tallies"
 _PENDING = """
     SELECT m.id, m.content FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
     WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
@@ -28,23 +29,29 @@ class SegmentRow(NamedTuple):
     file: str
 
 
+def lacking(connection: sqlite3.Connection) -> int:
+    """How many active memories have no vector."""
+    found: int = connection.execute(_LACKING).fetchone()[0]
+    return found
+
+
+def are_of(connection: sqlite3.Connection, model: str) -> bool:
+    """Whether the vectors of the database are those of this model."""
+    sql = "SELECT 1 FROM settings WHERE name = 'embedding_model' AND value = ?"
+    return connection.execute(sql, (model,)).fetchone() is not None
+
+
 def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
     """Active memories after `last_id` without a vector, and their texts, oldest first."""
     return connection.execute(_PENDING, (last_id, limit)).fetchall()
 
 
-def newest_memory(connection: sqlite3.Connection) -> int:
-    """The id of the newest memory; 0 if there is none."""
-    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
-
-
-def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> bool:
+def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
     """Gives memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
 
-    A memory that was corrected meanwhile waits for the vector of its new text. False where a vector that should be here
-    is gone, because the last memory with that text went meanwhile.
+    A memory that was corrected meanwhile goes without, as does one whose vector should be here and is gone, because the
+    last memory with that text went meanwhile.
     """
-    complete = True
     for memory_id, text, embedding in kept:
         row = connection.execute("SELECT content FROM memories WHERE id = ? AND status = 'active'", (memory_id,))
         if row.fetchone() != (text,):
@@ -55,19 +62,15 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
                 "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, embedding)
             )
         vector = connection.execute("SELECT id FROM vectors WHERE digest = ?", (digest,)).fetchone()
-        if vector is None:
-            complete = False
-            continue
-        connection.execute("INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING", (memory_id, vector[0]))
-    return complete
+        if vector is not None:
+            connection.execute("INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING", (memory_id, vector[0]))
 
 
 def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, model: str) -> None:
     """Gives a new memory the float32 vector of its text, if the vectors of the database are of this model."""
-    sql = "SELECT kept_vector(?) FROM settings WHERE name = 'embedding_model' AND value = ?"
-    row = connection.execute(sql, (vector, model)).fetchone()
-    if row is not None:
-        store(connection, [(memory_id, text, row[0])])
+    if are_of(connection, model):
+        (kept,) = connection.execute("SELECT kept_vector(?)", (vector,)).fetchone()
+        store(connection, [(memory_id, text, kept)])
 
 
 def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:

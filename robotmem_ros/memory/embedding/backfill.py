@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import islice
 
@@ -37,14 +37,12 @@ class Backfill:
         self._stored = stored
         self._usable: bool | None = None
         self._last_id = 0
-        self._restart = False
         self._closing = False
         trouble = "vectors could not be computed"
         self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, trouble, rest=_REST)
 
-    def wake(self, *, from_start: bool = False) -> None:
-        """Says that memories were saved; `from_start` when an older one lost its vector."""
-        self._restart |= from_start
+    def wake(self) -> None:
+        """Says that memories were saved, or have lost their vectors."""
         self._worker.wake()
 
     def flush(self) -> None:
@@ -59,44 +57,50 @@ class Backfill:
     def _step(self) -> None:
         if self._usable is None:
             self._usable = self._embedder.wait() and self._adopt_model()
-        if self._restart:
-            self._last_id, self._restart = 0, False
         if self._usable:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        # The model never waits for the disk: some batches are written while the next one is embedded.
-        writing: deque[tuple[int, Future[bool]]] = deque()
-        reached = self._last_id
-        while not self._closing:
-            with self._database.reader() as connection:
-                newest = vector_rows.newest_memory(connection)
-                rows = vector_rows.pending(connection, reached, _BATCH)
-                known = vector_rows.known(connection, (text for _, text in rows))
-            if rows:
-                vectors = self._vectors(dict.fromkeys(text for _, text in rows if text not in known))
-                reached = rows[-1][0]
-                writing.append((reached, self._written([(one, text, vectors.get(text)) for one, text in rows])))
-            while writing and (len(writing) > _UNWRITTEN or not rows):
-                self._settle(*writing.popleft())
-            if not rows:
-                self._last_id = newest
-                return
+        if self._embed_after(self._last_id):
+            self._embed_after(0)  # an older one has lost its vector
 
-    def _vectors(self, texts: Iterable[str]) -> dict[str, bytes]:
-        left, vectors = iter(texts), dict[str, bytes]()
-        while few := list(islice(left, _PIECE)):
+    def _embed_after(self, reached: int) -> bool:
+        """Embeds what has no vector behind an id; whether something before it has none either."""
+        # The model never waits for the disk: some batches are written while the next one is embedded.
+        writing: deque[tuple[int, Future[None]]] = deque()
+        while not self._closing:
+            batch, others = self._next(reached)
+            if not batch and not writing:
+                return others
+            if batch:
+                reached = batch[-1][0]
+                writing.append((reached, self._embedded(batch)))
+            while len(writing) > (_UNWRITTEN if batch else 0):
+                self._settle(*writing.popleft())
+        return False
+
+    def _next(self, reached: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
+        # Memories without a vector, with their texts and whether these have one; and whether there are more than these.
+        with self._database.snapshot() as connection:
+            lacking = vector_rows.lacking(connection)
+            if not lacking or not vector_rows.are_of(connection, self._embedder.name):
+                return [], False
+            rows = vector_rows.pending(connection, reached, _BATCH)
+            known = vector_rows.known(connection, (text for _, text in rows))
+        return [(memory_id, text, text in known) for memory_id, text in rows], lacking > len(rows)
+
+    def _embedded(self, batch: Sequence[tuple[int, str, bool]]) -> Future[None]:
+        new = iter(dict.fromkeys(text for _, text, is_known in batch if not is_known))
+        vectors: dict[str, bytes] = {}
+        while few := list(islice(new, _PIECE)):
             self._database.foreground.give_way()
             vectors.update(zip(few, codec.encode(self._embedder.embed_batch(few)), strict=True))
-        return vectors
+        rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
+        return self._database.write(lambda connection: vector_rows.store(connection, rows))
 
-    def _written(self, batch: Sequence[tuple[int, str, bytes | None]]) -> Future[bool]:
-        return self._database.write(lambda connection: vector_rows.store(connection, batch))
-
-    def _settle(self, reached: int, writing: Future[bool]) -> None:
-        if not writing.result():
-            self._restart = True
-        self._last_id = reached
+    def _settle(self, reached: int, writing: Future[None]) -> None:
+        writing.result()
+        self._last_id = max(self._last_id, reached)
         self._stored()
 
     def _adopt_model(self) -> bool:

@@ -150,16 +150,18 @@ def test_equal_texts_and_texts_seen_lately_are_embedded_once() -> None:
     embedder.close()
 
 
-def test_a_vector_that_went_with_its_last_memory_is_missed_and_said_so(tmp_path: Path) -> None:
+def test_a_vector_that_went_with_its_last_memory_is_not_made_up(tmp_path: Path) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
 
-    def work(connection: sqlite3.Connection) -> tuple[bool, bool]:
+    def work(connection: sqlite3.Connection) -> tuple[int, int]:
         for number in (1, 2):
             rows.insert(connection, NewMemory(Kind.FACT, "red mug", "default", number, "map", ""))
-        gone = vector_rows.store(connection, [(1, "red mug", None)])
-        return gone, vector_rows.store(connection, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
+        vector_rows.store(connection, [(1, "red mug", None)])
+        lacking = vector_rows.lacking(connection)
+        vector_rows.store(connection, [(1, "red mug", b"\1\2\3"), (2, "red mug", None), (3, "?", None)])
+        return lacking, vector_rows.lacking(connection)
 
-    assert database.write(work).result() == (False, True)
+    assert database.write(work).result() == (2, 0)
     with database.reader() as connection:
         assert connection.execute("SELECT memory_id, vector_id FROM memories_vec").fetchall() == [(1, 1), (2, 1)]
     database.close()
@@ -172,3 +174,37 @@ def test_many_new_texts_all_get_their_vectors_while_others_are_written(open_memo
     memory.flush()
     assert memory.status().pending_vectors == 0
     assert check_file(memory.path) == 500
+
+
+def test_what_other_processes_save_correct_and_restore_gets_its_vector(tmp_path: Path, open_memory: OpenMemory) -> None:
+    path = tmp_path / "memory.db"
+    memory = open_memory(path)
+    first, second = (memory.learn(text).memory_id for text in ("red mug", "blue mug"))
+    memory.flush()
+    with RobotMemory(path, embedding_model="") as other:
+        third = other.learn("green plant").memory_id
+        other.update(first, "white mug")
+        other.forget(second, "gone")
+        other.restore(second)
+        assert other.status().pending_vectors == 3
+    memory.flush()
+    texts = {first: "white mug", second: "blue mug", third: "green plant"}
+    assert vectors(path) == {one: kept(WordVectors().embed_one(text)) for one, text in texts.items()}
+
+
+def test_vectors_of_the_model_of_another_process_are_left_alone(tmp_path: Path, open_memory: OpenMemory) -> None:
+    path = tmp_path / "memory.db"
+    memory = open_memory(path)
+    memory.learn("red mug")
+    memory.flush()
+    other = WordVectors(8, "another")
+    with RobotMemory(path, embedder=other) as changed:
+        changed.learn("blue mug")
+        changed.flush()
+        memory.learn("green plant")
+        memory.flush()
+        changed.flush()
+    expected = {
+        number: kept(other.embed_one(text)) for number, text in enumerate(["red mug", "blue mug", "green plant"], 1)
+    }
+    assert vectors(path) == expected

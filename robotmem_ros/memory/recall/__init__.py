@@ -1,6 +1,6 @@
 """From a question to its answer: one file for each stage, and `pipeline`, which runs them in order.
 
-What a stage knows of the eligible memories decides how it goes about it; the answer is the same. `eligible` counts
+What a stage knows of the eligible memories decides how it goes about it, not what it finds. `eligible` counts
 first, so that the narrowest condition is the one that is listed:
 
     known of them         how many             text                      vectors                    distance

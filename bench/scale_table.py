@@ -49,6 +49,7 @@ NOTES = (
         "jieba included. Bytes: the database with its index."
     ),
 )
+_TIMES = ", p50 / p95 / p99, ms"
 
 
 def page(run: Result) -> str:
@@ -93,13 +94,13 @@ def _table(run: Result) -> list[str]:
                 body.append([name, f"{size:,}", *cells])
         growth = [_growth(run, world, system, name) for world, system in columns]
         if any(growth):
-            body.append([f"{name.partition(',')[0]}, growth", f"{_sizes(run)[-1]:,} / {_sizes(run)[0]:,}", *growth])
+            body.append([f"{name.removesuffix(_TIMES)}, growth", f"{_sizes(run)[-1]:,} / {_sizes(run)[0]:,}", *growth])
     return markdown(["", "memories", *heads], body)
 
 
 def _measures() -> Iterator[tuple[str, Value]]:
     for sort in SORTS:
-        yield f"{sort}, p50 / p95 / p99, ms", lambda system, sort=sort: _times(system, sort)  # type: ignore[misc]
+        yield f"{sort}{_TIMES}", lambda system, sort=sort: _times(system, sort)  # type: ignore[misc]
     for sort in (HYBRID, FEW_PERCENT, RARE):
         yield f"recall@10, {sort}", lambda system, sort=sort: _share(system, sort, "recall")  # type: ignore[misc]
     for sort in (NEAREST_TEXT, NEAREST):

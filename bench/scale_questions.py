@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bench.scale_world import AREA, FEW_WORDS, PERIOD, ROBOTS, START, Parts, memories
+from bench.scale_world import AREA, FEW_WORDS, PERIOD, ROBOTS, START, Parts, holding, memories
 from bench.world import COLOURS, ROOMS, THINGS
 
 HYBRID, FEW_PERCENT, RARE, WINDOW = "hybrid recall", "with a 5 % filter", "with a 1-in-100,000 filter", "time window"
@@ -92,7 +92,8 @@ class Columns(NamedTuple):
     """A world as columns, to be gone through by numpy; row i is the memory i."""
 
     labels: npt.NDArray[np.str_]
-    colours: npt.NDArray[np.str_]
+    colours: dict[str, npt.NDArray[np.bool_]]
+    """Of each colour the rows whose texts name it; a remark may name another one than the scene."""
     places: npt.NDArray[np.float64]
     stamps: npt.NDArray[np.float64]
     robots: npt.NDArray[np.int32]
@@ -104,7 +105,7 @@ def columns(pieces: Parts, size: int) -> Columns:
     rows = list(memories(pieces, size))
     return Columns(
         np.array([row.label for row in rows]),
-        np.array([row.colour for row in rows]),
+        {colour: holding(pieces, size, colour) for colour in COLOURS},
         np.array([row.position for row in rows]),
         np.array([row.stamp for row in rows]),
         np.array([int(row.robot[1:]) for row in rows], np.int32),
@@ -113,7 +114,7 @@ def columns(pieces: Parts, size: int) -> Columns:
 
 
 def fitting(world: Columns, question: ScaleQuestion) -> npt.NDArray[np.int64]:
-    """The rows that satisfy the conditions of a question, and have its colour if it names one."""
+    """The rows that satisfy the conditions of a question, and name its colour if it has one."""
     kept = np.ones(len(world.labels), bool)
     if question.robot is not None:
         kept &= world.robots == int(question.robot[1:])
@@ -122,7 +123,7 @@ def fitting(world: Columns, question: ScaleQuestion) -> npt.NDArray[np.int64]:
     if question.label is not None:
         kept &= world.labels == question.label
     if question.colour is not None:
-        kept &= world.colours == question.colour
+        kept &= world.colours[question.colour]
     if question.after is not None and question.before is not None:
         kept &= (world.stamps >= question.after) & (world.stamps < question.before)
     return np.flatnonzero(kept)

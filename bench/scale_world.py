@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +42,6 @@ class ScaleMemory(NamedTuple):
 
     content: str
     label: str
-    colour: str
     position: tuple[float, float]
     stamp: float
     """Seconds since the epoch."""
@@ -58,8 +59,8 @@ class ScaleMemory(NamedTuple):
 class Parts(NamedTuple):
     """What the texts of a world are made of, and the vectors of these pieces."""
 
-    scenes: Sequence[tuple[str, str, str]]
-    """Text, thing and colour."""
+    scenes: Sequence[tuple[str, str]]
+    """Text and thing."""
     remarks: Sequence[str]
     scene_vectors: Vectors
     remark_vectors: Vectors
@@ -74,7 +75,7 @@ def parts(world: str, tokenizer: Path, embedder: Embedder, cache: Path) -> Parts
     if not file.exists():
         print(f"embedding {len(scenes) + len(remarks)} pieces of text", flush=True)
         cache.mkdir(parents=True, exist_ok=True)
-        known = embedder.embed_batch([text for text, _, _ in scenes])
+        known = embedder.embed_batch([text for text, _ in scenes])
         said = embedder.embed_batch(remarks) if remarks != [""] else np.zeros((1, embedder.dim), np.float32)
         np.savez(file, scenes=known, remarks=said)
     stored = np.load(file)
@@ -89,11 +90,11 @@ def memories(pieces: Parts, count: int) -> Iterator[ScaleMemory]:
     group = max(1, count // RARE)
     for number in range(count):
         scene, remark = choices[number]
-        text, thing, colour = pieces.scenes[scene]
+        text, thing = pieces.scenes[scene]
         said = pieces.remarks[remark]
         x, y = (round(float(part), 3) for part in places[number])
         yield ScaleMemory(
-            f"{text}, {said}" if said else text, thing, colour, (x, y), START + number * PERIOD,
+            f"{text}, {said}" if said else text, thing, (x, y), START + number * PERIOD,
             f"r{number % ROBOTS}", f"t{number // group}", bool(successes[number]),
         )  # fmt: skip
 
@@ -107,29 +108,48 @@ def vectors(pieces: Parts, count: int, block: int = 20_000) -> Iterator[Vectors]
         yield (summed / np.linalg.norm(summed, axis=1, keepdims=True)).astype(np.float32)
 
 
+def holding(pieces: Parts, count: int, word: str) -> npt.NDArray[np.bool_]:
+    """Which memories of a world have a word in their texts, in any of its forms, as SQLite's stemmer tells."""
+    scenes = _having([text for text, _ in pieces.scenes], word)
+    remarks = _having(pieces.remarks, word)
+    scene, remark = _choices(pieces, count).T
+    named: npt.NDArray[np.bool_] = scenes[scene] | remarks[remark]
+    return named
+
+
+def _having(texts: Sequence[str], word: str) -> npt.NDArray[np.bool_]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE VIRTUAL TABLE texts USING fts5(text, tokenize = 'porter unicode61')")
+        connection.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(texts))
+        found = connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (word,)).fetchall()
+    rows = np.zeros(len(texts), bool)
+    rows[[row for (row,) in found]] = True
+    return rows
+
+
 def _choices(pieces: Parts, count: int) -> npt.NDArray[np.int64]:
     return np.random.default_rng(4).integers(0, (len(pieces.scenes), len(pieces.remarks)), (count, 2))
 
 
-def _few_scenes() -> list[tuple[str, str, str]]:
+def _few_scenes() -> list[tuple[str, str]]:
     things, colours, rooms = _FEW
     return [
-        (f"the robot saw a {colour} {thing} in the {room} during patrol", thing, colour)
+        (f"the robot saw a {colour} {thing} in the {room} during patrol", thing)
         for thing in things
         for colour in colours
         for room in rooms
     ]
 
 
-def _varied_scenes(dice: random.Random) -> list[tuple[str, str, str]]:
-    scenes: dict[str, tuple[str, str, str]] = {}
+def _varied_scenes(dice: random.Random) -> list[tuple[str, str]]:
+    scenes: dict[str, tuple[str, str]] = {}
     while len(scenes) < _PARTS:
         thing, colour = dice.choice(THINGS), dice.choice(COLOURS)
         text = (
             f"{dice.choice(ACTIONS)} the {colour} {dice.choice(MATERIALS)} {thing} {dice.choice(SPOTS)} "
             f"in the {dice.choice(ROOMS)}"
         )
-        scenes[text] = (text, thing, colour)
+        scenes[text] = (text, thing)
     return list(scenes.values())
 
 

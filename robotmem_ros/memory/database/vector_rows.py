@@ -35,6 +35,11 @@ def lacking(connection: sqlite3.Connection) -> int:
     return found
 
 
+def newest_memory(connection: sqlite3.Connection) -> int:
+    """The id of the newest memory; 0 if there is none."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
+
+
 def are_of(connection: sqlite3.Connection, model: str) -> bool:
     """Whether the vectors of the database are those of this model."""
     sql = "SELECT 1 FROM settings WHERE name = 'embedding_model' AND value = ?"

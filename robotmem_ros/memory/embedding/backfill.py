@@ -83,6 +83,8 @@ class Backfill:
         # Memories without a vector, with their texts and whether these have one; and whether there are more than these.
         with self._database.snapshot() as connection:
             lacking = vector_rows.lacking(connection)
+            if not lacking:
+                self._last_id = vector_rows.newest_memory(connection)
             if not lacking or not vector_rows.are_of(connection, self._embedder.name):
                 return [], False
             rows = vector_rows.pending(connection, reached, _BATCH)

@@ -87,7 +87,11 @@ class PerceptionTopic:
             if not behind:
                 self._wait_set.wait()
                 self._memory.give_way()
-            behind = self._take(_BATCH)
+            try:
+                behind = self._take(_BATCH)
+            except Exception as error:  # whatever it is, the next messages are taken
+                behind = False
+                self._node.get_logger().error(f"a perception could not be taken: {error!r}")
             if not behind:
                 time.sleep(_REST)
         self._take(self._subscription.qos_profile.depth)

@@ -27,8 +27,8 @@ _LOG = logging.getLogger(__name__)
 class Backfill:
     """A thread that embeds what has no vector yet, oldest first, in batches; after each it calls `stored`.
 
-    It is woken for new memories; now and then it also looks for those that another process saved. A text whose vector
-    is kept already is not embedded again.
+    It is woken for new memories; now and then it also looks for those that another process saved, corrected or
+    restored. A text whose vector is kept already is not embedded again.
     """
 
     def __init__(self, database: Database, embedder: BackgroundEmbedder, *, stored: Callable[[], None]) -> None:

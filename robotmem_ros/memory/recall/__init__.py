@@ -1,7 +1,7 @@
 """From a question to its answer: one file for each stage, and `pipeline`, which runs them in order.
 
-What a stage knows of the eligible memories decides how it goes about it, not what it finds. `eligible` counts
-first, so that the narrowest condition is the one that is listed:
+What a stage knows of the eligible memories decides how it goes about it. `eligible` counts first, so that the narrowest
+condition is the one that is listed:
 
     known of them         how many             text                      vectors                    distance
     ids                   few                  their texts, or the       all of theirs compared     all measured

@@ -22,10 +22,6 @@ def topic(name: str, **keys: object) -> list[str]:
     return arguments
 
 
-def up(client: Client) -> None:
-    client.until_status(lambda status: status.state == "active", "an active node")
-
-
 def stored(client: Client, number: int) -> None:
     client.until_status(lambda status: sum(status.topic_stored) == number, f"{number} stored")
 

@@ -61,6 +61,6 @@ def shared_node(domain: int, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def client(domain: int, shared_node: NodeProcess) -> Iterator[Client]:
     """A client of a node that is up, with the model loaded."""
     connected = Client(domain)
-    connected.until_status(lambda status: status.state == "active" and status.mode == "hybrid", "an active node")
+    connected.until_active("hybrid")
     yield connected
     connected.close()

@@ -129,6 +129,12 @@ class Client:
             assert time.monotonic() < deadline, f"waited in vain for {what}; last status: {self.status}"
             self._executor.spin_once(timeout_sec=0.05)
 
+    def until_active(self, mode: str = "") -> MemoryStatus:
+        """Spins until the node takes and answers, in a mode if one is given; its status then."""
+        return self.until_status(
+            lambda status: status.state == "active" and mode in ("", status.mode), f"an active node {mode}"
+        )
+
     def until_status(self, holds: Callable[[MemoryStatus], bool], what: str) -> MemoryStatus:
         """Spins until a status says so; that status."""
         self.until(lambda: self.status is not None and holds(self.status), what)

@@ -11,7 +11,7 @@ from std_msgs.msg import String
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Learn
 
-from .configured import CAPTIONS, IN_MEMORY, diagnostic, topic, up, values
+from .configured import CAPTIONS, IN_MEMORY, diagnostic, topic, values
 from .graph import Client
 
 
@@ -19,7 +19,7 @@ def test_a_working_node_says_what_it_holds_and_how_fast_it_takes(own: Any, tmp_p
     start, connect = own
     start("-p", f"db_path:={tmp_path / 'memory.db'}", *topic("captions", **CAPTIONS))
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active" and status.mode == "hybrid", "an active node")
+    client.until_active("hybrid")
     publisher = client.publisher(String, "/vlm/caption")
     for index in range(20):
         publisher.publish(String(data=f"sentence {index}"))
@@ -39,7 +39,7 @@ def test_what_was_refused_stands_there_by_reason(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY)
     client: Client = connect()
-    up(client)
+    client.until_active()
     client.publisher(Perception, "/memory/perception").publish(Perception(description=""))
     client.until(lambda: values(client, "memory").get("refused.description") == "1", "the reason")
 
@@ -57,7 +57,7 @@ def test_a_topic_that_loses_messages_warns(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *topic("captions", **CAPTIONS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(String, "/vlm/caption")
     publisher.publish(String(data=""))
     told = diagnostic(client, "captions", "no_description")

@@ -52,7 +52,7 @@ def test_a_signal_ends_the_node_with_all_that_was_accepted_on_disk(own: Any, tmp
     path = tmp_path / "memory.db"
     node = start("-p", f"db_path:={path}", *TEXT_ONLY)
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     for index in range(500):
         publisher.publish(Perception(description=f"thing {index}"))
@@ -69,7 +69,7 @@ def test_a_signal_leaves_no_request_without_an_answer(own: Any, tmp_path: Path) 
     start, connect = own
     node = start("-p", f"db_path:={tmp_path / 'memory.db'}")
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client.until_active()
     assert client.call(Learn, "learn", insight="a red mug").success
     # The model may still be on its way: that is part of it.
     waiting = [client.start(Recall, "recall", query=f"red mug {number}") for number in range(100)]
@@ -106,12 +106,12 @@ def test_a_killed_node_keeps_what_it_answered(own: Any, tmp_path: Path) -> None:
     path = f"db_path:={tmp_path / 'memory.db'}"
     node = start("-p", path, *TEXT_ONLY)
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client.until_active()
     ids = [client.call(Learn, "learn", insight=f"lesson {index}").memory_id for index in range(20)]
     assert node.stop(signal.SIGKILL) == -signal.SIGKILL
     start("-p", path, *TEXT_ONLY)
-    client.status = None
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client = connect()
+    client.until_active()
     found = client.call(Recall, "recall", query="lesson", n=100).memories
     assert sorted(memory.id for memory in found) == ids
 
@@ -133,6 +133,7 @@ def test_without_a_model_the_node_answers_by_text_and_says_so(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=/no/such/model")
     client: Client = connect()
+    client.until_active()
     status = client.until_status(lambda status: "/no/such/model" in status.reason, "the reason in the status")
     assert (status.mode, status.embedding_model) == ("bm25_only", "")
     assert client.call(Learn, "learn", insight="the glass needs 12 N").success
@@ -145,7 +146,7 @@ def test_a_quick_request_does_not_wait_for_slow_ones(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", *TEXT_ONLY)
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client.until_active()
     slow = [client.start(Recall, "recall", query=" ".join(f"word{index}" for index in range(200))) for _ in range(20)]
     assert client.call(Learn, "learn", insight="quick").success
     assert all(client.result(future).success for future in slow)

@@ -15,7 +15,7 @@ from robotmem_ros.replay import Bag, Replay, load_config
 
 from ..perception.messages import RosbagsMaker
 from . import drive
-from .configured import up, values
+from .configured import values
 from .graph import Client
 
 pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
@@ -60,7 +60,7 @@ def played(own: Any, config: Path, db: Path, messages: list[drive.Recorded]) -> 
     start, connect = own
     node = start("--params-file", str(config), "-p", f"db_path:={db}")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publishers = {}
     for topic, type_name in sorted({one.topic: one.type_name for one in messages}.items()):
         latched = topic == "/tf_static"

@@ -10,7 +10,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robotmem_ros.srv import Forget, ObjectHistory
 
-from .configured import IN_MEMORY, recalled, stored, topic, up
+from .configured import IN_MEMORY, recalled, stored, topic
 from .graph import Client
 
 LATCHED = QoSProfile(
@@ -35,7 +35,7 @@ def test_an_object_seen_often_is_one_memory_with_a_history(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *MARKERS)
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(MarkerArray, "/things")
     for index in range(5):
         publisher.publish(seen(1000 + 10 * index, mug=1.0 + 0.01 * index))
@@ -57,7 +57,7 @@ def test_markers_show_the_objects_and_only_what_changed(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, "-p", "markers_period:=0.2", *MARKERS)
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(MarkerArray, "/things")
     publisher.publish(seen(1000, mug=1.0, chair=5.0))
     stored(client, 2)

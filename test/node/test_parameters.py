@@ -61,7 +61,7 @@ def test_a_whole_number_is_taken_where_a_float_is_wanted(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "real_weight:=2")
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client.until_active()
     assert set_one(client, "real_weight", 3) == (True, "")
 
 
@@ -69,7 +69,7 @@ def test_the_parameter_file_of_the_package_starts_the_node(own: Any) -> None:
     start, connect = own
     start("--params-file", str(CONFIG), "-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
     client: Client = connect()
-    status = client.until_status(lambda status: status.state == "active", "an active node")
+    status = client.until_active()
     assert status.db_path == ":memory:"
 
 

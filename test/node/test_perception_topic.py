@@ -19,15 +19,11 @@ PERCEPTIONS = 800
 """As many as fit into the history of the topic, so that the burst of a test cannot overflow it."""
 
 
-def up(client: Client) -> None:
-    client.until_status(lambda status: status.state == "active", "an active node")
-
-
 def test_every_published_perception_is_stored_and_the_same_one_twice_is_two(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     for index in range(PERCEPTIONS):
         publisher.publish(Perception(description=f"a chair, number {1000 + index // 2}", collection="chairs"))
@@ -42,7 +38,7 @@ def test_what_cannot_be_stored_is_counted_by_reason_and_the_rest_is_stored(own: 
     start, connect = own
     node = start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     bad = [
         Perception(description=""),
@@ -64,7 +60,7 @@ def test_a_full_queue_refuses_and_counts(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "queue_limit:=1")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     for index in range(PERCEPTIONS):
         publisher.publish(Perception(description=f"thing {index}"))
@@ -79,7 +75,7 @@ def test_a_best_effort_publisher_is_heard_where_the_parameter_says_so(own: Any) 
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "perception_reliability:=best_effort")
     client: Client = connect()
-    up(client)
+    client.until_active()
     qos = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
     publisher = client.publisher(Perception, "/memory/perception", qos)
 
@@ -95,7 +91,7 @@ def test_under_simulated_time_without_a_clock_an_unstamped_perception_is_refused
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "use_sim_time:=true")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     publisher.publish(Perception(description="when?"))
     stamped = Perception(description="then")
@@ -109,7 +105,7 @@ def test_simulated_time_stamps_what_has_no_stamp(own: Any) -> None:
     start, connect = own
     start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''", "-p", "use_sim_time:=true")
     client: Client = connect()
-    up(client)
+    client.until_active()
     clock = client.publisher(Clock, "/clock", 10)
     publisher = client.publisher(Perception, "/memory/perception")
     tick = Clock()
@@ -129,7 +125,7 @@ def test_what_is_no_such_message_is_counted_and_the_rest_is_stored(own: Any) -> 
     start, connect = own
     node = start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     good = serialize_message(Perception(description="a mug"))
     for message in (good, good[:20], good.replace(b"a mug", b"a m\xff "), good):
@@ -144,7 +140,7 @@ def test_a_publisher_that_offers_too_little_is_named_in_the_log(own: Any) -> Non
     start, connect = own
     node = start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
     client: Client = connect()
-    up(client)
+    client.until_active()
     qos = QoSProfile(depth=1, reliability=QoSReliabilityPolicy.BEST_EFFORT)
     client.node.create_publisher(Perception, "/memory/perception", qos)
     client.until(lambda: "RELIABILITY" in node.output, "the warning that the publisher cannot be heard")

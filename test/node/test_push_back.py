@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Learn
 
-from .configured import CAPTIONS, IN_MEMORY, stored, topic, up, values
+from .configured import CAPTIONS, IN_MEMORY, stored, topic, values
 from .graph import Client
 
 BLOCK = ("-p", "queue_limit:=3", "-p", "queue_policy:=block")
@@ -27,7 +27,7 @@ def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *BLOCK, *topic("markers", qos__depth="200", **MARKERS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(MarkerArray, "/markers")
     for message in 60 * [crowd()]:
         publisher.publish(message)
@@ -43,7 +43,7 @@ def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *BLOCK, *topic("captions", **CAPTIONS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(String, "/vlm/caption")
     for index in range(100):
         publisher.publish(String(data=f"sentence {index}"))
@@ -54,7 +54,7 @@ def test_what_a_full_history_lets_go_is_counted_as_lost(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *BLOCK, *topic("markers", qos__depth="5", **MARKERS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(MarkerArray, "/markers")
     # What was published before the two had found each other is nobody's loss.
     publisher.publish(MarkerArray())
@@ -74,7 +74,7 @@ def test_an_empty_message_holds_up_a_topic_no_longer_than_the_publisher_keeps_it
     start, connect = own
     start(*IN_MEMORY, *topic("captions", **CAPTIONS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(String, "/vlm/caption", 5)
     publisher.publish(String(data="before"))
     stored(client, 1)
@@ -89,7 +89,7 @@ def test_what_is_lost_of_the_own_topic_is_refused_as_lost(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, "-p", "perception_depth:=1")
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(Perception, "/memory/perception")
     publisher.publish(Perception(description="the first"))
     client.until_status(lambda status: status.stored == 1, "the first")

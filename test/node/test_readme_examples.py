@@ -20,7 +20,7 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     start, connect = own
     start("-p", f"db_path:={tmp_path / 'memory.db'}")
     client: Client = connect()
-    client.until_status(lambda status: status.state == "active", "an active node")
+    client.until_active()
     context = '{"task": {"success": true}, "params": {"force": {"value": 12.5}}}'
     assert client.call(Learn, "learn", insight="a grip force of 12.5 N holds a glass", context=context).success
     planner, publishing = (code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "node." in code)

@@ -239,9 +239,7 @@ def test_a_bad_perception_is_answered_with_what_is_wrong(client: Client, percept
     ("name", "kind", "fields"),
     [("forget", Forget, {"reason": "gone"}), ("restore", Restore, {}), ("update", Update, {"content": "new"})],
 )
-def test_an_unknown_id_is_named_in_the_error(
-    client: Client, name: str, kind: type, fields: dict[str, object]
-) -> None:
+def test_an_unknown_id_is_named_in_the_error(client: Client, name: str, kind: type, fields: dict[str, object]) -> None:
     response = client.call(kind, name, memory_id=987_654, **fields)
     assert not response.success
     assert "memory_id: 987654" in response.error

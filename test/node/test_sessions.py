@@ -74,21 +74,21 @@ def test_wrong_requests_are_answered_with_what_would_be_right(client: Client) ->
 
 def test_an_open_session_survives_a_restart_and_is_closed_after_a_crash(own: Any, tmp_path: Path) -> None:
     start, connect = own
-    client: Client = connect()
 
-    def started() -> NodeProcess:
-        client.status = None
+    def started() -> tuple[NodeProcess, Client]:
         node: NodeProcess = start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "embedding_model:=''")
-        client.until_status(lambda status: status.state == "active", "an active node")
-        return node
+        # A client of its own, which cannot take the last words of the node before for those of this one.
+        client: Client = connect()
+        client.until_active()
+        return node, client
 
-    node = started()
+    node, client = started()
     session = client.call(StartSession, "start_session").session_id
     assert node.stop() == 0
-    node = started()
+    node, client = started()
     learn(client, session, "the door is open")
     assert node.stop(signal.SIGKILL) != 0
-    node = started()
+    node, client = started()
     assert client.call(Recall, "recall", session_id=session).memories[0].content == "the door is open"
     refused = client.call(EndSession, "end_session", session_id=session)
     assert refused.error == f"session_id: '{session}' cannot be used, it has crashed already"

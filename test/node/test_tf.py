@@ -13,7 +13,7 @@ from rosgraph_msgs.msg import Clock
 from robotmem_ros.msg import SpatialSort
 from robotmem_ros.srv import Recall, SavePerception
 
-from .configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, up, values
+from .configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, values
 from .graph import Client
 
 tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
@@ -48,7 +48,7 @@ def test_detections_are_stored_where_they_were_at_their_stamp(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *topic("detections", topic="/detections", type="vision_msgs/msg/Detection3DArray"))
     client: Client = connect()
-    up(client)
+    client.until_active()
     latched = QoSProfile(
         depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
     )
@@ -79,7 +79,7 @@ def test_static_transforms_are_heard_from_a_publisher_that_does_not_latch_them(o
     start, connect = own
     node = start(*IN_MEMORY, *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     # As a player publishes a recording that does not say how its topics were offered.
     client.publisher(tf2_msgs.TFMessage, "/tf_static", 10).publish(transform("base_link", 0, 5.0))
     client.publisher(PoseStamped, "/pose").publish(pose(101))
@@ -92,7 +92,7 @@ def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one
     start, connect = own
     start(*IN_MEMORY, "-p", "tf_patience:=20.0", *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     tf = client.publisher(tf2_msgs.TFMessage, "/tf")
     tf.publish(transform("base_link", 100, 0.0))
     publisher = client.publisher(PoseStamped, "/pose")
@@ -108,7 +108,7 @@ def test_without_a_transform_it_is_dropped_and_counted_or_kept_in_its_own_frame(
     start, connect = own
     start(*IN_MEMORY, "-p", "tf_patience:=0.2", *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
     client.until_status(lambda status: list(status.topic_left_out) == [1], "a pose that was left out")
     assert values(client, "poses")["left_out.unknown_frame"] == "1"
@@ -120,7 +120,7 @@ def test_what_has_no_transform_can_be_kept_in_its_own_frame(own: Any) -> None:
     keep = ("-p", "tf_patience:=0.2", "-p", "on_missing_transform:=keep")
     start(*IN_MEMORY, *keep, *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
     stored(client, 1)
     (kept,) = recalled(client, context_filter='{"id": {"$exists": true}}')
@@ -131,7 +131,7 @@ def test_the_target_of_a_question_may_be_in_another_frame(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY)
     client: Client = connect()
-    up(client)
+    client.until_active()
     perception = {"description": "a mug", "label": "mug"}
     request = SavePerception.Request()
     for field, value in perception.items():
@@ -161,7 +161,7 @@ def test_a_recording_that_is_looped_starts_transforms_and_samples_anew(own: Any)
     start, connect = own
     node = start(*IN_MEMORY, *topic("poses", min_interval="1.0", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     tf = client.publisher(tf2_msgs.TFMessage, "/tf")
     publisher = client.publisher(PoseStamped, "/pose")
     for turn in range(2):
@@ -177,7 +177,7 @@ def test_a_clock_that_jumps_back_is_told(own: Any) -> None:
     start, connect = own
     node = start(*IN_MEMORY, "-p", "use_sim_time:=true", *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     clock = client.publisher(Clock, "/clock", 10)
     publisher = client.publisher(PoseStamped, "/pose")
     for turn, sec in enumerate((960, 900)):
@@ -193,7 +193,7 @@ def test_transforms_that_come_with_a_jump_of_the_clock_are_kept(own: Any) -> Non
     start, connect = own
     node = start(*IN_MEMORY, "-p", "use_sim_time:=true", *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     clock = client.publisher(Clock, "/clock", 10)
     tick = Clock()
     tick.clock.sec = 960
@@ -217,7 +217,7 @@ def test_a_message_waits_while_the_simulated_time_stands_still(own: Any) -> None
     start, connect = own
     start(*IN_MEMORY, "-p", "use_sim_time:=true", "-p", "tf_patience:=0.3", *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     clock = client.publisher(Clock, "/clock", 10)
     tick = Clock()
     tick.clock.sec = 100
@@ -248,7 +248,7 @@ def test_the_gate_is_open_while_the_robot_is_well_localised(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, "-p", "localisation_topic:=/amcl_pose", *topic("poses", **POSES))
     client: Client = connect()
-    up(client)
+    client.until_active()
     poses = client.publisher(PoseStamped, "/pose")
     amcl = client.publisher(PoseWithCovarianceStamped, "/amcl_pose")
     poses.publish(pose(100, frame="map"))

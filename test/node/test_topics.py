@@ -14,7 +14,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robotmem_ros.srv import Learn
 
-from .configured import CAPTIONS, IN_MEMORY, message, recalled, stored, topic, up, values
+from .configured import CAPTIONS, IN_MEMORY, message, recalled, stored, topic, values
 from .graph import Client
 
 
@@ -22,7 +22,7 @@ def test_captions_become_memories_by_topic_and_type_alone(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *topic("captions", topic="/vlm/caption", type="std_msgs/msg/String"))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(String, "/vlm/caption")
     for index in range(50):
         publisher.publish(String(data=f"a mug stands at place {index}"))
@@ -63,7 +63,7 @@ def test_a_parameter_file_configures_topics_the_nav2_way(own: Any, tmp_path: Pat
     )
     start("--params-file", str(path))
     client: Client = connect()
-    up(client)
+    client.until_active()
     array = MarkerArray(markers=[Marker(id=index, ns="chair" if index % 2 else "table") for index in range(4)])
     for index, marker in enumerate(array.markers):
         marker.header.frame_id = "map"
@@ -93,7 +93,7 @@ def test_the_quality_of_service_is_that_of_the_publisher(own: Any, reliability: 
     if early:
         latched.publish(String(data="said before anybody listened"))
     start(*IN_MEMORY, *topic("captions", **CAPTIONS))
-    up(client)
+    client.until_active()
     client.until(lambda: latched.get_subscription_count() > 0, "a subscription")
     latched.publish(String(data="said now"))
     stored(client, 2 if early else 1)
@@ -103,7 +103,7 @@ def test_a_publisher_that_offers_less_than_the_first_is_heard_too(own: Any) -> N
     start, connect = own
     start(*IN_MEMORY, *topic("captions", **CAPTIONS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     client.publisher(String, "/vlm/caption").publish(String(data="reliable"))
     stored(client, 1)
     poor = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
@@ -150,7 +150,7 @@ def test_presets_of_ones_own_serve_types_without_one(own: Any, tmp_path: Path) -
     own_presets = ("-p", f"presets_file:={presets}")
     start(*IN_MEMORY, *own_presets, *topic("counter", topic="/count", type="std_msgs/msg/Int32"))
     client: Client = connect()
-    up(client)
+    client.until_active()
     client.publisher(Int32, "/count").publish(Int32(data=42))
     stored(client, 1)
     assert recalled(client, query="counted")[0].content == "counted 42"
@@ -161,7 +161,7 @@ def test_sampling_leaves_out_and_counts(own: Any) -> None:
     keys = {"topic": "/pose", "type": "geometry_msgs/msg/PoseStamped", "min_interval": "1.0"}
     start(*IN_MEMORY, *topic("poses", **keys))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(PoseStamped, "/pose")
     for index in range(100):
         message = PoseStamped()
@@ -181,7 +181,7 @@ def test_bytes_that_are_no_message_are_counted_and_the_rest_is_stored(own: Any) 
     start, connect = own
     node = start(*IN_MEMORY, *topic("markers", topic="/markers", type="visualization_msgs/msg/MarkerArray"))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(MarkerArray, "/markers")
     publisher.publish(b"\x00\x01\x00\x00\xff\xff\xff\x7f")
     good = Marker(ns="mug")
@@ -198,7 +198,7 @@ def test_a_topic_of_another_type_and_one_that_nobody_publishes_are_told(own: Any
     start, connect = own
     node = start(*IN_MEMORY, *topic("captions", **CAPTIONS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     assert message(client, "captions", "nobody") == "nobody publishes /vlm/caption"
     client.node.create_publisher(Int32, "/vlm/caption", 10)
     told = message(client, "captions", "published as")
@@ -210,7 +210,7 @@ def test_a_full_intake_drops_counts_and_goes_on(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, "-p", "queue_limit:=3", "-p", "queue_policy:=drop_oldest", *topic("captions", **CAPTIONS))
     client: Client = connect()
-    up(client)
+    client.until_active()
     publisher = client.publisher(String, "/vlm/caption")
     for index in range(100):
         publisher.publish(String(data=f"sentence {index}"))

@@ -21,6 +21,7 @@ A request's way:
     robotmem-writer      save_perception
                          whichever of the two has the result fills the response (conversions) and sends it
 
-Besides the configured topics the executor has what comes seldom: lifecycle, parameters, timers (status, diagnostics, markers). Questions go
-first: whoever takes or writes many messages gives way to them in between.
+Besides the configured topics the executor has what comes seldom: lifecycle, parameters, timers (status, diagnostics,
+markers). Questions go first: whoever takes or writes many messages gives way to
+them in between.
 """

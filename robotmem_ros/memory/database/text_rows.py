@@ -38,7 +38,7 @@ def count(connection: sqlite3.Connection) -> int:
 def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
     """The first `limit` memories behind the id `low` up to `high`: ids, ascending, and words with spaces between."""
     ids, texts = columns.read(connection, _TEXTS, (low, high, limit), "id", "words")
-    return list(map(int, ids)), texts
+    return ids, texts
 
 
 def changes(connection: sqlite3.Connection) -> int:

@@ -96,8 +96,8 @@ def held_words(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, 
 
 def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str, str, str, str]]:
     # Words that are indexed have spaces between them, and nothing else.
-    names, *texts = columns.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "c0", "c1", "c2", "c3")
-    return zip(map(int, names), *texts, strict=True)
+    read = columns.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "c0", "c1", "c2", "c3")
+    return zip(*read, strict=True)
 
 
 def _spaced(text: str) -> str:

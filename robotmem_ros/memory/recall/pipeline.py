@@ -57,7 +57,7 @@ class Pipeline:
     embedder: QueryEmbedder
     postings: PostingsIndex
     vectors: VectorIndex
-    embedding_threads: ThreadPoolExecutor
+    threads: ThreadPoolExecutor
 
     def answer(self, question: Question, parameters: Parameters) -> Answer:
         """Runs the stages for one question, on one snapshot of the database.
@@ -76,11 +76,11 @@ class Pipeline:
             wait([vector])  # there the snapshot is the only connection, and writers need it
         blocks = self.postings.blocks  # before the snapshot
         with self.database.snapshot() as connection:
-            return _Run(connection, blocks, self.vectors, question, parameters, vector).answer()
+            return _Run(connection, blocks, self.vectors, self.threads, question, parameters, vector).answer()
 
     def _embedded(self, query: str) -> Future[Vector]:
         try:
-            return self.embedding_threads.submit(self.embedder.embed_one, query)
+            return self.threads.submit(self.embedder.embed_one, query)
         except RuntimeError as cause:
             raise MemoryClosedError from cause
 
@@ -92,6 +92,7 @@ class _Run:
     connection: sqlite3.Connection
     blocks: Sequence[Block]
     vectors: VectorIndex
+    threads: ThreadPoolExecutor
     question: Question
     parameters: Parameters
     embedded: Future[Vector] | None
@@ -109,9 +110,10 @@ class _Run:
         depth = self._depth(n)
         candidates = narrow_down(self.connection, candidates)
         if candidates.ids is None and self.embedded is not None:
-            # Where the text search can take milliseconds, the one for vectors goes ahead in the thread of the model.
+            # Where the text search can take milliseconds, the one for vectors goes ahead beside it.
             width, deep = first_look(self.connection, candidates, depth)
-            self.embedded.add_done_callback(lambda done: self._look_ahead(done, width, deep=deep))
+            with suppress(RuntimeError):  # the memory is being closed
+                self.threads.submit(self._look_ahead, self.embedded, width, deep=deep)
         ranked = self._ranked(candidates, depth)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)

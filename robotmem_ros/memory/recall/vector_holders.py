@@ -74,7 +74,7 @@ def _having(connection: sqlite3.Connection, vector_ids: Ids, start: int) -> tupl
         end = start + (_TOGETHER if most > 0 else 1)
         part = vector_ids[start:end].tolist()
         read = columns.read(connection, sql, (json.dumps(part), most), "place", "memory")
-        places, memories = (np.array(list(map(int, column)), np.int64) for column in read)
+        places, memories = (np.array(column, np.int64) for column in read)
         if len(places) == most and places[0] == places[-1]:
             continue  # one vector that very many have
         last = int(places[-1]) if len(places) == most else len(part)

@@ -146,10 +146,9 @@ def _candidates(
     source = "json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
     if most is None or len(eligible.ids or ()) < _WORTHWHILE * most:
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector FROM {source}"
-        both = columns.read(connection, sql, (eligible.ids_json(),), "memory", "vector")
-        return list(zip(*(map(int, column) for column in both), strict=True))
+        return list(zip(*columns.read(connection, sql, (eligible.ids_json(),), "memory", "vector"), strict=True))
     dim = len(query)
-    measured = columns.read(
+    distances, memory_ids, vector_ids = columns.read(
         connection,
         "SELECT coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance, "
         f"mv.memory_id AS memory, mv.vector_id AS vector FROM {source} "
@@ -157,9 +156,8 @@ def _candidates(
         (dim, codec.as_bytes(query[np.newaxis])[0].tobytes(), eligible.ids_json(), codec.size(dim)),
         "distance", "memory", "vector",
     )  # fmt: skip
-    distances = list(map(float, measured[0]))
     limit = sorted(distances)[most - 1] + _SLACK if len(distances) > most else math.inf
-    pairs = zip(distances, map(int, measured[1]), map(int, measured[2]), strict=True)
+    pairs = zip(distances, memory_ids, vector_ids, strict=True)
     return [(memory_id, vector_id) for distance, memory_id, vector_id in pairs if distance <= limit]
 
 

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -129,6 +130,25 @@ def test_a_failure_while_looking_ahead_does_not_show(known: Path, monkeypatch: p
     monkeypatch.setattr("robotmem_ros.memory.parts.VectorIndex", Failing)
     assert answers(known) == usual
     assert Failing.ahead > 0
+
+
+class Noting(VectorIndex):
+    """Notes which threads look ahead."""
+
+    threads: ClassVar[set[str]] = set()
+
+    def look_ahead(self, query: Vector, width: int, *, deep: bool) -> None:
+        self.threads.add(threading.current_thread().name)
+        super().look_ahead(query, width, deep=deep)
+
+
+def test_who_asks_goes_on_meanwhile_even_if_the_vector_is_there_at_once(
+    known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.parts.VectorIndex", Noting)
+    assert all(len(answer) == 5 for answer in answers(known))
+    assert Noting.threads
+    assert {name.rpartition("_")[0] for name in Noting.threads} == {"robotmem-query"}
 
 
 class Waiting(WordVectors):

@@ -19,7 +19,7 @@ _NEW = """memories (
     perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, refreshed_at, frame_id,
     map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
 )"""
-_NEW_ROW = "(?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NEW_ROW = "(?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
 _NO_POSE = (None,) * 7
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
@@ -43,7 +43,7 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
     added = list(zip(ids, new, strict=True))
-    bulk.insert(connection, _NEW, _NEW_ROW, [(memory_id, *_values(one), now, now) for memory_id, one in added])
+    bulk.insert(connection, _NEW, _NEW_ROW, [(memory_id, *_values(one), now) for memory_id, one in added])
     index(connection, added)
     for memory_id, one in added:
         if one.tags:
@@ -58,7 +58,7 @@ def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
 
 def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
     """Counts how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
-    when = iso(time.time_ns())
+    when = iso(time.time_ns(), timespec="seconds")
     connection.executemany(
         "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
         "refreshed_at = max(refreshed_at, ?3) WHERE id = ?4",

@@ -2,7 +2,9 @@
 
 Only who says so in the column `indexed` of a new row puts it into the indexes itself, see indexing.
 
-Times of observation are nanoseconds of the robot's clock, times of storing ISO 8601 of the wall clock in UTC.
+Times of observation are nanoseconds of the robot's clock, times of storing ISO 8601 of the wall clock in UTC. To save
+room, `updated_at` is empty until a memory is changed (files of earlier programs have the time of storing there), and
+`last_accessed` tells no parts of a second.
 """
 
 APPLICATION_ID = 0x726D656D  # "rmem", so that a database of another program is not mistaken for ours

@@ -112,8 +112,7 @@ class _Run:
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead beside it.
             width, deep = first_look(self.connection, candidates, depth)
-            with suppress(RuntimeError):  # the memory is being closed
-                self.threads.submit(self._look_ahead, self.embedded, width, deep=deep)
+            self.embedded.add_done_callback(lambda done: self._look_ahead(done, width, deep=deep))
         ranked = self._ranked(candidates, depth)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
@@ -218,8 +217,9 @@ class _Run:
             return _Leg([], f"vector search failed: {error}")
 
     def _look_ahead(self, embedded: Future[Vector], width: int, *, deep: bool) -> None:
+        # In a thread of its own: where the vector was there at once, this is the one that goes on with the words.
         with suppress(Exception):  # whatever it is, the vector search meets it again and says so
-            self.vectors.look_ahead(embedded.result(), width, deep=deep)
+            self.threads.submit(self.vectors.look_ahead, embedded.result(), width, deep=deep)
 
     def _similar(self, candidates: Eligible, margin: float) -> Eligible | None:
         try:

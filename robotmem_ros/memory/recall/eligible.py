@@ -20,11 +20,8 @@ from .condition import Condition, Source
 from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
 from .question import Question
 
-_FEW, _MANY, _SHARE = 2000, 8000, 16
-"""Up to `_FEW` memories are few, and up to one in `_SHARE` of all, but never more than `_MANY`.
-
-To look at one in sixteen of 100,000 takes half as long as to search all words and vectors for what is eligible.
-"""
+_FEW, _SHARE = 2000, 16
+"""Up to so many memories are few, and of not more than one in so many of all the ids are read."""
 _COUNTED = 20_000
 
 
@@ -72,14 +69,12 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
 
 
 def enumerate_if_few(
-    connection: sqlite3.Connection, wanted: Eligible, most: int | None = None, counted: int = _COUNTED
+    connection: sqlite3.Connection, wanted: Eligible, most: int = _FEW, counted: int = _COUNTED
 ) -> Eligible:
-    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few.
+    """The same memories, with their ids if there are at most `most`.
 
     A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
     """
-    if most is None:
-        most = min(max(_FEW, _all(connection) // _SHARE), _MANY)
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
     if driver is None or driver.source is None:
         return wanted

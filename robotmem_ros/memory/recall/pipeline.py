@@ -37,7 +37,7 @@ from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
 from .text_search import full_marks, text_search
-from .vector_search import first_look, similar, vector_search
+from .vector_search import Look, first_look, similar, vector_search
 
 _LOG = logging.getLogger(__name__)
 
@@ -111,8 +111,9 @@ class _Run:
         candidates = narrow_down(self.connection, candidates)
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead beside it.
-            width, deep = first_look(self.connection, candidates, depth)
-            self.embedded.add_done_callback(lambda done: self._look_ahead(done, width, deep=deep))
+            look = first_look(self.connection, self.vectors, candidates, depth)
+            if not look.chosen:
+                self.embedded.add_done_callback(lambda done: self._look_ahead(done, look))
         ranked = self._ranked(candidates, depth)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
@@ -216,10 +217,10 @@ class _Run:
             _LOG.warning("vector search failed: %s", error)
             return _Leg([], f"vector search failed: {error}")
 
-    def _look_ahead(self, embedded: Future[Vector], width: int, *, deep: bool) -> None:
+    def _look_ahead(self, embedded: Future[Vector], look: Look) -> None:
         # In a thread of its own: where the vector was there at once, this is the one that goes on with the words.
         with suppress(Exception):  # whatever it is, the vector search meets it again and says so
-            self.threads.submit(self.vectors.look_ahead, embedded.result(), width, deep=deep)
+            self.threads.submit(self.vectors.look_ahead, embedded.result(), look.width, deep=look.deep)
 
     def _similar(self, candidates: Eligible, margin: float) -> Eligible | None:
         try:

@@ -9,6 +9,7 @@ quicker way when eligible² > 4 * wanted * memories.
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ import numpy as np
 from ..database import columns, rows
 from ..embedding import Vector, codec
 from ..vectors import Batch, VectorIndex
+from ..vectors.batch import Ids
 from .condition import Condition
 from .eligible import Eligible, enumerate_if_few, only
 from .ranking import Hit, Ranking
@@ -29,6 +31,8 @@ _ROUNDING = 2e-6
 """Distances are rounded to so many digits, so that equal ones tie whatever the order of summation."""
 _COST = 4
 """What it costs to find a vector in the index and to see which of its memories are eligible, over comparing one."""
+_KNOWN_COST = 64
+"""The same where the ids are known and nothing is asked of the memories but which vectors they have."""
 _WORTHWHILE = 4
 """Of so many times as many as are wanted, sqlite-vec first chooses those that may be the nearest.
 
@@ -56,21 +60,37 @@ def vector_search(
     """The `depth` eligible memories nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
     if depth < 1:
         return []
-    few = enumerate_if_few(connection, eligible, math.isqrt(_COST * depth * rows.tallies(connection)["vector"]))
+    look = first_look(connection, index, eligible, depth)
+    if not look.chosen:
+        most = math.isqrt(_COST * depth * rows.tallies(connection)["vector"])
+        eligible = enumerate_if_few(connection, eligible, most)
     hits: Ranking = []
-    for hits, complete_up_to in _growing(connection, index, query, few, depth):
+    for hits, complete_up_to in _growing(connection, index, query, eligible, depth, look=look):
         if len(hits) >= depth and hits[depth - 1].measure < complete_up_to - _ROUNDING:
             break
     return hits[:depth]
 
 
-def first_look(connection: sqlite3.Connection, eligible: Eligible, depth: int) -> tuple[int, bool]:
-    """How many vectors are looked at first for the `depth` nearest, and whether deep in the index."""
+class Look(NamedTuple):
+    """How the nearest vectors are looked for first."""
+
+    width: int
+    """So many are asked for."""
+    deep: bool = False
+    """In the index they lie deep, for few of those there are eligible."""
+    chosen: bool = False
+    """No others are looked at than those of the ids that are known."""
+
+
+def first_look(connection: sqlite3.Connection, index: VectorIndex, eligible: Eligible, depth: int) -> Look:
+    """How the `depth` nearest are looked for first."""
     if eligible.among is None:
-        return 2 * depth + 16, False
+        return Look(2 * depth + 16)
+    vectors, known = rows.tallies(connection)["vector"], max(len(eligible.among), 1)
+    if known**2 <= _KNOWN_COST * depth * vectors and index.can_choose:
+        return Look(2 * depth + 16, chosen=True)
     # As many as it takes when the memories that the narrowest condition allows are spread evenly.
-    one_in = rows.tallies(connection)["vector"] / max(len(eligible.among), 1)
-    return int(_MARGIN * one_in * (depth + 16)), True
+    return Look(int(_MARGIN * vectors / known * (depth + 16)), deep=True)
 
 
 def similar(
@@ -93,14 +113,14 @@ def similar(
 
 
 def _growing(
-    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, wanted: int
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, wanted: int, *, look: Look
 ) -> Iterator[tuple[Ranking, float]]:
     # Ever more hits, best first, and the distance up to which none is missing; no more than are wanted.
     if eligible.ids is not None:
         yield _compared(connection, index, query, eligible, wanted), math.inf
         return
-    search = index.search(connection, query)
-    width, deep = first_look(connection, eligible, wanted)
+    search = index.search(connection, query, _vectors_of(connection, eligible) if look.chosen else None)
+    width, deep, _ = look
     hits: Ranking = []
     while (batch := search.next(width, deep=deep)) is not None:
         deep = True
@@ -125,6 +145,13 @@ class _Found(NamedTuple):
     distance: float
     memory_id: int
     vector_id: int
+
+
+def _vectors_of(connection: sqlite3.Connection, eligible: Eligible) -> Ids:
+    # Those of the ids that are known, ascending.
+    sql = "SELECT mv.vector_id AS id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
+    known = [] if eligible.among is None else eligible.among.tolist()
+    return np.unique(columns.array(connection, sql, (json.dumps(known),)))
 
 
 def _compared(

@@ -12,6 +12,7 @@ import numpy as np
 from ..database import Database, vector_rows
 from ..embedding import Vector, codec
 from . import segment
+from .batch import Ids
 from .flat import FlatVectors, Rows
 from .keeper import Keeper
 from .search import Search, measured
@@ -32,11 +33,20 @@ class VectorIndex:
         self._flat = FlatVectors()
         self._keeper = Keeper(database, minimum, self._adopt)
 
-    def search(self, connection: sqlite3.Connection, query: Vector) -> Search:
-        """A search for the vectors nearest to a query; of other lengths there are none."""
+    def search(self, connection: sqlite3.Connection, query: Vector, among: Ids | None = None) -> Search:
+        """A search for the vectors nearest to a query, or for the nearest of some, whose ids ascend.
+
+        Of other lengths than the query's there are none. `among` is only for where it `can_choose`.
+        """
         self._keeper.wait_until_open()
         segments, newest = self._current(connection, len(query))
-        return Search(connection, query, segments, newest)
+        return Search(connection, query, segments, newest, among)
+
+    @property
+    def can_choose(self) -> bool:
+        """Whether some vectors can be compared without the others."""
+        self._keeper.wait_until_open()
+        return all(one.can_choose for one in self._segments)
 
     def look_ahead(self, query: Vector, width: int, *, deep: bool) -> None:
         """Searches the files of the index for what the first batch of a search of that width will ask for.

@@ -21,14 +21,26 @@ _WIDEST = 4
 
 
 class Search:
-    """Gives vectors in batches, nearest first; first from the index and the flat rows, at last all there are."""
+    """Gives vectors in batches, nearest first; first from the index and the flat rows, at last all there are.
+
+    Or none but those `among` some ids, ascending: all of these are compared.
+    """
 
     def __init__(
-        self, connection: sqlite3.Connection, query: Vector, segments: Sequence[Segment], newest: Rows
+        self,
+        connection: sqlite3.Connection,
+        query: Vector,
+        segments: Sequence[Segment],
+        newest: Rows,
+        among: Ids | None = None,
     ) -> None:
         self._connection = connection
         self._query = query
         self._segments = segments
+        self._among = among
+        if among is not None:
+            wanted = np.isin(newest.ids, among)
+            newest = Rows(newest.ids[wanted], newest.vectors[wanted])
         self._newest = newest.ids, codec.cosine_distances(newest.vectors, query)
         self._indexed = sum(one.row.vectors for one in segments)
         self._given: set[int] = set()
@@ -41,10 +53,13 @@ class Search:
         """
         if self._over:
             return None
-        if not self._segments or width * _WIDEST > self._indexed:
+        query = codec.as_bytes(self._query[np.newaxis])[0]
+        if self._segments and self._among is not None:
+            parts = [one.chosen(query, width, self._among) for one in self._segments]
+            error, limits = segment.ERROR, [float(near[-1]) if len(near) == width else math.inf for _, near in parts]
+        elif not self._segments or width * _WIDEST > self._indexed:
             error, parts, limits = 0.0, list(self._all(width)), []
         else:
-            query = codec.as_bytes(self._query[np.newaxis])[0]
             parts = [one.nearest(query, width, deep=deep) for one in self._segments]
             error, limits = segment.ERROR, [float(near[-1]) if len(near) else math.inf for _, near in parts]
         limits.append(_limit(self._newest[1], width) if not self._segments else math.inf)

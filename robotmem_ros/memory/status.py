@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 from .database import rows
+from .embedding import ModelUnavailableError
+from .embedding.background import BackgroundEmbedder
+from .embedding.kept_model import check_kept_model
 from .language import tokens
 from .parts import Parts
 from .recall.answer import Mode
@@ -43,11 +47,12 @@ def status(parts: Parts) -> Status:
     with database.reader() as connection:
         tally = rows.tallies(connection)
         gone = removed(connection)
-    missing = [embedder.why_not, database.missing, parts.vectors.missing, parts.budgets.trouble]
+        foreign = _of_another_model(connection, embedder)
+    missing = [embedder.why_not, foreign, database.missing, parts.vectors.missing, parts.budgets.trouble]
     if not tokens.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     return Status(
-        mode=Mode.HYBRID if embedder.available else Mode.BM25_ONLY,
+        mode=Mode.HYBRID if embedder.available and not foreign else Mode.BM25_ONLY,
         reason="; ".join(filter(None, missing)),
         db_path=str(database.path),
         db_bytes=database.size(),
@@ -58,3 +63,13 @@ def status(parts: Parts) -> Status:
         pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
         removed=sum(n for (_, kind), n in gone.items() if kind in tally),
     )
+
+
+def _of_another_model(connection: sqlite3.Connection, embedder: BackgroundEmbedder) -> str:
+    # What is wrong with the vectors, while that is so; empty when nothing is.
+    try:
+        if embedder.available:
+            check_kept_model(connection, embedder.name)
+    except ModelUnavailableError as error:
+        return str(error)
+    return ""

@@ -85,6 +85,8 @@ class Database:
         try:
             if self.in_memory:
                 with self._lock:
+                    if self._closed:
+                        raise MemoryClosedError
                     yield self._connection
                 return
             connection = self._borrowed()

@@ -40,10 +40,10 @@ def newest_memory(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
 
 
-def are_of(connection: sqlite3.Connection, model: str) -> bool:
-    """Whether the vectors of the database are those of this model."""
-    sql = "SELECT 1 FROM settings WHERE name = 'embedding_model' AND value = ?"
-    return connection.execute(sql, (model,)).fetchone() is not None
+def model(connection: sqlite3.Connection) -> str | None:
+    """The model whose vectors these are; None where none ever had one."""
+    row = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()
+    return str(row[0]) if row else None
 
 
 def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
@@ -71,9 +71,9 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
             connection.execute("INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING", (memory_id, vector[0]))
 
 
-def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, model: str) -> None:
+def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
     """Gives a new memory the float32 vector of its text, if the vectors of the database are of this model."""
-    if are_of(connection, model):
+    if model(connection) == of:
         (kept,) = connection.execute("SELECT kept_vector(?)", (vector,)).fetchone()
         store(connection, [(memory_id, text, kept)])
 

@@ -85,7 +85,7 @@ class Backfill:
             lacking = vector_rows.lacking(connection)
             if not lacking:
                 self._last_id = vector_rows.newest_memory(connection)
-            if not lacking or not vector_rows.are_of(connection, self._embedder.name):
+            if not lacking or vector_rows.model(connection) != self._embedder.name:
                 return [], False
             rows = vector_rows.pending(connection, reached, _BATCH)
             known = vector_rows.known(connection, (text for _, text in rows))
@@ -116,9 +116,9 @@ class Backfill:
 
 def _adopt(connection: sqlite3.Connection, model: str) -> None:
     # Vectors of two models cannot be compared: those of another model are computed anew.
-    found = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()
-    if found is None or found[0] != model:
-        if found is not None:
-            _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", found[0], model)
+    kept = vector_rows.model(connection)
+    if kept != model:
+        if kept is not None:
+            _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", kept, model)
         vector_rows.clear(connection)
         connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (model,))

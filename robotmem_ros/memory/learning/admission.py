@@ -33,7 +33,7 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
     memory_id = rows.insert(connection, new)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
-        vector_rows.add(connection, memory_id, new.content, vector=near.vector, model=near.model)
+        vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
     contradicted = _note(connection, memory_id, new, subjects, parameters)
     return Learned(
         memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=contradicted,

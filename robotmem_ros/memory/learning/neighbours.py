@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..database import Database, vector_rows, wording_rows
 from ..embedding.background import BackgroundEmbedder
 from ..embedding.embedder import Vector
+from ..embedding.kept_model import check_kept_model
 from ..vectors import VectorIndex
 
 _FIRST = 64
@@ -42,6 +43,7 @@ def neighbours(
     try:
         vector = embedder.embed_one(text)
         with database.snapshot() as connection:
+            check_kept_model(connection, embedder.name)
             return _near(connection, vectors, vector, embedder.name, 1.0 - cosine)
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)

@@ -120,6 +120,9 @@ def _behind(connection: sqlite3.Connection, blocks: Sequence[Block], minimum: in
             break
         low, held = block.low, held + size
     while low < last:
+        next_id = text_rows.after(connection, low, 1) or last
+        if next_id - low > REACH:
+            low = next_id - 1
         high = min(text_rows.after(connection, low, SPAN) or last, low + REACH)
         yield low, high
         low = high

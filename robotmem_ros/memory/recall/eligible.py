@@ -23,6 +23,7 @@ from .question import Question
 _FEW, _SHARE = 2000, 16
 """Up to so many memories are few, and of not more than one in so many of all the ids are read."""
 _COUNTED = 20_000
+_GROUP = 50
 
 
 class Eligible(NamedTuple):
@@ -47,7 +48,10 @@ class Eligible(NamedTuple):
 
     def check(self) -> Source:
         """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
-        sql = " AND ".join(condition.check for condition in self.conditions) or "1"
+        checks = [condition.check for condition in self.conditions] or ["1"]
+        # In groups, for SQLite reads "a AND b AND c" as an expression three deep, and takes none a thousand deep.
+        groups = (" AND ".join(checks[first : first + _GROUP]) for first in range(0, len(checks), _GROUP))
+        sql = " AND ".join(f"({group})" for group in groups)
         return Source(sql, tuple(argument for condition in self.conditions for argument in condition.arguments))
 
     def ids_json(self) -> str:
@@ -69,12 +73,13 @@ def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
 
 
 def enumerate_if_few(
-    connection: sqlite3.Connection, wanted: Eligible, most: int = _FEW, counted: int = _COUNTED
+    connection: sqlite3.Connection, wanted: Eligible, most: int | None = None, counted: int = _COUNTED
 ) -> Eligible:
-    """The same memories, with their ids if there are at most `most`.
+    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few.
 
     A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
     """
+    most = _FEW if most is None else most
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
     if driver is None or driver.source is None:
         return wanted

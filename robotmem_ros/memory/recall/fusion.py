@@ -27,10 +27,13 @@ def blend(text: Ranking, vector: Ranking, full_marks: float) -> Scores:
     """Half for the words and half for the meaning; each memory should be measured by both searches.
 
     The words: BM25 over `full_marks`, what a memory of mean length gets that holds each word of the question once. The
-    meaning: cosine similarity over that of the nearest memory, where it is above zero. What a search did not measure,
-    or what opposes the question, gets nothing for it.
+    meaning: cosine similarity over that of the nearest memory, where it is above zero; what opposes the question gets
+    nothing for it. Where there is no vector yet, the words count for both.
     """
-    scores = {hit.memory_id: -hit.measure / full_marks / 2 for hit in text} if full_marks > 0 else {}
+    measured = {hit.memory_id for hit in vector}
+    scores: Scores = {}
+    for hit in text if full_marks > 0 else ():
+        scores[hit.memory_id] = -hit.measure / full_marks / (2 if hit.memory_id in measured else 1)
     nearest = max((1.0 - hit.measure for hit in vector), default=0.0)
     for hit in vector:
         similarity = max(1.0 - hit.measure, 0.0) / nearest if nearest > 0 else 0.0

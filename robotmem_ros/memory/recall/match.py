@@ -3,7 +3,7 @@
 Memories that hold all of its words match, however many there are and whatever their vectors say; words that no memory
 holds are left out, as long as two words remain. If no memory holds all that are left, the most common ones go too,
 until some memory does. Where so little of a question is left, the meaning must decide as well, if there is a model:
-only memories about as near in meaning as the nearest one match.
+only memories about as near in meaning as the nearest one match, and those that hold these words and have no vector yet.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,16 @@ MARGIN = 0.2
 COUNTED = 2000
 """Up to so many memories that hold a word are counted; of words in more of them, the document frequency decides."""
 
-Similar = Callable[[Eligible, float], "Eligible | None"]
-"""The eligible memories within a margin of the nearest one in meaning; None if there is none, as without a model."""
+
+class Similar(Protocol):
+    """The stage that compares meanings, for one question."""
+
+    def __call__(self, eligible: Eligible, margin: float, *, unmeasured: bool = False) -> Eligible | None:
+        """The eligible memories within a margin of the nearest one in meaning, and if asked those not measured yet.
+
+        None if there is no nearest one, as without a model.
+        """
+
 
 _JSON = 20_000
 """So many ids and more are not handed to SQLite: a list as long as that is never gone through."""
@@ -68,7 +76,9 @@ def matching(
         rarest_first.pop()
         holding = among.holding(rarest_first)
     # Without a model, and as long as none of them has a vector, the words alone decide.
-    return similar(holding or eligible, MARGIN) or holding or only(())
+    if holding is None:
+        return similar(eligible, MARGIN) or only(())
+    return similar(holding, MARGIN, unmeasured=True) or holding
 
 
 class _Few(NamedTuple):

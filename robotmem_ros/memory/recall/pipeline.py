@@ -20,6 +20,7 @@ from typing import Protocol
 from ..database import Database
 from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
+from ..embedding.kept_model import check_kept_model
 from ..errors import MemoryClosedError
 from ..parameters import Parameters
 from ..postings import Block, PostingsIndex
@@ -44,6 +45,10 @@ _LOG = logging.getLogger(__name__)
 
 class QueryEmbedder(Protocol):
     """What recall needs of an embedder."""
+
+    @property
+    def name(self) -> str:
+        """Names the model."""
 
     def embed_one(self, text: str) -> Vector:
         """The vector of a text, or ModelUnavailableError."""
@@ -76,7 +81,7 @@ class Pipeline:
             wait([vector])  # there the snapshot is the only connection, and writers need it
         blocks = self.postings.blocks  # before the snapshot
         with self.database.snapshot() as connection:
-            return _Run(connection, blocks, self.vectors, self.threads, question, parameters, vector).answer()
+            return _Run(self, connection, blocks, question, parameters, vector).answer()
 
     def _embedded(self, query: str) -> Future[Vector]:
         try:
@@ -89,10 +94,9 @@ class Pipeline:
 class _Run:
     """One question on its way through the stages."""
 
+    pipeline: Pipeline
     connection: sqlite3.Connection
     blocks: Sequence[Block]
-    vectors: VectorIndex
-    threads: ThreadPoolExecutor
     question: Question
     parameters: Parameters
     embedded: Future[Vector] | None
@@ -111,7 +115,7 @@ class _Run:
         candidates = narrow_down(self.connection, candidates)
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead beside it.
-            look = first_look(self.connection, self.vectors, candidates, depth)
+            look = first_look(self.connection, self.pipeline.vectors, candidates, depth)
             if not look.chosen:
                 self.embedded.add_done_callback(lambda done: self._look_ahead(done, look))
         ranked = self._ranked(candidates, depth)
@@ -209,7 +213,7 @@ class _Run:
 
     def _vector_leg(self, candidates: Eligible, wanted: int) -> _Leg:
         try:
-            return _Leg(vector_search(self.connection, self.vectors, self._vector(), candidates, wanted))
+            return _Leg(vector_search(self.connection, self.pipeline.vectors, self._vector(), candidates, wanted))
         except ModelUnavailableError as error:
             return _Leg([], str(error))
         except Exception as error:
@@ -219,12 +223,14 @@ class _Run:
 
     def _look_ahead(self, embedded: Future[Vector], look: Look) -> None:
         # In a thread of its own: where the vector was there at once, this is the one that goes on with the words.
+        vectors, threads = self.pipeline.vectors, self.pipeline.threads
         with suppress(Exception):  # whatever it is, the vector search meets it again and says so
-            self.threads.submit(self.vectors.look_ahead, embedded.result(), look.width, deep=look.deep)
+            threads.submit(vectors.look_ahead, embedded.result(), look.width, deep=look.deep)
 
-    def _similar(self, candidates: Eligible, margin: float) -> Eligible | None:
+    def _similar(self, eligible: Eligible, margin: float, *, unmeasured: bool = False) -> Eligible | None:
         try:
-            return similar(self.connection, self.vectors, self._vector(), candidates, margin)
+            vectors, vector = self.pipeline.vectors, self._vector()
+            return similar(self.connection, vectors, vector, eligible, margin, unmeasured=unmeasured)
         except ModelUnavailableError:
             return None
         except Exception as error:
@@ -235,7 +241,9 @@ class _Run:
     def _vector(self) -> Vector:
         if self.embedded is None:
             raise ModelUnavailableError("there is no text to embed")
-        return self.embedded.result()
+        vector = self.embedded.result()
+        check_kept_model(self.connection, self.pipeline.embedder.name)
+        return vector
 
     def _answer(self, ids: Sequence[int], ranked: _Ranked, distances: dict[int, float] | None = None) -> Answer:
         found = read(self.connection, ids, self.question.decay)

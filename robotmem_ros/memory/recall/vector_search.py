@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..database import columns, rows
+from ..database import columns, rows, vector_rows
 from ..embedding import Vector, codec
 from ..vectors import Batch, VectorIndex
 from ..vectors.batch import Ids
 from .condition import Condition
-from .eligible import Eligible, enumerate_if_few, only
+from .eligible import Eligible, enumerate_if_few, only, still_eligible
 from .ranking import Hit, Ranking
 from .vector_holders import holders
 
@@ -48,6 +48,7 @@ _LISTED = 200
 """Up to so many memories that are alike are listed."""
 _MARGIN = 1.5
 """So many times as many vectors are looked at as it takes when the eligible ones are spread evenly."""
+_MEASURED = "EXISTS (SELECT 1 FROM memories_vec AS mv WHERE mv.memory_id = m.id)"
 _NEAR_ENOUGH = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
     WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?
@@ -94,11 +95,18 @@ def first_look(connection: sqlite3.Connection, index: VectorIndex, eligible: Eli
 
 
 def similar(
-    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, margin: float
+    connection: sqlite3.Connection,
+    index: VectorIndex,
+    query: Vector,
+    eligible: Eligible,
+    margin: float,
+    *,
+    unmeasured: bool,
 ) -> Eligible | None:
     """The eligible memories whose cosine distance is at most `margin` above that of the nearest one; None without one.
 
-    They are listed up to `_LISTED`; of more, each is measured when its turn comes.
+    They are listed up to `_LISTED`; of more, each is measured when its turn comes. With `unmeasured`, those that have
+    no vector yet are among them.
     """
     if eligible.ids is not None:
         hits = _compared(connection, index, query, eligible, None)
@@ -107,9 +115,15 @@ def similar(
     if not hits:
         return None
     farthest = hits[0].measure + margin
-    if eligible.ids is None and len(hits) > _LISTED and hits[-1].measure <= farthest:
-        return eligible.and_(Condition(_NEAR_ENOUGH, (query.astype(np.float32).tobytes(), farthest)))
-    return only([hit.memory_id for hit in hits if hit.measure <= farthest])
+    near = [hit.memory_id for hit in hits if hit.measure <= farthest]
+    unmeasured = unmeasured and vector_rows.lacking(connection) > 0
+    if eligible.ids is not None:
+        others = eligible.and_(Condition(f"NOT {_MEASURED}"))
+        return only([*near, *still_eligible(connection, others, eligible.ids)] if unmeasured else near)
+    if not unmeasured and len(near) <= _LISTED:
+        return only(near)
+    check = f"({_NEAR_ENOUGH} OR NOT {_MEASURED})" if unmeasured else _NEAR_ENOUGH
+    return eligible.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
 
 
 def _growing(

@@ -98,9 +98,7 @@ def test_the_representative_has_the_highest_confidence_then_access_count_then_is
         ("access", (0.8, 0.8, 0.8), 1, 0),
         ("newest", (0.8, 0.8, 0.8), 0, 2),
     ):
-        ids = [
-            learn(memory, text, session, confidence=one) for text, one in zip(ALIKE, confidences, strict=True)
-        ]
+        ids = [learn(memory, text, session, confidence=one) for text, one in zip(ALIKE, confidences, strict=True)]
         if recalled:
             memory.recall(session_id=session, context_filter={"id": ids[0]})
             memory.flush()

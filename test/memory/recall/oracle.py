@@ -152,7 +152,8 @@ class Oracle:
             return holding
         distances = self._meaning(query, holding or placed)
         limit = min(distances.values(), default=0.0) + _MARGIN
-        return [memory for memory in placed if distances.get(memory.id, math.inf) <= limit]
+        unmeasured = {memory.id for memory in holding} - distances.keys() if distances else set()
+        return [m for m in placed if distances.get(m.id, math.inf) <= limit or m.id in unmeasured]
 
     def _fused(self, query: str, eligible: Sequence[Known], depth: int) -> Scores:
         by_text = self._bm25(query, eligible)
@@ -165,7 +166,7 @@ class Oracle:
         if 0 < nearest < _LEAST_NEARNESS:
             raise UndecidedError
         own = {
-            memory_id: -by_text.get(memory_id, 0.0) / marks / 2
+            memory_id: -by_text.get(memory_id, 0.0) / marks / (2 if memory_id in by_meaning else 1)
             + (max(1 - by_meaning.get(memory_id, 1.0), 0.0) / nearest / 2 if nearest > 0 else 0.0)
             for memory_id in blended
         }

@@ -21,16 +21,25 @@ from .worlds import Clock, World, build
 SIZE = 6000
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A world in which next to nothing is few, so that all else is narrowed down where an index can."""
+@pytest.fixture(scope="module", params=["chosen", "index", "all"])
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world in which next to nothing is few, so that all else is narrowed down where an index can.
+
+    Its vectors are then chosen, out of a file of the index or out of all, or else all are looked at.
+    """
     clock = Clock()
     path = tmp_path_factory.mktemp("world") / "memory.db"
+    size = 100 if request.param == "index" else 20_000
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {"_FEW": 5, "_MANY": 10, "_SHARE": 2}.items():
-            patch.setattr(f"robotmem_ros.memory.recall.eligible.{name}", value)
-        memory = RobotMemory(path, embedder=WordVectors(), embedding_model="", synchronous="normal", clock=clock)
-        yield build(memory, clock, 5, SIZE, embeds=True)
+        patch.setattr("robotmem_ros.memory.recall.eligible._FEW", 5)
+        patch.setattr("robotmem_ros.memory.recall.eligible._SHARE", 2)
+        patch.setattr("robotmem_ros.memory.recall.vector_search._KNOWN_COST", 0 if request.param == "all" else 10**9)
+        memory = RobotMemory(
+            path, embedder=WordVectors(), embedding_model="", vector_index_size=size, synchronous="normal", clock=clock
+        )
+        built = build(memory, clock, 5, SIZE, embeds=True)
+        memory.vectors.flush()
+        yield built
         memory.close()
 
 

@@ -184,7 +184,7 @@ def test_similar_memories_are_all_within_the_margin_of_the_nearest(
     monkeypatch.setattr("robotmem_ros.memory.recall.vector_search._LISTED", listed)
     for query in clustered(10, 6):
         with world.database.snapshot() as connection:
-            near_enough = similar(connection, world.index, query, kept(0.05, listed=False), 0.1)
+            near_enough = similar(connection, world.index, query, kept(0.05, listed=False), 0.1, unmeasured=False)
             assert near_enough is not None
             check = near_enough.check()
             found = {

@@ -1,0 +1,32 @@
+"""Vectors of one model are never compared with those of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robotmem_ros.memory import RobotMemory
+
+from ..providers import WordVectors
+
+
+def test_who_has_another_model_than_made_the_vectors_answers_by_words_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedder=WordVectors(name="first")) as first:
+        for number in range(20):
+            first.save_perception(f"thing{number} stands here")
+        first.flush()
+        assert first.recall("thing7").mode == "hybrid"
+        with RobotMemory(path, embedder=WordVectors(name="second")) as second:
+            second.flush()
+            assert second.recall("thing7").mode == "hybrid"
+            answer = first.recall("thing7")
+            assert [one.content for one in answer] == ["thing7 stands here"]
+            why = "the vectors in the database are those of the model 'second', not of 'first'"
+            assert (answer.mode, answer.reason) == ("bm25_only", why)
+            near = first.recall("thing8 somewhere", spatial_sort={"target": [0, 0, 0]})
+            assert (near.mode, near.reason) == ("bm25_only", why)
+            status = first.status()
+            assert (status.mode, why in status.reason) == ("bm25_only", True)
+            learned = first.learn("a new lesson")
+            assert why in learned.reason
+            assert second.status().mode == "hybrid"

@@ -7,6 +7,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import islice
 
 from ..database import Database, vector_rows
@@ -96,9 +97,23 @@ class Backfill:
         vectors: dict[str, bytes] = {}
         while few := list(islice(new, _PIECE)):
             self._database.foreground.give_way()
-            vectors.update(zip(few, codec.encode(self._embedder.embed_batch(few)), strict=True))
+            vectors.update(self._kept(few))
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
         return self._database.write(lambda connection: vector_rows.store(connection, rows))
+
+    def _kept(self, texts: Sequence[str]) -> dict[str, bytes]:
+        # One that the model refuses does not keep the others waiting; if it refuses all, something else is wrong.
+        try:
+            return dict(zip(texts, codec.encode(self._embedder.embed_batch(texts)), strict=True))
+        except Exception as error:
+            kept: dict[str, bytes] = {}
+            for text in texts:
+                with suppress(Exception):
+                    kept[text] = codec.encode(self._embedder.embed_batch([text]))[0]
+            if not kept:
+                raise
+            _LOG.warning("%d texts could not be embedded: %s", len(texts) - len(kept), error)
+            return kept
 
     def _settle(self, reached: int, writing: Future[None]) -> None:
         writing.result()

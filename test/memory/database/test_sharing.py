@@ -158,6 +158,18 @@ def test_what_was_accepted_is_committed_by_close_and_nothing_goes_on_after_it(tm
         assert again.status().pending_vectors == 0
 
 
+def test_who_waits_for_a_memory_in_ram_that_is_closed_meanwhile_is_told_so() -> None:
+    for _ in range(20):
+        database = Database(Parameters(db_path=":memory:"))
+        with ThreadPoolExecutor(9) as threads:
+            with database.reader():
+                waiting = [threads.submit(database.schema_version) for _ in range(8)]
+                closing = threads.submit(database.close)
+            closing.result()
+            errors = {type(future.exception()) for future in waiting}
+        assert errors <= {type(None), MemoryClosedError}
+
+
 def test_the_file_and_its_companions_are_for_their_owner_alone(tmp_path: Path, open_memory: OpenMemory) -> None:
     path = tmp_path / "new" / "folder" / "memory.db"
     memory = open_memory(path)

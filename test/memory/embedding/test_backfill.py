@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.database import Database, rows, vector_rows
-from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, codec
+from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, Vectors, codec
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
 from robotmem_ros.memory.records.memory import NewMemory
 
@@ -91,6 +92,28 @@ def test_a_text_that_cannot_be_embedded_does_not_keep_flush_waiting(open_memory:
         memory.learn("blue mug")
         memory.flush()
         assert memory.status().pending_vectors == 0
+
+
+class Picky(WordVectors):
+    """Takes no text with a kettle in it."""
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        if any("kettle" in text for text in texts):
+            raise ValueError("no kettles")
+        return super().embed_batch(texts)
+
+
+def test_a_text_that_the_model_refuses_keeps_no_other_from_its_vector(open_memory: OpenMemory) -> None:
+    memory = open_memory(":memory:", embedder=Picky())
+    for number in range(100):
+        memory.save_perception(f"kettle {number}" if number in {3, 4, 50} else f"mug {number}")
+    memory.flush()
+    assert memory.status().pending_vectors == 3
+    memory.save_perception("another mug")
+    memory.flush()
+    assert memory.status().pending_vectors == 3
+    found = memory.recall("kettle 50", n=1)
+    assert [one.content for one in found] == ["kettle 50"]
 
 
 class Loading:

@@ -13,6 +13,8 @@ from robotmem_ros.memory import InvalidFieldError, Kind, RobotMemory, Stored
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.recall.question import parse_question
 
+from ..conftest import OpenMemory
+
 VALUES: list[Any] = [True, False, None, 0, 1, 1.5, -1, "", "1", "true", "null", [], [1], {}, {"b": 1}, "ABSENT"]
 
 
@@ -147,3 +149,13 @@ def test_a_window_is_half_open(memory: RobotMemory) -> None:
     assert [found.observed_at for found in memory.recall("mug", before=10, after=0)] == []
     with pytest.raises(InvalidFieldError, match="after: 12 must lie before"):
         memory.recall(after=12, before=11)
+
+
+def test_a_filter_may_be_as_long_as_a_context(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=None, embedding_model="")
+    names = [f"k{number}" for number in range(2600)]
+    memory.learn("red mug", context=dict.fromkeys(names, 1))
+    memory.learn("blue mug", context=dict.fromkeys(names[:-1], 1))
+    for comparison in (1, {"$exists": True}, {"$gte": 1}):
+        found = memory.recall("mug", context_filter=dict.fromkeys(names, comparison))
+        assert [one.content for one in found] == ["red mug"]

@@ -101,7 +101,7 @@ def _ours(world: str, size: int, questions: int, database: Path, model: Path) ->
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measures ours beside other stores at several sizes.")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="numbers of memories")
-    parser.add_argument("--million", action="store_true", help="a million too; filling it takes some ten minutes once")
+    parser.add_argument("--million", action="store_true", help="a million too: an hour, half of it only once")
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS), help="both by default")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), help="all by default")
     parser.add_argument("--go-on", action="store_true", help="keep what runs before have measured, add what is missing")
@@ -109,7 +109,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--cut-off", type=float, default=300.0, help="seconds that a peer may take to be filled (300)")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds a peer may take for one sort (60)")
     parser.add_argument(
-        "--peers-up-to", type=int, default=100_000, help="largest size that peers are asked for (100000)"
+        "--peers-up-to", type=int, default=_MILLION, help="largest size that peers are asked for (1000000)"
     )
     parser.add_argument("--cache", type=Path, default=Path("~/.cache/robotmem-bench").expanduser())
     parser.add_argument(

@@ -6,8 +6,9 @@ condition is the one that is listed:
     known of them         how many             text                      vectors                    distance
     ids                   few                  their texts, or the       all of theirs compared     all measured
                                                postings of these
-    among, not yet        up to one in         the postings of these,    the index, deep and wide;  R*Tree boxes; of
-    checked               sixteen of all       the best ones checked     who has them, checked      these, checked
+    among, not yet        up to one in         the postings of these,    theirs compared, or the    R*Tree boxes; of
+    checked               sixteen of all       the best ones checked     index, deep and wide;      these, checked
+                                                                         who has them, checked
     conditions alone      more                 the postings of all,      the index; who has them,   R*Tree boxes; all
                                                the best ones checked     checked                    checked
 

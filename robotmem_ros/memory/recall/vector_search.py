@@ -5,6 +5,11 @@ they lie, as far as their upper bytes tell, and the best of these exactly. Other
 one after the other, which of their memories are eligible, until there are enough: that takes about (memories /
 eligible) for each wanted one. One of these costs about four times as much as one that is compared, so this is the
 quicker way when eligible² > 4 * wanted * memories.
+
+Where the ids are known among which all eligible memories are, only their vectors are asked for. Who has which vector is
+read from the database, and they are compared where the index has them. That costs so little for each that it is the
+quicker way until known² > 64 * wanted * memories. Measured at a million memories, of which a window of time leaves
+10,000: 25 ms instead of 330 ms.
 """
 
 from __future__ import annotations

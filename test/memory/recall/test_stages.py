@@ -54,12 +54,12 @@ def test_a_blend_is_its_formula(measures: dict[int, float], distances: dict[int,
     for memory_id, score in blended.items():
         words = -measures.get(memory_id, 0.0) / marks
         meaning = max(1 - distances.get(memory_id, 1.0), 0) / nearest if nearest > 0 else 0
-        assert score == pytest.approx((words + meaning) / 2)
+        assert score == pytest.approx((words + meaning) / 2 if memory_id in distances else words)
 
 
 def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> None:
     assert blend([], [Hit(1, 0.2), Hit(2, 0.6)], 0.0) == pytest.approx({1: 0.5, 2: 0.25})
-    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], 4.0) == pytest.approx({1: 0.5, 2: 0.125})
+    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], 4.0) == pytest.approx({1: 1.0, 2: 0.25})
     assert blend([], [], 0.0) == {}
 
 

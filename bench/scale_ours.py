@@ -22,7 +22,8 @@ from bench.scale_questions import FEW_PERCENT, HYBRID, RARE, SORTS, TEXT_ONLY, S
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.recall.eligible import eligible
+from robotmem_ros.memory.recall.eligible import eligible, narrow_down
+from robotmem_ros.memory.recall.fusion import blend_depth
 from robotmem_ros.memory.recall.question import parse_question
 from robotmem_ros.memory.recall.vector_search import vector_search
 
@@ -89,7 +90,9 @@ def _nearest_vectors(memory: RobotMemory, question: ScaleQuestion) -> list[int]:
     asked = {**_UNASKED, **question.recall()}
     with memory._database.snapshot() as connection:
         candidates = eligible(connection, parse_question(memory.parameters, decay=memory.decay(), **asked))
-        return [hit.memory_id - 1 for hit in vector_search(connection, memory.vectors, vector, candidates, 10)]
+        known = narrow_down(connection, candidates)
+        hits = vector_search(connection, memory.vectors, vector, known, blend_depth(asked["n"]))
+        return [hit.memory_id - 1 for hit in hits[:10]]
 
 
 def _saves(database: Path, world: str, model: str, asked: Sequence[ScaleQuestion], size: int) -> dict[str, float]:

@@ -43,6 +43,12 @@ class VectorIndex:
         return Search(connection, query, segments, newest, among)
 
     @property
+    def has_files(self) -> bool:
+        """Whether not all vectors are compared one by one."""
+        self._keeper.wait_until_open()
+        return bool(self._segments)
+
+    @property
     def can_choose(self) -> bool:
         """Whether some vectors can be compared without the others."""
         self._keeper.wait_until_open()

@@ -33,7 +33,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("robotmem_ros.memory.recall.eligible._FEW", 5)
         patch.setattr("robotmem_ros.memory.recall.eligible._SHARE", 2)
-        patch.setattr("robotmem_ros.memory.recall.vector_search._KNOWN_COST", 0 if request.param == "all" else 10**9)
+        for name in ("_KNOWN_COST", "_KNOWN_COST_FLAT"):
+            patch.setattr(f"robotmem_ros.memory.recall.vector_search.{name}", 0 if request.param == "all" else 10**9)
         memory = RobotMemory(
             path, embedder=WordVectors(), embedding_model="", vector_index_size=size, synchronous="normal", clock=clock
         )

@@ -84,7 +84,8 @@ def _measure(world: str, size: int, options: argparse.Namespace, model: Path, py
                 systems[name] = measure_peer(name, python, truth, options)
             parts_file.parent.mkdir(parents=True, exist_ok=True)
             parts_file.write_text(json.dumps(systems))
-    return {"world": world, "size": size, "systems": systems}
+    in_order = {name: systems[name] for name in SYSTEMS if name in systems}
+    return {"world": world, "size": size, "systems": in_order}
 
 
 def _is_asked(name: str, world: str, size: int, options: argparse.Namespace) -> bool:

@@ -64,7 +64,8 @@ class Segment:
         self._index = index
         if len(self._index) != row.vectors:
             raise ValueError(f"{path} holds {len(self._index)} vectors instead of {row.vectors}")
-        self._ids: Ids = index.keys[:].astype(np.int64)
+        # In the order in which they were put in; usearch 2.26 gives them in another one.
+        self._ids: Ids = np.sort(index.keys[:].astype(np.int64))
         self._rows = np.frombuffer(mapped, np.int8, len(self._ids) * self.dim, _HEAD).reshape(-1, self.dim)
         self.can_choose = np.frombuffer(mapped, np.uint32, 2).tolist() == [*self._rows.shape] and self._agrees()
         """Whether `chosen` finds the vectors. Their place is no part of usearch's interface, so it is tried."""
@@ -103,8 +104,6 @@ class Segment:
         return self._ids[places[matches.keys.astype(np.int64)]], matches.distances.astype(np.float32)
 
     def _agrees(self) -> bool:
-        if (self._ids[1:] <= self._ids[:-1]).any():
-            return False
         query = self._rows[len(self._rows) // 2]
         found, near = self.nearest(query, _TRIED)
         again, compared = self.chosen(query, _TRIED, np.sort(found))

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import get_ident
 from typing import Protocol
 
 from ..database import Database
@@ -116,8 +117,9 @@ class _Run:
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead beside it.
             look = first_look(self.connection, self.pipeline.vectors, candidates, depth)
-            if not look.chosen:
-                self.embedded.add_done_callback(lambda done: self._look_ahead(done, look))
+            if self.pipeline.vectors.has_files and not look.chosen:
+                asking = get_ident()
+                self.embedded.add_done_callback(lambda done: self._look_ahead(done, look, asking))
         ranked = self._ranked(candidates, depth)
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
@@ -221,11 +223,13 @@ class _Run:
             _LOG.warning("vector search failed: %s", error)
             return _Leg([], f"vector search failed: {error}")
 
-    def _look_ahead(self, embedded: Future[Vector], look: Look) -> None:
-        # In a thread of its own: where the vector was there at once, this is the one that goes on with the words.
+    def _look_ahead(self, embedded: Future[Vector], look: Look, asking: int) -> None:
         vectors, threads = self.pipeline.vectors, self.pipeline.threads
         with suppress(Exception):  # whatever it is, the vector search meets it again and says so
-            threads.submit(vectors.look_ahead, embedded.result(), look.width, deep=look.deep)
+            if get_ident() == asking:  # the vector was there at once, and this thread goes on with the words
+                threads.submit(vectors.look_ahead, embedded.result(), look.width, deep=look.deep)
+            else:
+                vectors.look_ahead(embedded.result(), look.width, deep=look.deep)
 
     def _similar(self, eligible: Eligible, margin: float, *, unmeasured: bool = False) -> Eligible | None:
         try:

@@ -90,7 +90,7 @@ class Look(NamedTuple):
     deep: bool = False
     """In the index they lie deep, for few of those there are eligible."""
     chosen: bool = False
-    """No others are looked at than those of the ids that are known."""
+    """Only the vectors of the ids that are known are compared, or few others."""
 
 
 def first_look(connection: sqlite3.Connection, index: VectorIndex, eligible: Eligible, depth: int) -> Look:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
@@ -29,7 +32,7 @@ def resolve(db_path: str | os.PathLike[str]) -> Path:
 
 
 def create_file(path: Path) -> None:
-    """Makes sure that the database file exists, readable by its owner alone.
+    """Make sure that the database file exists, readable by its owner alone.
 
     Raises:
         DatabaseUnusableError: the path is a directory, or may not be read and written.
@@ -40,11 +43,29 @@ def create_file(path: Path) -> None:
         if path.is_dir():
             raise DatabaseUnusableError(path, "is a directory", "give the path of a file")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        create_empty(path)
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as cause:
         raise DatabaseUnusableError(
             path, f"cannot be opened for writing ({cause.strerror})", "check the path and its permissions"
         ) from cause
+
+
+def create_empty(path: Path) -> None:
+    """Create an empty file for its owner alone, if there is none, without opening it.
+
+    Nothing but SQLite may open and close a database: any close() of a file drops all locks that the process holds on
+    it, those of SQLite's connections too. Other processes then take the file for unused and delete its log. See "How To
+    Corrupt An SQLite Database File", section 2.2.
+    """
+    # SQLite follows a link whose target is not there yet; mknod does not.
+    target = os.path.realpath(path)
+    with suppress(FileExistsError):
+        if sys.platform == "linux":
+            os.mknod(target, 0o600)
+        else:  # mknod is for root alone there; a new file has no locks yet
+            os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> sqlite3.Connection:

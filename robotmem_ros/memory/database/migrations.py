@@ -26,6 +26,7 @@ from . import (
     vector_schema,
     wording_schema,
 )
+from .connection import create_empty
 
 MIGRATIONS: Sequence[str] = (
     schema.VERSION_1,
@@ -117,7 +118,7 @@ def _statements(script: str) -> list[str]:
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
     backup = path.with_name(f"{path.name}.v{version}.bak")
-    backup.touch(mode=0o600)
+    create_empty(backup)
     with sqlite3.connect(backup) as target:
         connection.backup(target)
     target.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from ..frames import Transform
@@ -48,13 +48,10 @@ class Batch:
         """Why it cannot do so; empty where it can."""
         return self._why_no_view
 
-    def leave_out_unmoved(self) -> int:
-        """Leaves out what is where one of its kind was stored; it was seen all the same. How many those are."""
-        placed = self.placed
-        unmoved = self.source.displacement.unmoved(placed)
-        gone = {id(one) for one, stays in zip(placed, unmoved, strict=True) if stays}
+    def leave_out(self, known: Collection[Placed]) -> None:
+        """Leaves out what is stored already; it was seen all the same."""
+        gone = {id(one) for one in known}
         self._placed = [replace(one, is_glimpse=True) if one and id(one) in gone else one for one in self._placed]
-        return len(gone)
 
     def parts(self) -> list[Part]:
         """What has to be transformed: the observations of one frame and stamp together, and the sensor with them."""

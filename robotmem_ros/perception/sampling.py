@@ -1,4 +1,4 @@
-"""What of a topic is worth storing: interval, confidence, labels, changes. One sampler per topic."""
+"""What of a topic is worth storing, as far as the message alone tells: interval, confidence, labels."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .last_stored import LastStored
 from .observation import Observation
 from .reasons import Reason
-from .remembering import remember, thing
 from .topic_config import TopicConfig
 
 _NS = 1_000_000_000
@@ -40,14 +40,21 @@ class Sampler:
         self._ignored = frozenset(label.casefold() for label in config.ignore_labels)
         self._newest_ns: int | None = None
         self._kept_ns: int | None = None
-        self._states: dict[str, str] = {}
+        self.last_stored = LastStored(config.min_displacement)
+        """For what is decided later, when observations are transformed."""
         self.jumps_back = 0
         """How often time went back."""
 
     def reset(self) -> None:
         """Forgets what was kept."""
         self._newest_ns = self._kept_ns = None
-        self._states.clear()
+        self.last_stored.reset()
+
+    def release(self, stamp_ns: int) -> None:
+        """Lets a message take the place of the one kept at this time, of which nothing could be stored."""
+        if self._kept_ns == stamp_ns:
+            # Not before it: what was stored last is at least an interval older.
+            self._kept_ns -= self._interval_ns
 
     def too_soon(self, stamp_ns: int) -> bool:
         """Whether a message of this time can be left out unread: the last kept one is less than the interval ago."""
@@ -66,8 +73,6 @@ class Sampler:
             reason = self._unwanted(observation)
             if reason is None:
                 kept.append(observation)
-                if observation.state is not None:
-                    remember(self._states, thing(observation), observation.state)
             else:
                 rest.append(observation)
                 left_out[reason] += 1
@@ -87,6 +92,4 @@ class Sampler:
             return Reason.LABEL_NOT_WANTED
         if observation.confidence < self._config.min_confidence:
             return Reason.MIN_CONFIDENCE
-        if observation.state is not None and self._states.get(thing(observation)) == observation.state:
-            return Reason.UNCHANGED
         return None

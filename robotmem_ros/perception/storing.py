@@ -15,12 +15,12 @@ from ..memory.objects.covariance import checked_covariance
 from ..memory.records.memory import NewMemory
 from ..memory.records.recording import ImportKey
 from .batch import Batch, Origin
+from .last_stored import Comparison
 from .observation import Matrix
 from .placement import Placed
 from .reasons import Reason
 from .sink import Sink
 from .topic_config import TopicConfig
-from .topic_counts import Tally
 
 _PAUSE = 0.002
 _OF_VIEW = -1
@@ -37,27 +37,47 @@ class Storing:
     def store(self, batch: Batch) -> None:
         """Queues a complete batch: its observations in their order, and its view."""
         tally = batch.source.tally
-        tally.settle(Reason.MIN_DISPLACEMENT, batch.leave_out_unmoved())
+        comparison = batch.source.compare()
         new: list[NewMemory] = []
         covariances: list[Matrix | None] = []
+        known: dict[Reason, list[Placed]] = {}
         why_no_view = batch.why_no_view
         for one in batch.placed:
+            reason = comparison.reason(one)
+            if reason is not None:
+                known.setdefault(reason, []).append(one)
+                continue
             try:
                 new.append(self._new_memory(batch.source.config, one, batch.origin))
-            except InvalidFieldError as error:  # noqa: PERF203
+            except InvalidFieldError as error:
                 tally.settle(Reason.INVALID, 1, str(error))
                 why_no_view = str(error)
             else:
+                comparison.accept(one)
                 covariances.append(one.observation.covariance)
+        for reason, same in known.items():
+            tally.settle(reason, len(same))
+            batch.leave_out(same)
         view = None if why_no_view else _keyed(batch.view(), batch.origin)
-        why_not = self._queue(tally, new, covariances, view) if new or view else ""
+        why_not = self._queue(batch, comparison, new, covariances, view) if new or view else ""
+        if not why_not:
+            comparison.commit()
+        # What has not moved was looked at for this interval; what has not changed may do so at any time.
+        if why_not or not (new or view or Reason.MIN_DISPLACEMENT in known):
+            batch.source.lost(batch.reading)
         if batch.is_view:
             tally.view(why_no_view or why_not)
 
     def _queue(
-        self, tally: Tally, new: Sequence[NewMemory], covariances: Sequence[Matrix | None], view: View | None
+        self,
+        batch: Batch,
+        comparison: Comparison,
+        new: Sequence[NewMemory],
+        covariances: Sequence[Matrix | None],
+        view: View | None,
     ) -> str:
         """Hands over, and counts what becomes of it; why it could not be, empty if it could."""
+        tally = batch.source.tally
         if not self._has_room():
             full = "more waits to be written than queue_limit"
             tally.settle(Reason.QUEUE_FULL, len(new), full)
@@ -72,7 +92,7 @@ class Storing:
         except RobotMemoryError as error:
             tally.settle(Reason.NOT_WRITTEN, len(new), str(error))
             return str(error)
-        future.add_done_callback(partial(_written, tally, len(new)))
+        future.add_done_callback(partial(_written, batch, comparison, len(new)))
         return ""
 
     def _has_room(self) -> bool:
@@ -105,9 +125,11 @@ class Storing:
         return replace(new, source=topic.topic, identity=seen.identity, import_key=key)
 
 
-def _written(tally: Tally, number: int, future: Future[tuple[Stored, ...]]) -> None:
+def _written(batch: Batch, comparison: Comparison, number: int, future: Future[tuple[Stored, ...]]) -> None:
+    tally = batch.source.tally
     error = future.exception()
     if error is not None:
+        batch.source.not_written(batch.reading, comparison)
         tally.settle(Reason.NOT_WRITTEN, number, str(error))
         return
     fresh = sum(one.is_new for one in future.result())

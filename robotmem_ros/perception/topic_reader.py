@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Any, NamedTuple
 
-from .displacement import Displacement
 from .extraction import Extractor
 from .field_of_view import FieldOfView
+from .last_stored import Comparison
 from .localisation_gate import LocalisationGate
 from .observation import Observation
 from .placement import Placed
@@ -29,12 +29,15 @@ class Reading(NamedTuple):
     found: list[Placed]
     """Not transformed yet."""
     stamp_ns: int
+    """By the clock of the message, if that can be; else when it was received."""
     sensor_frame: str | None = None
     """Where the message is a view: the frame of the sensor, empty where none is named. None for no view."""
 
 
 class TopicReader:
-    """Reads the messages of one topic, and remembers what it kept. Not to be shared by threads, but for its tally.
+    """Reads the messages of one topic, and remembers what was stored of it.
+
+    Not to be shared by threads, but for its tally and `not_written`.
 
     A stamp more than `future_ns` after the receipt is refused; None where the two cannot be compared.
 
@@ -56,8 +59,8 @@ class TopicReader:
         self.tally = Tally(config.topic)
         self.field_of_view = FieldOfView.of(config, types)
         self._extractor = Extractor(config, types, content_limit=content_limit, context_limit=context_limit)
-        self.displacement = Displacement(config.min_displacement)
         self._sampler = Sampler(config)
+        self._not_written: deque[tuple[Reading, Comparison]] = deque()
         self._raw_stamp = raw_stamp_reader(types, config.type)
         self._gate = gate if config.gate else None
         self._future_ns = future_ns
@@ -66,6 +69,7 @@ class TopicReader:
         """Whether a message that is still serialised need not be read; then it is counted."""
         if not self.config.min_interval:
             return False
+        self._settle_not_written()
         stamp_ns = (self._raw_stamp(raw) if self._raw_stamp else None) or receipt_ns
         if self._ahead(stamp_ns, receipt_ns) or not self._sampler.too_soon(stamp_ns):
             return False
@@ -75,6 +79,7 @@ class TopicReader:
     def read(self, message: Any, receipt_ns: int) -> Reading:
         """What is to be stored of a message, and what it was a view of; all is counted."""
         self.tally.received()
+        self._settle_not_written()
         extraction = self._extractor.extract(message, receipt_ns)
         left_out, why = extraction.refusals, extraction.last_refusal
         elements: dict[int, int] = {}
@@ -100,14 +105,33 @@ class TopicReader:
         self.tally.read(len(sample.kept), left_out + sample.left_out, why)
         placed = [Placed(one, one.frame_id, elements[id(one)]) for one in sample.kept]
         if self.field_of_view is None or not is_view or any(one.pose is None for one in found):
-            return Reading(placed, stamp_ns)
+            return Reading(placed, time_ns)
         glimpses = [Placed(one, one.frame_id, is_glimpse=True) for one in sample.rest]
-        return Reading([*placed, *glimpses], stamp_ns, self.field_of_view.frame_of(message))
+        return Reading([*placed, *glimpses], time_ns, self.field_of_view.frame_of(message))
+
+    def compare(self) -> Comparison:
+        """Compares a message with what was stored before it, when its observations are transformed."""
+        self._settle_not_written()
+        return Comparison(self._sampler.last_stored)
+
+    def lost(self, reading: Reading) -> None:
+        """Nothing of a message could be stored: the next one is not too soon after it."""
+        if any(not one.is_glimpse for one in reading.found):
+            self._sampler.release(reading.stamp_ns)
+
+    def not_written(self, reading: Reading, comparison: Comparison) -> None:
+        """Writing of what was committed failed; from any thread."""
+        self._not_written.append((reading, comparison))
 
     def reset(self) -> None:
         """The clock jumped back: forgets what was kept."""
         self._sampler.reset()
-        self.displacement.reset()
+
+    def _settle_not_written(self) -> None:
+        while self._not_written:
+            reading, comparison = self._not_written.popleft()
+            comparison.forget()
+            self.lost(reading)
 
     def _ahead(self, stamp_ns: int, receipt_ns: int) -> bool:
         return self._future_ns is not None and receipt_ns > 0 and stamp_ns > receipt_ns + self._future_ns

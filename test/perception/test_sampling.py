@@ -56,9 +56,11 @@ def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
 
 
 def test_time_that_goes_back_starts_anew_and_is_counted() -> None:
-    slow = sampler(min_interval=10.0, changes_only="data")
+    slow = sampler(min_interval=10.0)
+    slow.last_stored.states["mug"] = "a"
     assert slow.sample(100 * S, [seen(0.0, state="a")]).kept
     assert slow.sample(5 * S, [seen(0.0, state="a")]).kept
+    assert not slow.last_stored.states
     assert slow.jumps_back == 1
     assert slow.too_soon(6 * S)
 
@@ -85,25 +87,15 @@ def test_confidence_and_labels_are_looked_at() -> None:
     assert why(sample) == {Reason.MIN_CONFIDENCE: 1, Reason.LABEL_NOT_WANTED: 2}
 
 
-def test_only_changes_are_kept_for_each_thing() -> None:
-    changes = sampler()
-    states = [("a", "ok"), ("b", "ok"), ("a", "ok"), ("a", "hot"), ("b", "ok"), ("a", "ok")]
-    kept = [changes.sample(at * S, [seen(identity=name, state=state)]).kept for at, (name, state) in enumerate(states)]
-    assert [bool(one) for one in kept] == [True, True, False, True, False, True]
-    assert why(changes.sample(9 * S, [seen(identity="a", state="ok")])) == {Reason.UNCHANGED: 1}
-
-
-def test_a_change_that_was_left_out_is_still_a_change() -> None:
-    changes = sampler(min_interval=2.0)
-    changes.sample(0, [seen(state="ok")])
-    assert why(changes.sample(S, [seen(state="hot")])) == {Reason.MIN_INTERVAL: 1}
-    assert changes.sample(2 * S, [seen(state="hot")]).kept
-
-
-def test_what_is_remembered_is_bounded() -> None:
-    changes = sampler()
-    changes.sample(0, [seen(0.0, label=str(at), state="ok") for at in range(10_001)])
-    assert [len(changes.sample(S, [seen(0.0, label=label, state="ok")]).kept) for label in ("0", "10000")] == [1, 0]
+def test_a_message_takes_the_place_of_one_that_was_lost_and_of_no_earlier_one() -> None:
+    slow = sampler(min_interval=2.0)
+    assert slow.sample(0, [seen()]).kept
+    assert slow.sample(2 * S, [seen()]).kept
+    slow.release(0)
+    assert slow.too_soon(2 * S + S // 2)
+    slow.release(2 * S)
+    assert slow.too_soon(2 * S - 1)
+    assert not slow.too_soon(2 * S + 1)
 
 
 @given(

@@ -195,9 +195,13 @@ class Parameters:
     tf_history: float = parameter(
         10.0, "How long transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
     )
-    tf_patience: float = parameter(
+    transform_timeout: float = parameter(
         1.0, "How long a perception waits for its transform, by real time and by a simulated one.", unit="s",
         minimum=0.0, maximum=600.0, read_only=True,
+    )  # fmt: skip
+    max_transform_timeout: float = parameter(
+        10.0, "Longest `transform_timeout` that a query may ask for; longer is refused.", unit="s", minimum=0.0,
+        maximum=600.0,
     )  # fmt: skip
     tf_queue_limit: int = parameter(
         10_000, "Messages that may wait for their transform; the oldest make room for more.", unit="messages",

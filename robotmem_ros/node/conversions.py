@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
@@ -25,6 +25,7 @@ from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
 from ..memory.records.memory import NewMemory
+from .frames import Target
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
@@ -215,6 +216,30 @@ def fill_status(message: MemoryStatus, status: Status) -> None:
     message.facts = int(status.facts)
     message.perceptions = int(status.perceptions)
     message.pending_vectors = max(int(status.pending_vectors), 0)
+
+
+def target_from(message: SpatialSortMessage, parameters: Parameters) -> Target:
+    """The target of a spatial sort, as it is to be transformed into the memory frame.
+
+    Raises:
+        InvalidFieldError: a time cannot be used.
+    """
+    header, point = message.target.header, message.target.point
+    return Target(
+        point=(point.x, point.y, point.z),
+        source=header.frame_id,
+        target=parameters.memory_frame,
+        stamp_ns=time_from("spatial_sort.target.header.stamp", header.stamp) or 0,
+        timeout=_timeout_from(message.transform_timeout, parameters.max_transform_timeout),
+    )
+
+
+def _timeout_from(message: Duration, most: float) -> float:
+    seconds: float = message.sec + message.nanosec / _NS
+    if message.nanosec >= _NS or not 0.0 <= seconds <= most:
+        why = f"must lie in 0 to {most:g} s (parameter max_transform_timeout)"
+        raise InvalidFieldError("spatial_sort.transform_timeout", seconds, why)
+    return seconds
 
 
 def _spatial_sort_from(message: SpatialSortMessage) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.clock import Clock as RosClock
@@ -12,11 +13,11 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 
 from ..frames import TransformBuffer
-from ..memory import RobotMemory
+from ..memory import FrameMismatchError, RobotMemory
 from ..perception import Limits, LocalisationGate, MessageClasses
 from ..perception.intake import Intake
 from .conversions import Clock
-from .frames import TargetFrames
+from .frames import Point, Target, TargetFrames
 from .intake_worker import IntakeWorker
 from .matched_subscription import MatchedSubscription
 from .pausing import wake
@@ -27,6 +28,8 @@ from .topics import PerceptionTopics, TopicState, check_topic_name, configured_t
 _POLL = 0.25
 _LOG_PERIOD = 5.0
 _NS = 1_000_000_000
+_NOT_ACTIVE = "the node is not active"
+_LISTENS_NOW = ", and the node listens to /tf only since this one"
 
 
 class LiveIntake:
@@ -48,13 +51,14 @@ class LiveIntake:
         if parameters.localisation_topic:
             check_topic_name(node, "localisation_topic", parameters.localisation_topic)
             gate = LocalisationGate(Limits(parameters.localisation_position_limit, parameters.localisation_yaw_limit))
+        self._targets = TargetFrames(self._buffer)
         self._intake = Intake(
             memory,
             self._configs,
             MessageClasses(),
             buffer=self._buffer,
             now=clock,
-            patience=parameters.tf_patience,
+            patience=parameters.transform_timeout,
             capacity=parameters.tf_queue_limit,
             on_missing_transform=parameters.on_missing_transform,
             gate=gate,
@@ -86,14 +90,31 @@ class LiveIntake:
     def stop(self) -> None:
         """Ends listening; what came is stored, as far as its transforms are there."""
         running, self._running = self._running, None
+        self._targets.close(_NOT_ACTIVE)
         if running is not None:
             running.close()
             self._intake.finish()
             self._last_states = running.topics.states()
 
-    def frames(self) -> TargetFrames:
-        """What transforms the targets of questions."""
-        return TargetFrames(self._buffer, self._listen)
+    def transformed(self, target: Target) -> Future[Point]:
+        """Give the target of a query in the memory frame, now or when its transform has come.
+
+        Raises:
+            FrameMismatchError: no transform can come, or the query does not wait for it.
+        """
+        running = self._running
+        if running is None or running.tf.missing:
+            why = running.tf.missing if running else _NOT_ACTIVE
+            raise FrameMismatchError(target.source, target.target, why)
+        hint = "" if running.tf.listens else _LISTENS_NOW
+        if not running.tf.listens and self._node.executor is not None:
+            # Called by a thread of a service; subscriptions are made by the executor's.
+            self._node.executor.create_task(self._listen, running)
+        result = self._targets.transformed(target, f"; transform_timeout makes the query wait for it{hint}")
+        if not result.done():
+            # The thread of the intake looks at what waits from now on.
+            running.worker.put_first(lambda: None)
+        return result
 
     def states(self) -> list[TopicState]:
         """How the configured topics are doing."""
@@ -131,18 +152,15 @@ class LiveIntake:
             depth=10,
         )
 
-    def _listen(self) -> str:
-        running = self._running
-        if running is None:
-            return "the node is not active"
-        if not running.tf.missing and self._node.executor is not None:
-            # Called by a thread of a service; subscriptions are made by the executor's.
-            self._node.executor.create_task(running.tf.start)
-        return running.tf.missing
+    def _listen(self, running: _Running) -> None:
+        if running is self._running:
+            running.tf.start()
 
     def _look(self) -> bool:
         self._intake.collect()
-        return self._intake.waiting_for_transforms > 0
+        # Both, whatever the first one says.
+        targets_wait = self._targets.settle()
+        return targets_wait or self._intake.waiting_for_transforms > 0
 
     def _failed(self, error: Exception) -> None:
         self.last_error = f"{type(error).__name__}: {error}"

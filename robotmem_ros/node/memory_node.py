@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from concurrent.futures import Future
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -16,7 +17,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
 from .diagnostics import Diagnostics
-from .frames import TargetFrames
+from .frames import Point, Target
 from .live_intake import LiveIntake
 from .markers import Markers
 from .node_parameters import declare
@@ -46,7 +47,8 @@ class MemoryNode(LifecycleNode):
         self._why = ""
         self._last_counts = Counts()
         self.parameters = declare(self, self._apply)
-        self._services_ = Services(self, self._active_memory, self._frames, self._now, self.parameters.worker_threads)
+        workers = self.parameters.worker_threads
+        self._services_ = Services(self, self._active_memory, self._transformed, self._now, workers)
         self._status = StatusTopic(self, self._now)
         self._diagnostics = Diagnostics(self, self._now)
         self._markers = Markers(self)
@@ -113,8 +115,9 @@ class MemoryNode(LifecycleNode):
 
     def close(self) -> None:
         """Ends the worker threads and closes the database, whatever the state."""
-        self._services_.close()
+        # Before the services, since requests that wait for transforms are answered by it.
         self._close_topic()
+        self._services_.close()
         self._close_memory()
 
     def _now(self) -> int:
@@ -135,10 +138,10 @@ class MemoryNode(LifecycleNode):
         self.get_logger().info(f"{state}, memory in {self._memory.path}" if self._memory else state)
         self._publish_status()
 
-    def _frames(self) -> TargetFrames:
+    def _transformed(self, target: Target) -> Future[Point]:
         if self._live is None:
             raise NotActiveError(self._state, self._why)
-        return self._live.frames()
+        return self._live.transformed(target)
 
     def _publish_status(self) -> None:
         # The counts first, so that what is counted as stored is among the memories.

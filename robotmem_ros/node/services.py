@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from rclpy.node import Node
 
@@ -16,14 +16,17 @@ from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, Restore, Save
 from ..memory import Answer, Learned, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from . import conversions
-from .frames import TargetFrames
+from .frames import Point, Target
 from .service_thread import ServiceThread
 from .session_services import SessionServices
+from .steps import then
 
 _HISTORY, _LONGEST_HISTORY = 100, 10_000
 T = TypeVar("T")
 Memory = Callable[[], RobotMemory]
 """Gives the memory of the active node, or raises NotActiveError."""
+Transformed = Callable[[Target], Future[Point]]
+"""Gives a point in another frame, now or when its transform has come."""
 
 
 class NotActiveError(RobotMemoryError):
@@ -37,11 +40,11 @@ class Services:
     """All services, under the node's own name."""
 
     def __init__(
-        self, node: Node, memory: Memory, frames: Callable[[], TargetFrames], clock: conversions.Clock, workers: int
+        self, node: Node, memory: Memory, transformed: Transformed, clock: conversions.Clock, workers: int
     ) -> None:
         self._memory = memory
         self._clock = clock
-        self._frames = frames
+        self._transformed = transformed
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         self._thread = ServiceThread(node)
         self._thread.add(Learn, "~/learn", self._learn, conversions.fill_learned)
@@ -71,7 +74,21 @@ class Services:
     def _recall(self, request: Recall.Request) -> Future[Answer]:
         memory = self._memory()
         question = conversions.question_from(request)
-        return self._workers.submit(self._answer, memory, request, question)
+        first = self._workers.submit(lambda: memory.recall(**question))
+        if not request.spatial_sort:
+            return first
+        target = conversions.target_from(request.spatial_sort[0], memory.parameters)
+
+        def again(transformed: Future[Point]) -> Future[Answer]:
+            sort = {**question["spatial_sort"], "target": transformed.result(), "frame_id": target.target}
+            return self._workers.submit(lambda: memory.recall(**{**question, "spatial_sort": sort}))
+
+        def in_memory_frame(done: Future[Answer]) -> Future[Answer]:
+            if not isinstance(done.exception(), FrameMismatchError):
+                return done
+            return then(self._transformed(target), again)
+
+        return then(first, in_memory_frame)
 
     def _forget(self, request: Forget.Request) -> Future[None]:
         memory = self._memory()
@@ -89,14 +106,3 @@ class Services:
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
         return self._workers.submit(self._memory().object_history, int(request.memory_id), n)
-
-    def _answer(self, memory: RobotMemory, request: Recall.Request, question: dict[str, Any]) -> Answer:
-        try:
-            return memory.recall(**question)
-        except FrameMismatchError:
-            target = request.spatial_sort[0].target.header
-            spatial_sort = dict(question["spatial_sort"], frame_id=memory.parameters.memory_frame)
-            spatial_sort["target"] = self._frames().transformed(
-                spatial_sort["target"], target.frame_id, spatial_sort["frame_id"], target.stamp
-            )
-            return memory.recall(**{**question, "spatial_sort": spatial_sort})

@@ -45,6 +45,11 @@ class TfTopics:
             self._kind = None
             self.missing = "tf2_msgs is not installed: nothing is transformed between frames"
 
+    @property
+    def listens(self) -> bool:
+        """Whether transforms come in."""
+        return bool(self._subscriptions)
+
     def start(self) -> None:
         """Begins to listen; a second call does nothing."""
         if self._jumps is None:

@@ -1,8 +1,8 @@
 """A recording into a memory, as fast as it goes: the path of live topics, with the transforms read ahead.
 
-Live, a message waits up to `tf_patience` for its transform. Here it is handed over when all transforms have been read
-that were recorded up to so long after it, and at least ten seconds: it meets what it would have met live, and more.
-Seconds of receipt or of stamps, whichever pass first: a simulation may have run faster than it was recorded.
+Live, a message waits up to `transform_timeout` for its transform. Here it is handed over when all transforms have been
+read that were recorded up to so long after it, and at least ten seconds: it meets what it would have met live, and
+more. Seconds of receipt or of stamps, whichever pass first: a simulation may have run faster than it was recorded.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Replay:
                 raise TopicTypeError(one.name, one.topic, one.type, recorded)
         self._names = _by_topic(self._topics)
         limits = memory.parameters
-        self._ahead_ns = max(_LEAST_AHEAD_NS, round(limits.tf_patience * _NS))
+        self._ahead_ns = max(_LEAST_AHEAD_NS, round(limits.transform_timeout * _NS))
         self._history_ns = round(limits.tf_history * _NS)
         self._intake = Intake(
             memory,

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamped, TransformStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -90,7 +91,7 @@ def test_static_transforms_are_heard_from_a_publisher_that_does_not_latch_them(o
 
 def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one(own: Any) -> None:
     start, connect = own
-    start(*IN_MEMORY, "-p", "tf_patience:=20.0", *topic("poses", **POSES))
+    start(*IN_MEMORY, "-p", "transform_timeout:=20.0", *topic("poses", **POSES))
     client: Client = connect()
     client.until_active()
     tf = client.publisher(tf2_msgs.TFMessage, "/tf")
@@ -106,7 +107,7 @@ def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one
 
 def test_without_a_transform_it_is_dropped_and_counted_or_kept_in_its_own_frame(own: Any) -> None:
     start, connect = own
-    start(*IN_MEMORY, "-p", "tf_patience:=0.2", *topic("poses", **POSES))
+    start(*IN_MEMORY, "-p", "transform_timeout:=0.2", *topic("poses", **POSES))
     client: Client = connect()
     client.until_active()
     client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
@@ -117,7 +118,7 @@ def test_without_a_transform_it_is_dropped_and_counted_or_kept_in_its_own_frame(
 
 def test_what_has_no_transform_can_be_kept_in_its_own_frame(own: Any) -> None:
     start, connect = own
-    keep = ("-p", "tf_patience:=0.2", "-p", "on_missing_transform:=keep")
+    keep = ("-p", "transform_timeout:=0.2", "-p", "on_missing_transform:=keep")
     start(*IN_MEMORY, *keep, *topic("poses", **POSES))
     client: Client = connect()
     client.until_active()
@@ -144,17 +145,51 @@ def test_the_target_of_a_question_may_be_in_another_frame(own: Any) -> None:
     sort = SpatialSort(target=target)
     refused = client.call(Recall, "recall", spatial_sort=[sort])
     assert "'base_link'" in refused.error
+    assert "transform_timeout makes the query wait for it, and the node listens to /tf only since this" in refused.error
     assert "give the target in 'map'" in refused.error
+    sort.transform_timeout.sec = 10
+    waiting = client.start(Recall, "recall", spatial_sort=[sort])
     tf = client.publisher(tf2_msgs.TFMessage, "/tf")
     tf.publish(transform("base_link", 100, 3.0))
-    answers = []
+    assert client.result(waiting).memories[0].distance == pytest.approx(1.0)
+    sort.transform_timeout.sec = 0
+    assert client.call(Recall, "recall", spatial_sort=[sort]).memories[0].distance == pytest.approx(1.0)
 
-    def answered() -> bool:
-        answers.append(client.call(Recall, "recall", spatial_sort=[sort]))
-        return bool(answers[-1].success)
 
-    client.until(answered, "the transform")
-    assert answers[-1].memories[0].distance == pytest.approx(1.0)
+def absent(timeout: float) -> dict[str, Any]:
+    """A query from a frame that nobody transforms, which waits for so many seconds."""
+    target = PointStamped()
+    target.header.frame_id = "nowhere"
+    whole = int(timeout)
+    duration = Duration(sec=whole, nanosec=round((timeout - whole) * 1e9))
+    return {"spatial_sort": [SpatialSort(target=target, transform_timeout=duration)]}
+
+
+def test_queries_that_wait_for_a_transform_do_not_hold_up_others(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, "-p", "max_transform_timeout:=600.0")
+    client: Client = connect()
+    client.until_active()
+    waiting = [client.start(Recall, "recall", **absent(600.0)) for _ in range(12)]
+    assert client.call(Recall, "recall", query="a mug").success
+    assert not any(one.done() for one in waiting)
+    # Nobody is left without an answer when the node ends.
+    assert node.stop() == 0
+    assert all("the node is not active" in client.result(one).error for one in waiting)
+
+
+def test_a_query_waits_as_long_as_it_says_and_no_longer_than_it_may(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY, "-p", "max_transform_timeout:=5.0")
+    client: Client = connect()
+    client.until_active()
+    over = client.call(Recall, "recall", **absent(0.5))
+    assert "no transform has named it" in over.error
+    assert "transform_timeout makes" not in over.error
+    refused = client.call(Recall, "recall", **absent(5.5))
+    assert refused.error.startswith(
+        "spatial_sort.transform_timeout: 5.5 must lie in 0 to 5 s (parameter max_transform_timeout)"
+    )
 
 
 def test_a_recording_that_is_looped_starts_transforms_and_samples_anew(own: Any) -> None:
@@ -215,7 +250,7 @@ def test_transforms_that_come_with_a_jump_of_the_clock_are_kept(own: Any) -> Non
 
 def test_a_message_waits_while_the_simulated_time_stands_still(own: Any) -> None:
     start, connect = own
-    start(*IN_MEMORY, "-p", "use_sim_time:=true", "-p", "tf_patience:=0.3", *topic("poses", **POSES))
+    start(*IN_MEMORY, "-p", "use_sim_time:=true", "-p", "transform_timeout:=0.3", *topic("poses", **POSES))
     client: Client = connect()
     client.until_active()
     clock = client.publisher(Clock, "/clock", 10)

@@ -128,7 +128,7 @@ def test_a_dry_run_says_what_would_be_stored_and_writes_nothing(
         ("- a", "config: .* must hold parameters"),
         (f"perception_topics: [a]\na: {{topic: /caption, type: {INT8}}}", "a.type: .* the recording has"),
         ("perception_topics: [a]\na: {topic: /caption, type: std_msgs/msg/String, label: nope}", "a.label: 'nope'"),
-        ("tf_patience: -1.0", "tf_patience: -1.0 must lie in"),
+        ("transform_timeout: -1.0", "transform_timeout: -1.0 must lie in"),
     ],
 )  # fmt: skip
 def test_a_configuration_that_cannot_be_used_is_refused_at_once(

@@ -38,6 +38,11 @@ def source(description: str) -> Any:
     return key("", description, source=True)
 
 
+def sources(description: str) -> Any:
+    """A row whose value is one source or a list of them."""
+    return key((), description, source=True)
+
+
 def checked(key: str, row: Field[Any], value: object) -> Value:
     """The value of a key in its declared type; a whole number is welcome where a float is wanted.
 
@@ -50,6 +55,8 @@ def checked(key: str, row: Field[Any], value: object) -> Value:
         return _checked_number(key, float(value), 0.0, 1.0, "")
     default = row.default
     if isinstance(default, tuple):
+        if row.metadata["source"] and isinstance(value, str):
+            value = (value,)
         return _checked_list(key, value)
     if isinstance(default, float) and type(value) is int:
         value = float(value)

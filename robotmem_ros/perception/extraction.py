@@ -14,6 +14,7 @@ from .observation import Extraction, Observation
 from .plan import plan_of
 from .reasons import Reason, Refused
 from .scalars import plain_text, scalar
+from .template import Reader
 from .topic_config import TopicConfig
 from .type_description import TypeDescription
 
@@ -165,10 +166,28 @@ class Extractor:
         position = self._optional("position", element, message, _same, None)
         if position is not None:
             return values.pose(position, self._optional("orientation", element, message, _same, None))
-        pose = self._optional("pose", element, message, _same, None)
-        if pose is not None:
-            return values.pose(pose.position, pose.orientation)
-        return (0.0, 0.0, 0.0) if self.config.at_frame else None
+        refused: dict[Reason, Refused] = {}
+        for reader in self._plan.poses:
+            pose = self._pose_at(reader, element, message)
+            if isinstance(pose, Refused):
+                refused[pose.reason] = pose
+            elif pose is not None:
+                return pose
+        if Reason.BAD_POSE in refused:
+            raise refused[Reason.BAD_POSE]
+        if self.config.at_frame:
+            return 0.0, 0.0, 0.0
+        if refused:
+            raise refused[Reason.NO_POSE]
+        return None
+
+    def _pose_at(self, reader: Reader, element: Any, message: Any) -> tuple[float, ...] | Refused | None:
+        try:
+            return values.pose_set(reader.read(element, message), among_others=len(self._plan.poses) > 1)
+        except NoValueError:
+            return None
+        except Refused as cause:
+            return cause
 
     def _context(self, element: Any, message: Any) -> dict[str, object]:
         text = self._optional("context_json", element, message, _same, "")

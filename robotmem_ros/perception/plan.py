@@ -26,10 +26,16 @@ def _is_image(types: TypeDescription, found: FieldType) -> bool:
     return any(_has(*names)(types, found) for names in (("width", "height", "encoding", "step"), ("format", "data")))
 
 
+def _is_pose(types: TypeDescription, found: FieldType) -> bool:
+    if not _has("center", "size")(types, found):
+        return _has("position", "orientation")(types, found)
+    return _has("position", "orientation")(types, FieldType.parse(types.fields(found.name)["center"]))
+
+
 _SCALAR: tuple[str, _Fits] = ("one number or text", lambda _, found: found.is_scalar)
 _WANTED: dict[str, tuple[str, _Fits]] = {
     "confidence": ("a number", lambda _, found: found.is_scalar and found.name in NUMBERS),
-    "pose": ("a message with position and orientation", _has("position", "orientation")),
+    "pose": ("a message with position and orientation, or a box with center and size", _is_pose),
     "position": ("a message with x, y, z", _has("x", "y", "z")),
     "orientation": ("a message with x, y, z, w", _has("x", "y", "z", "w")),
     "covariance": ("36 or 9 numbers", lambda _, found: found.is_array and found.name == "float64"),
@@ -61,6 +67,8 @@ class Plan:
     """Readers by key of the configuration; what is not configured is not in there."""
 
     readers: Mapping[str, Reader]
+    poses: tuple[Reader, ...] = ()
+    """Of `pose`, in their order."""
     each: DotPath | None = None
     only: tuple[Selection, ...] = ()
     context: tuple[ContextPart, ...] = field(default=())
@@ -107,6 +115,7 @@ class _Planner:
                 names[key] = readers[key]
         return Plan(
             readers=readers,
+            poses=tuple(self._reader("pose", source)[0] for source in config.pose),
             each=each,
             only=tuple(self._selection(path, values) for path, values in config.only.items()),
             context=self._context(context),
@@ -133,7 +142,7 @@ class _Planner:
         except (PathError, UnknownTypeError) as cause:
             why = str(cause) if isinstance(cause, UnknownTypeError) or cause.path != source else cause.why
             raise self._error(key, source, why) from None
-        if key in _READ:
+        if key in _READ or key == "pose":
             wanted, fits = _WANTED.get(key, _SCALAR)
             if not fits(self._types, found):
                 fields = f" with {', '.join(self._types.fields(found.name))}" if found.is_message else ""
@@ -176,7 +185,7 @@ class _Planner:
 
 # In this order: a description may use the label and the confidence.
 _READ = (
-    "label", "confidence", "description", "identity", "perception_type_from", "pose", "position", "orientation",
+    "label", "confidence", "description", "identity", "perception_type_from", "position", "orientation",
     "covariance", "stamp", "frame", "context_json", "session_id", "collection", "data", "data_format", "image",
     "changes_only",
 )  # fmt: skip

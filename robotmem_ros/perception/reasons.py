@@ -18,6 +18,7 @@ class Reason(str, Enum):
     BAD_LABEL = "bad_label"
     BAD_CONFIDENCE = "bad_confidence"
     BAD_POSE = "bad_pose"
+    NO_POSE = "no_pose"
     BAD_STAMP = "bad_stamp"
     NO_STAMP = "no_stamp"
     BAD_FRAME = "bad_frame"

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..memory import PerceptionType
 from ..memory.errors import InvalidFieldError
-from .config_key import checked, key, source
+from .config_key import checked, key, source, sources
 
 _SENSES = tuple(item.value for item in PerceptionType)
 _MATCHED = ("match", "reliable", "best_effort"), ("match", "volatile", "transient_local")
@@ -41,7 +41,9 @@ class TopicConfig:
     label: str = source("Class name, such as mug.")
     identity: str = source("Which thing it is, such as a tracking id.")
     confidence: str | float = source("In [0, 1]; a source or a number.")
-    pose: str = source("A message with position and orientation.")
+    pose: tuple[str, ...] = sources(
+        "A message with position and orientation, or a box with center and size; of several, the first that is set."
+    )
     position: str = source("A message with x, y, z; comes before `pose`.")
     orientation: str = source("A message with x, y, z, w; with `position` only.")
     at_frame: bool = key(False, "Without pose and position: it is where the origin of its frame is.")

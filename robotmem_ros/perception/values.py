@@ -71,6 +71,25 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     return (*place, *turn)
 
 
+def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
+    """The pose of a message with position and orientation, or of a box with center and size.
+
+    All zero, the quaternion too, is unset. No rotation at the origin is what ROS 2 makes of an unset pose: of a box
+    without a size, and of one source among others, it is taken for that.
+
+    Raises:
+        Refused: it is unset, or a number is not finite.
+    """
+    is_box = hasattr(value, "center")
+    found = pose(value.center.position, value.center.orientation) if is_box else pose(value.position, value.orientation)
+    if any(found[:3]) or (is_box and any((value.size.x, value.size.y, value.size.z))):
+        return found
+    turn = found[3:]
+    if not turn or ((is_box or among_others) and not any(turn[:3])):
+        raise Refused(Reason.NO_POSE, "neither position nor orientation is set")
+    return found
+
+
 def _quaternion(orientation: Any) -> tuple[float, ...]:
     parts = (float(orientation.x), float(orientation.y), float(orientation.z), float(orientation.w))
     length = math.hypot(*parts)

@@ -62,7 +62,7 @@ def test_a_detection_without_a_hypothesis_says_nothing(maker: Maker) -> None:
 
 
 def test_a_detection_without_a_hypothesis_can_be_described_otherwise(maker: Maker) -> None:
-    values = {"header": HEADER, "detections": [{"header": HEADER}]}
+    values = {"header": HEADER, "detections": [{"header": HEADER, "bbox": {"center": pose(1, 2, 3)}}]}
     (seen,) = extract(maker, "vision_msgs/msg/Detection3DArray", values, description="something").observations
     assert (seen.description, seen.label, seen.confidence) == ("something", "", 0.9)
 

@@ -121,7 +121,7 @@ def test_every_row_of_the_table_says_what_it_is_for() -> None:
         ("nav_msgs/msg/Odometry", {"pose": "pose"},
          "seen.pose: 'pose' cannot be read from topic /seen of type nav_msgs/msg/Odometry: it is .*PoseWithCovariance"),
         ("nav_msgs/msg/Odometry", {"pose": "pose"},
-         "PoseWithCovariance with pose, covariance; a message with position and orientation is needed"),
+         "with pose, covariance; a message with position and orientation, or a box with center and size is"),
         ("nav_msgs/msg/Odometry", {"pose": "pos.pose"}, "for 'pos'; it has header, child_frame_id, pose, twist"),
         ("nav_msgs/msg/Odometry", {"label": "header"}, "Header with stamp, frame_id; one number or text is needed"),
         ("nav_msgs/msg/Odometry", {"confidence": "child_frame_id"}, "it is string; a number is needed"),

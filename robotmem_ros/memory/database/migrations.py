@@ -16,6 +16,7 @@ from . import (
     learning_schema,
     object_schema,
     object_source_schema,
+    object_tree_schema,
     retention_schema,
     rtree_schema,
     schema,
@@ -46,6 +47,7 @@ MIGRATIONS: Sequence[str] = (
     subject_schema.SUBJECT_TABLES,
     session_schema.CONSOLIDATED,
     text_change_schema.TEXT_CHANGES,
+    object_tree_schema.OBJECT_TREE,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

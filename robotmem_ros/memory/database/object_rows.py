@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,18 +18,16 @@ from . import neighbour_rows
 from .neighbour_rows import Neighbours
 from .wall_clock import iso
 
-_CROWD = 128
-"""Of the objects near one place at most so many are looked at."""
 _COLUMNS = """
     m.id, m.label, m.context, m.x, m.y, m.z, o.votes, o.vxx, o.vxy, o.vxz, o.vyy, o.vyz, o.vzz, o.first_seen,
     o.last_seen, o.times_seen, o.best_confidence, o.confirmed, o.missed, o.last_missed, o.last_kept, o.unkept,
     o.sources
 """
 _NEAR = f"""
-    SELECT {_COLUMNS} FROM positions_rtree AS r CROSS JOIN positions AS p ON p.id = r.id
-    CROSS JOIN memories AS m ON m.id = p.memory_id CROSS JOIN objects AS o ON o.memory_id = m.id
+    SELECT {_COLUMNS} FROM objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
+    CROSS JOIN objects AS o ON o.memory_id = m.id
     WHERE r.space0 >= ?1 - 0.5 AND r.space1 <= ?1 + 0.5 AND r.x1 >= ?2 AND r.x0 <= ?3 AND r.y1 >= ?4 AND r.y0 <= ?5
-    AND m.status = 'active' AND m.collection = ?6
+    AND r.z1 >= ?6 AND r.z0 <= ?7 AND m.status = 'active' AND m.collection = ?8
 """
 _INSERT = """
     INSERT INTO objects (
@@ -91,21 +89,20 @@ def near(
     connection: sqlite3.Connection,
     space: int,
     collection: str,
-    place: Point,
+    places: Collection[Point],
     *,
     reach: float,
-    labels: Iterable[str] = (),
+    labels: Collection[str] = (),
 ) -> list[ObjectRow]:
-    """The active objects in a box around a place, in m; without labels all that are there, with them at most 128."""
-    x, y, _ = place
+    """All active objects within `reach` metres of one of some places, and others in the box around them.
+
+    Without labels those of any label.
+    """
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     wide = reach * (1 + 1e-9) + 1e-9
-    arguments = (space, x - wide, x + wide, y - wide, y + wide, collection)
-    wanted = json.dumps(sorted(labels))
-    if wanted == "[]":
-        return [_row(row) for row in connection.execute(_NEAR, arguments)]
-    sql = f"{_NEAR} AND m.label IN (SELECT value FROM json_each(?7)) LIMIT {_CROWD}"
-    return [_row(row) for row in connection.execute(sql, (*arguments, wanted))]
+    limits = [limit for axis in zip(*places, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
+    sql = f"{_NEAR} AND m.label IN ({', '.join('?' * len(labels))})" if labels else _NEAR
+    return [_row(row) for row in connection.execute(sql, (space, *limits, collection, *labels))]
 
 
 def insert(connection: sqlite3.Connection, row: ObjectRow) -> None:

@@ -27,7 +27,7 @@ def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters)
         return ()
     collection, rules = view.collection or parameters.collection, parameters.label_rules()
     missed = []
-    for row in object_rows.near(connection, space, collection, view.origin, reach=view.reach):
+    for row in object_rows.near(connection, space, collection, [view.origin], reach=view.reach):
         if _counts(row, view, parameters) and _should_be_seen(row, view) and not _was_seen(row, view, rules):
             row.missed += 1
             row.last_missed = view.observed_at

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .estimate import Estimate, mahalanobis
-from .geometry import Point, squared_distance
+from .geometry import squared_distance
+from .grid import Grid
 
 EXPLAINED = 11.345
 """Squared Mahalanobis distance that 99 of 100 sightings keep (chi-square, three degrees of freedom)."""
@@ -26,6 +27,7 @@ ALONE = 2.0
 DOUBT = 0.5
 """What it costs more to belong to an object that is not confirmed: it may be a stray sighting of its neighbour."""
 _LARGEST_GROUP = 128
+"""Sightings of which the best assignment is found; of more it would take too long."""
 
 
 Track = tuple[str, str]
@@ -61,13 +63,11 @@ Costs = Mapping[tuple[int, int], float]
 def associate(sightings: Sequence[Seen], objects: Sequence[Known]) -> list[int | None]:
     """For each sighting the index of its object, or None; no object is given twice."""
     width = max((reach(seen) for seen in sightings), default=1.0)
-    cells: defaultdict[tuple[float, float], list[int]] = defaultdict(list)
-    for column, known in enumerate(objects):
-        cells[_cell(known.estimate.position, width)].append(column)
+    grid = Grid([known.estimate.position for known in objects], width)
     costs = {
         (row, column): price
         for row, seen in enumerate(sightings)
-        for column in _around(_cell(seen.estimate.position, width), cells)
+        for column in grid.around(seen.estimate.position)
         if (price := cost(seen, objects[column])) is not None
     }
     return cheapest(len(sightings), costs)
@@ -101,20 +101,10 @@ def cheapest(rows: int, costs: Costs) -> list[int | None]:
     """For each row its column, or None, so that the sum of costs is least; `costs` has the pairs that are allowed."""
     assigned: list[int | None] = [None] * rows
     for group in _groups(costs):
-        sizes = [len({pair[side] for pair in group}) for side in (0, 1)]
-        for row, column in _hungarian(group) if max(sizes) <= _LARGEST_GROUP else _greedy(group):
+        size = len({row for row, _ in group})
+        for row, column in _hungarian(group) if size <= _LARGEST_GROUP else _greedy(group):
             assigned[row] = column
     return assigned
-
-
-def _cell(position: Point, width: float) -> tuple[float, float]:
-    return (position[0] // width, position[1] // width)
-
-
-def _around(cell: tuple[float, float], cells: Mapping[tuple[float, float], list[int]]) -> list[int]:
-    across, up = cell
-    found = [cells.get((across + i, up + j), []) for i in (-1, 0, 1) for j in (-1, 0, 1)]
-    return sorted(column for columns in found for column in columns)
 
 
 def _groups(costs: Costs) -> list[dict[tuple[int, int], float]]:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
 from typing import NamedTuple
 
 from ..database import neighbour_rows
 from ..database.neighbour_rows import Neighbours
 from ..database.object_rows import ObjectRow
-from .geometry import squared_distance
+from .geometry import Point, squared_distance
+from .grid import Grid
 from .new_sighting import NewSighting
 from .upkeep import Upkeep
 
 _NEIGHBOURHOOD = 1.5
 """Of objects up to so many radii apart it is counted how often they are seen in one message."""
 _CROWD = 24
-"""Of so many neighbours at most."""
+"""Of so many neighbours at most, the nearest ones."""
 _HARDLY = 0.25
 """Two objects within a radius that are seen together in a smaller share of cases are one."""
 
@@ -31,15 +32,12 @@ class Found(NamedTuple):
 
 def count_together(connection: sqlite3.Connection, found: Sequence[Found]) -> None:
     """Counts once more that the objects of one message that are near each other were seen together."""
-    by_place = sorted(found, key=lambda entry: entry.row.position)
-    widest = max((entry.one.seen.radius for entry in found), default=0.0) * _NEIGHBOURHOOD
-    for index, (_, row) in enumerate(by_place):
-        for _, other in by_place[index + 1 : index + 1 + _CROWD]:
-            if other.position[0] - row.position[0] > widest:
-                break
-            if squared_distance(row.position, other.position) <= widest * widest:
-                both = Neighbours(together=1)
-                neighbour_rows.count(connection, row.memory_id, other.memory_id, both)
+    if len(found) < 2:
+        return
+    widest = max(entry.one.seen.radius for entry in found) * _NEIGHBOURHOOD
+    places = {entry.row.memory_id: entry.row.position for entry in found}
+    for one, other in sorted(_pairs(places, widest)):
+        neighbour_rows.count(connection, one, other, Neighbours(together=1))
 
 
 def merged(
@@ -47,18 +45,30 @@ def merged(
 ) -> list[Found]:
     """What was found, where two objects turn out to be one, as that one; `unseen` are the others near what was seen."""
     left = sorted(unseen, key=lambda row: row.position)
-    across = [row.position[0] for row in left]
+    grid = Grid([row.position for row in left], max((one.seen.radius for one, _ in found), default=1.0))
     gone: set[int] = set()
     result = []
     for one, row in found:
         kept, radius = row, one.seen.radius
-        x = row.position[0]
-        for other in left[bisect_left(across, x - radius) : bisect_right(across, x + radius)]:
+        for other in (left[index] for index in grid.around(row.position)):
             if other.memory_id not in gone and _are_one(connection, kept, other, radius):
                 gone.add(other.memory_id)
                 kept = upkeep.merge(kept, other, one.new)
         result.append(Found(one, kept))
     return result
+
+
+def _pairs(places: Mapping[int, Point], widest: float) -> set[tuple[int, int]]:
+    """Ids of objects that are at most `widest` metres apart, the smaller one first; of each its nearest neighbours."""
+    ids, points = list(places), list(places.values())
+    grid = Grid(points, widest)
+    pairs = set()
+    for here, place in enumerate(points):
+        squares = [(squared_distance(place, points[there]), there) for there in grid.around(place) if there != here]
+        near = [pair for pair in squares if pair[0] <= widest * widest]
+        for _, there in nsmallest(_CROWD, near):
+            pairs.add((min(ids[here], ids[there]), max(ids[here], ids[there])))
+    return pairs
 
 
 def _are_one(connection: sqlite3.Connection, seen: ObjectRow, other: ObjectRow, radius: float) -> bool:

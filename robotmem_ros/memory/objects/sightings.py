@@ -17,10 +17,13 @@ from ..parameters import Parameters
 from ..records.memory import NewMemory, Stored
 from .association import Known, Track, associate, reach
 from .covariance import Covariance
+from .geometry import Point
 from .merging import Found, count_together, merged
 from .new_sighting import NewSighting, new_sighting, without_doubtful_tracks
 from .upkeep import Placed, Upkeep
 
+_CUBE = 4
+"""Sightings in a cube so many reaches wide share one search: many searches cost more than rows that are not needed."""
 _FOLLOWED_NS = 5_000_000_000
 """For so long after a sighting its tracking id says which object it is; later it may be given to another thing."""
 
@@ -71,13 +74,15 @@ def _near(connection: sqlite3.Connection, group: Sequence[NewSighting]) -> list[
     if space is None:
         return []
     wide = max(reach(one.seen) for one in group)
-    labels = group[0].seen.labels
+    labels = sorted(group[0].seen.labels)
+    # One search for all sightings in a cube: in a crowd they share their neighbours.
+    cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
+    for one in group:
+        place = one.seen.estimate.position
+        cubes[tuple(part // (_CUBE * wide) for part in place)].append(place)
     known: dict[int, ObjectRow] = {}
-    # One box for all sightings of a square: in a crowd they share their neighbours.
-    squares = {(x // wide, y // wide) for x, y, _ in (one.seen.estimate.position for one in group)}
-    for across, up in sorted(squares):
-        centre = ((across + 0.5) * wide, (up + 0.5) * wide, 0.0)
-        rows_near = object_rows.near(connection, space, first.collection, centre, reach=1.5 * wide, labels=labels)
+    for places in cubes.values():
+        rows_near = object_rows.near(connection, space, first.collection, places, reach=wide, labels=labels)
         known.update((row.memory_id, row) for row in rows_near)
     return [known[memory_id] for memory_id in sorted(known)]
 

@@ -35,6 +35,7 @@ def check(connection: sqlite3.Connection) -> int:
     _check_vectors(connection, memories)
     _check_leaves(connection, memories)
     _check_positions(connection, memories)
+    _check_objects(connection)
     _check_wordings(connection, memories)
     return len(memories)
 
@@ -118,6 +119,18 @@ def _check_positions(connection: sqlite3.Connection, memories: list[sqlite3.Row]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     counts = connection.execute("SELECT (SELECT count(*) FROM positions), (SELECT count(*) FROM positions_rtree)")
     assert counts.fetchone() == (len(expected), len(expected))
+
+
+def _check_objects(connection: sqlite3.Connection) -> None:
+    assert connection.execute("SELECT rtreecheck('objects_rtree')").fetchone() == ("ok",)
+    found = connection.execute(
+        "SELECT o.memory_id FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
+        "JOIN spaces AS s ON s.field = 'position' AND s.frame_id = m.frame_id AND s.map_id = m.map_id "
+        "JOIN objects_rtree AS r ON r.id = m.id AND s.id BETWEEN r.space0 AND r.space1 "
+        "AND m.x BETWEEN r.x0 AND r.x1 AND m.y BETWEEN r.y0 AND r.y1 AND m.z BETWEEN r.z0 AND r.z1"
+    ).fetchall()
+    counts = connection.execute("SELECT (SELECT count(*) FROM objects), (SELECT count(*) FROM objects_rtree)")
+    assert counts.fetchone() == (len(found), len(found))
 
 
 def _check_wordings(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:

@@ -28,5 +28,5 @@ def opened(path: str, **options: object) -> RobotMemory:
         DatabaseUnusableError: there is no such file, or it cannot be opened.
         InvalidFieldError: an option cannot be used.
     """
-    passive: dict[str, Any] = {"embedding_model": "", "continue_sessions": False}
+    passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
     return RobotMemory(existing(path), **(passive | options))

@@ -50,7 +50,7 @@ def _as_json(found: tuple[Session, ...]) -> str:
             "outcome": one.outcome,
             "memories": one.memories,
             "superseded": one.superseded,
-            "processes": one.processes,
+            "expires_at": one.expires_at,
             "context": json.loads(one.context_json),
         }
         for one in found

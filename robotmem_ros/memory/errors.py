@@ -40,7 +40,7 @@ class MemoryNotFoundError(RobotMemoryError):
 
 
 class SessionNotFoundError(RobotMemoryError):
-    """No open session has this id."""
+    """No session that could be ended has this id."""
 
     def __init__(self, session_id: str, why: str = "there is no such session; start one") -> None:
         super().__init__(f"session_id: {shown(session_id)} cannot be used, {why}")

@@ -75,9 +75,14 @@ class Parameters:
     consolidation_similarity: float = parameter(
         0.5, "Lessons of a session with a Jaccard similarity above this become one.", minimum=0.0, maximum=0.99
     )
-    continue_sessions: bool = parameter(
-        True, "Whether to go on with open sessions, and consolidate those that a crash kept from it.", read_only=True
-    )
+    session_max_duration: float = parameter(
+        86_400.0, "Sessions that nobody has ended after this long are closed as `expired`; 0 disables. "
+        "`start_session` can say otherwise.", unit="s", minimum=0.0, maximum=1e9,
+    )  # fmt: skip
+    session_maintenance: bool = parameter(
+        True, "Close expired sessions, and consolidate sessions that ended without it, in the background.",
+        read_only=True,
+    )  # fmt: skip
     rules_file: str = parameter(
         "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
     )
@@ -173,6 +178,10 @@ class Parameters:
         read_only=True,
     )  # fmt: skip
     autostart: bool = parameter(True, "Configure and activate at start.", read_only=True)
+    bond_heartbeat_period: float = parameter(
+        0.25, "Time between two heartbeats for a `nav2_lifecycle_manager` while active, if `bond` is installed; "
+        "0 disables.", unit="s", minimum=0.0, maximum=60.0, read_only=True,
+    )  # fmt: skip
     worker_threads: int = parameter(4, "Questions answered at the same time.", minimum=1, maximum=64, read_only=True)
     perception_reliability: str = parameter(
         "reliable", "QoS of `~/perception`.", choices=("reliable", "best_effort"), read_only=True

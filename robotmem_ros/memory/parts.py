@@ -70,7 +70,7 @@ class Parts:
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
         self.touches = Touches(self.database)
-        self.sessions = Sessions(self.database, parameters)
+        self.sessions = Sessions(self.database, parameters, clock)
         self.retention = Retention(self.database, parameters, clock)
         self.budgets = BackgroundRetention(self.retention)
         self._threads = ThreadPoolExecutor(max_workers=at_start.worker_threads, thread_name_prefix="robotmem-query")

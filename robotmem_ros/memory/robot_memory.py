@@ -363,24 +363,32 @@ class RobotMemory:
             self._parts.backfill.wake()
 
     def start_session(
-        self, context: Mapping[str, object] | str | None = None, collection: str | None = None
+        self,
+        context: Mapping[str, object] | str | None = None,
+        collection: str | None = None,
+        *,
+        max_duration: float | None = None,
     ) -> SessionStart:
-        """Begins an episode; what is recalled in its collection until it ends shares in its outcome.
+        """Begin an episode; what is recalled in its collection until it ends shares in its outcome.
+
+        It goes on until `end_session`, over restarts of the program, but for `max_duration` seconds of the robot's
+        clock at most; None or 0 means the parameter `session_max_duration`.
 
         Raises:
-            InvalidFieldError: the context is no JSON object or larger than 64 KB, or the collection cannot be used.
+            InvalidFieldError: the context is no JSON object or larger than 64 KB, or another field cannot be used.
         """
         self._parts.touches.write()
-        return self._parts.sessions.start(self.parameters, self._clock(), context, collection)
+        return self._parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
-        """Ends an episode: consolidates its lessons, and tells what came of it and what to know the next time.
+        """End an episode: consolidate its lessons, and tell what came of it and what to know the next time.
 
-        `outcome_score` lies in [0, 1]; None when nobody can say.
+        `outcome_score` lies in [0, 1]; None when nobody can say. An episode that expired is ended by this, too: it
+        keeps the time at which it expired.
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            SessionNotFoundError: no open session has this id.
+            SessionNotFoundError: there is no such session, or it was ended before.
         """
         self._parts.touches.write()
         return self._parts.sessions.end(self.parameters, self.decay(), session_id, outcome_score)

@@ -45,6 +45,17 @@ def time_from(field: str, message: Time) -> int | None:
     return total or None
 
 
+def seconds_from(field: str, message: Duration) -> float:
+    """Seconds of a duration.
+
+    Raises:
+        InvalidFieldError: the duration is negative, or its nanoseconds make a second or more.
+    """
+    if message.sec < 0 or message.nanosec >= _NS:
+        raise InvalidFieldError(field, f"{message.sec} s {message.nanosec} ns", "is no duration of 0 s or more")
+    return int(message.sec) + int(message.nanosec) / _NS
+
+
 def time_message(time_ns: int) -> Time:
     """A time message; what does not fit its 32-bit seconds is cut to the last second that does."""
     sec, nanosec = divmod(time_ns, _NS)

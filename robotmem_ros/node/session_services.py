@@ -13,7 +13,7 @@ from ..memory import RobotMemory
 from ..memory.consolidation.merge import Consolidation
 from ..memory.consolidation.merge import Merge as Merged
 from ..memory.sessions.report import SessionReport, SessionStart
-from .conversions import exact_float, memory_message, time_message
+from .conversions import exact_float, memory_message, seconds_from, time_message
 from .service_thread import ServiceThread
 
 
@@ -31,7 +31,12 @@ class SessionServices:
         thread.add(Consolidate, "~/consolidate", self._consolidate, _fill_consolidation)
 
     def _start_session(self, request: StartSession.Request) -> Future[SessionStart]:
-        return self._workers.submit(self._memory().start_session, request.context, request.collection)
+        return self._workers.submit(
+            self._memory().start_session,
+            request.context,
+            request.collection,
+            max_duration=seconds_from("max_duration", request.max_duration),
+        )
 
     def _end_session(self, request: EndSession.Request) -> Future[SessionReport]:
         score = exact_float(request.outcome_score[0]) if request.outcome_score else None

@@ -48,6 +48,7 @@ MIGRATIONS: Sequence[str] = (
     session_schema.CONSOLIDATED,
     text_change_schema.TEXT_CHANGES,
     object_tree_schema.OBJECT_TREE,
+    session_schema.EXPIRY,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

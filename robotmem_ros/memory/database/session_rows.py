@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from ..records.session import CRASHED, Session
+from ..records.session import ENDED, EXPIRED, Session
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
-    (SELECT score FROM session_outcomes WHERE session_id = s.external_id), s.session_count,
+    (SELECT score FROM session_outcomes WHERE session_id = s.external_id), s.expires_at,
     (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
     s.superseded
 """
-_LAST_OBSERVED = """
-    SELECT max(observed_at) FROM memories WHERE session_id = ?1 AND session_id <> '' AND observed_at >= ?2
-"""
 
 
-def start(connection: sqlite3.Connection, session: Session, owner: str) -> None:
+def start(connection: sqlite3.Connection, session: Session) -> None:
     """Opens a session."""
     connection.execute(
-        "INSERT INTO sessions (external_id, collection, context, started_at, owner) VALUES (?, ?, ?, ?, ?)",
-        (session.session_id, session.collection, session.context_json, session.started_at, owner),
+        "INSERT INTO sessions (external_id, collection, context, started_at, expires_at) VALUES (?, ?, ?, ?, ?)",
+        (session.session_id, session.collection, session.context_json, session.started_at, session.expires_at),
     )
 
 
@@ -67,14 +64,34 @@ def has_memories(connection: sqlite3.Connection, session_id: str, collection: st
     return connection.execute(sql, (session_id, collection)).fetchone() is not None
 
 
-def end(connection: sqlite3.Connection, session_id: str, when: int, reason: str) -> None:
-    """Ends an open session at a time of the robot's clock in nanoseconds; what was recalled in it is of no more use."""
+def end(connection: sqlite3.Connection, session_id: str, when: int) -> None:
+    """End a session at a time of the robot's clock in nanoseconds; one that expired keeps the time of that."""
     connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
     connection.execute(
-        "UPDATE sessions SET status = 'ended', ended_at = max(started_at, ?), end_reason = ?, owner = '' "
+        "UPDATE sessions SET status = 'ended', ended_at = coalesce(ended_at, max(started_at, ?)), end_reason = ? "
         "WHERE external_id = ?",
-        (when, reason, session_id),
+        (when, ENDED, session_id),
     )
+
+
+def any_expired(connection: sqlite3.Connection, now: int) -> bool:
+    """Whether an open session has lasted for its longest duration at a time of the robot's clock in nanoseconds."""
+    sql = "SELECT 1 FROM sessions WHERE status = 'active' AND expires_at <= ? LIMIT 1"
+    return connection.execute(sql, (now,)).fetchone() is not None
+
+
+def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, str]]:
+    """Close the open sessions that have lasted for their longest duration; their ids and collections, oldest first.
+
+    What was recalled in them is kept: their outcome can still be told.
+    """
+    sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
+    expired = connection.execute(sql, (now,)).fetchall()
+    connection.executemany(
+        "UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ? WHERE external_id = ?",
+        [(EXPIRED, session_id) for session_id, _ in expired],
+    )
+    return expired
 
 
 def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
@@ -99,31 +116,3 @@ def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> No
         "ON CONFLICT DO UPDATE SET share = max(share, ?1)",
         [(1.0 / rank, memory_id) for memory_id, rank in ranks.items()],
     )
-
-
-def take_over(
-    connection: sqlite3.Connection, owner: str, is_alive: Callable[[str], bool], *, goes_on: bool
-) -> tuple[str, ...]:
-    """Ends the open sessions whose owner is gone, and gives their ids; `goes_on` with those that nobody has in hand.
-
-    The former end at the last observation in them.
-    """
-    crashed = []
-    for session_id, started_at, last_owner in connection.execute(
-        "SELECT external_id, started_at, owner FROM sessions WHERE status = 'active'"
-    ).fetchall():
-        if not last_owner and goes_on:
-            connection.execute(
-                "UPDATE sessions SET owner = ?, session_count = session_count + 1 WHERE external_id = ?",
-                (owner, session_id),
-            )
-        elif last_owner and not is_alive(last_owner):
-            (last,) = connection.execute(_LAST_OBSERVED, (session_id, started_at)).fetchone()
-            end(connection, session_id, last or started_at, CRASHED)
-            crashed.append(session_id)
-    return tuple(crashed)
-
-
-def let_go(connection: sqlite3.Connection, owner: str) -> None:
-    """Leaves the open sessions of an owner to whoever comes next."""
-    connection.execute("UPDATE sessions SET owner = '' WHERE owner = ?", (owner,))

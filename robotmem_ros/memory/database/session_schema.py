@@ -7,8 +7,7 @@ ALTER TABLE memories ADD COLUMN refreshed_at INTEGER NOT NULL DEFAULT 0;
 UPDATE memories SET refreshed_at = coalesce(CAST(strftime('%s', created_at) AS INTEGER), 0) * 1000000000;
 """
 
-# `owner` names the process that has an active session in hand: a process that ends in order gives it back, so that an
-# owner which is no more tells of a crash. Times are nanoseconds of the robot's clock.
+# Times are nanoseconds of the robot's clock.
 EPISODES = """
 ALTER TABLE sessions ADD COLUMN started_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sessions ADD COLUMN ended_at INTEGER;
@@ -87,3 +86,12 @@ UPDATE sessions SET superseded = (
 ) WHERE status = 'ended' AND end_reason <> 'crashed';
 """
 """The step that tells which sessions are consolidated."""
+
+# A session belongs to the robot and outlives its processes, so no row says which process started it. `expires_at` is
+# when a session that nobody ended is closed, in nanoseconds of the robot's clock; NULL for never.
+EXPIRY = """
+ALTER TABLE sessions DROP COLUMN owner;
+ALTER TABLE sessions DROP COLUMN session_count;
+ALTER TABLE sessions ADD COLUMN expires_at INTEGER;
+"""
+"""The step that gives sessions a longest duration."""

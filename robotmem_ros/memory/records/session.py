@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ENDED, CRASHED = "ended", "crashed"
-"""Why a session is over: it was ended, or the process that had it in hand was gone at the next start."""
+ENDED, EXPIRED = "ended", "expired"
+"""Why a session is over: somebody ended it, or nobody did within its longest duration."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +20,11 @@ class Session:
     ended_at: int | None = None
     """Nanoseconds since the epoch; None while it is open."""
     end_reason: str = ""
-    """Empty while it is open, else `ended` or `crashed`."""
+    """Empty while it is open, else `ended` or `expired`."""
     outcome: float | None = None
     """In [0, 1], 1 is a full success; None when nobody said."""
-    processes: int = 1
-    """How many processes had it in hand, one after the other."""
+    expires_at: int | None = None
+    """Nanoseconds since the epoch when it is closed if nobody has ended it; None for never."""
     memories: int = 0
     """Active memories that name it."""
     superseded: int | None = None

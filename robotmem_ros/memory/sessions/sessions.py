@@ -1,8 +1,8 @@
-"""Starts and ends sessions, and keeps them over the ends of processes.
+"""Starts and ends sessions.
 
-An open session belongs to the process that started it. One that closes its memory gives its sessions back, and the
-next one goes on with them; one that died leaves them to be ended by the next, marked as crashed. What ended and was not
-consolidated, by a crash then or before, is consolidated in the background at the next start.
+A session belongs to the robot: it goes on when the process that started it ends, in whatever way. One that nobody ends
+within its longest duration is closed by whoever writes next, as expired; its outcome can still be told. What ended and
+was not consolidated, because of that or of a crash, is consolidated in the background.
 """
 
 from __future__ import annotations
@@ -17,50 +17,49 @@ from ..consolidation import consolidation
 from ..consolidation.merge import Consolidation
 from ..database import Database, session_rows
 from ..decay import Decay
-from ..errors import RobotMemoryError, SessionNotFoundError
+from ..errors import SessionNotFoundError
 from ..parameters import Parameters
 from ..records.session import ENDED, Session
 from . import account
-from .catching_up import CatchingUp
-from .owner import is_alive, new_owner
+from .maintenance import SessionKey, SessionMaintenance
 from .proactive import proactive
 from .report import SessionReport, SessionStart
 
 _LOG = logging.getLogger(__name__)
+_NS = 1_000_000_000
 CONTEXT_LIMIT = 65_536
 """Bytes of a session's context."""
+_LONGEST = 1e9
+"""Seconds, about 31 years."""
 _PROACTIVE = 5
 
 
 class Sessions:
     """The sessions of one database. Safe to use from several threads."""
 
-    def __init__(self, database: Database, parameters: Callable[[], Parameters]) -> None:
+    def __init__(self, database: Database, parameters: Callable[[], Parameters], clock: Callable[[], int]) -> None:
         self._database = database
-        self._owner = new_owner()
-        self._has_some = False
-        lives_on = parameters().continue_sessions
-        self._take_over(goes_on=lives_on)
-        self._catching_up = CatchingUp(
-            self._waiting() if lives_on else (),
-            lambda session_id, collection: self._consolidated(session_id, collection, parameters(), dry_run=False),
-        )
+        self._clock = clock
+        self._maintenance: SessionMaintenance | None = None
+        if parameters().session_maintenance:
+            self._maintenance = self._maintained(parameters)
 
-    def start(self, parameters: Parameters, now: int, context: object, collection: object) -> SessionStart:
-        """Opens a session at a time of the robot's clock in nanoseconds.
+    def start(
+        self, parameters: Parameters, context: object, collection: object, max_duration: object = None
+    ) -> SessionStart:
+        """Open a session, for `max_duration` seconds at most; 0 or None means what the parameter says.
 
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        clean = validation.json_object("context", context, limit=CONTEXT_LIMIT)
-        session = Session(
-            session_id=str(uuid.uuid4()),
-            collection=validation.name("collection", collection, default=parameters.collection),
-            context_json=validation.compact_json(clean),
-            started_at=max(now, 0),
-        )
-        self._database.write(lambda connection: session_rows.start(connection, session, self._owner)).result()
-        self._has_some = True
+        session = _new(parameters, max(self._clock(), 0), context, collection, max_duration)
+
+        def work(connection: sqlite3.Connection) -> list[SessionKey]:
+            expired = session_rows.close_expired(connection, session.started_at)
+            session_rows.start(connection, session)
+            return expired
+
+        self._expired(self._database.write(work).result())
         with self._database.snapshot() as connection:
             known = account.known(connection, session.collection)
         return SessionStart(
@@ -68,25 +67,26 @@ class Sessions:
         )
 
     def end(self, parameters: Parameters, decay: Decay, session_id: object, outcome: object) -> SessionReport:
-        """Ends a session, consolidates it and tells what came of it.
+        """End a session, consolidate it and tell what came of it; one that expired takes its outcome all the same.
 
         Raises:
             InvalidFieldError: a field cannot be used.
-            SessionNotFoundError: no open session has this id.
+            SessionNotFoundError: there is no such session, or it was ended before.
         """
         wanted = validation.text("session_id", session_id, limit=256, required=True)
         score = None if outcome is None else validation.number("outcome_score", outcome, low=0.0, high=1.0)
 
-        def work(connection: sqlite3.Connection) -> Session:
-            session = _found(connection, wanted)
-            if not session.is_open:
-                raise SessionNotFoundError(wanted, f"it has {session.end_reason} already")
+        def work(connection: sqlite3.Connection) -> tuple[Session, list[SessionKey]]:
+            expired = session_rows.close_expired(connection, decay.now)
+            if _found(connection, wanted).end_reason == ENDED:
+                raise SessionNotFoundError(wanted, "it has ended already")
             if score is not None:
                 session_rows.set_outcome(connection, wanted, score)
-            session_rows.end(connection, wanted, decay.now, ENDED)
-            return _found(connection, wanted)
+            session_rows.end(connection, wanted, decay.now)
+            return _found(connection, wanted), expired
 
-        session = self._database.write(work).result()
+        session, expired = self._database.write(work).result()
+        self._expired([one for one in expired if one[0] != wanted])
         consolidated = self._consolidated(session.session_id, session.collection, parameters, dry_run=False)
         with self._database.snapshot() as connection:
             counts = account.kinds(connection, session)
@@ -126,32 +126,35 @@ class Sessions:
             return session_rows.latest(connection, named, max(count, 0))
 
     def close(self) -> None:
-        """Leaves the open sessions to whoever comes next; a second call does nothing."""
-        self._catching_up.close()
-        if self._has_some:
-            self._has_some = False
-            try:
-                self._database.write(lambda connection: session_rows.let_go(connection, self._owner)).result()
-            except RobotMemoryError as error:
-                _LOG.warning("open sessions could not be given back, and will count as crashed: %s", error)
+        """End the background work; open sessions stay open."""
+        if self._maintenance is not None:
+            self._maintenance.close()
 
-    def _waiting(self) -> list[tuple[str, str]]:
+    def _maintained(self, parameters: Callable[[], Parameters]) -> SessionMaintenance:
         with self._database.snapshot() as connection:
-            return session_rows.unconsolidated(connection)
-
-    def _take_over(self, *, goes_on: bool) -> None:
-        with self._database.snapshot() as connection:
-            self._has_some = session_rows.has_open(connection)
-        if not self._has_some:
-            return
-        done = self._database.write(
-            lambda connection: session_rows.take_over(connection, self._owner, is_alive, goes_on=goes_on)
+            pending = session_rows.unconsolidated(connection)
+        return SessionMaintenance(
+            pending,
+            self._close_expired,
+            lambda session_id, collection: self._consolidated(session_id, collection, parameters(), dry_run=False),
         )
-        try:
-            for session_id in done.result():
-                _LOG.warning("session %s was left open by a process that is gone; it is ended now", session_id)
-        except RobotMemoryError as error:
-            _LOG.warning("open sessions could not be taken over: %s", error)
+
+    def _close_expired(self) -> None:
+        now = self._clock()
+        with self._database.snapshot() as connection:
+            if not session_rows.any_expired(connection, now):
+                return
+        self._expired(self._database.write(lambda connection: session_rows.close_expired(connection, now)).result())
+
+    def _expired(self, sessions: list[SessionKey]) -> None:
+        for session_id, _ in sessions:
+            _LOG.warning(
+                "session %s was not ended within its longest duration and is closed; end_session still takes its "
+                "outcome",
+                session_id,
+            )
+        if sessions and self._maintenance is not None:
+            self._maintenance.add(sessions)
 
     def _consolidated(
         self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool
@@ -167,6 +170,20 @@ class Sessions:
             return done
 
         return self._database.write(work).result()
+
+
+def _new(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:
+    clean = validation.json_object("context", context, limit=CONTEXT_LIMIT)
+    given = 0.0 if max_duration is None else max_duration
+    seconds = validation.number("max_duration", given, low=0.0, high=_LONGEST) or parameters.session_max_duration
+    return Session(
+        session_id=str(uuid.uuid4()),
+        collection=validation.name("collection", collection, default=parameters.collection),
+        context_json=validation.compact_json(clean),
+        started_at=now,
+        # Simulated time that has not begun says nothing of when that will be.
+        expires_at=now + round(seconds * _NS) if seconds and now else None,
+    )
 
 
 def _found(connection: sqlite3.Connection, session_id: str) -> Session:

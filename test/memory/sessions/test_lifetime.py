@@ -1,0 +1,254 @@
+"""Sessions outlive the process that started them, and those that nobody ends are closed after a time."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory, SessionNotFoundError
+from robotmem_ros.memory.consolidation import consolidation
+from robotmem_ros.memory.database.connection import connect
+from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate
+from robotmem_ros.memory.records.session import Session
+
+from ..children import running
+from ..clock import DAY, NOW, SECOND, Clock
+from ..conftest import OpenMemory
+from ..waiting import until
+
+CRASHING = """
+import sys
+from robotmem_ros.memory import RobotMemory
+memory = RobotMemory(sys.argv[1], embedding_model="", clock=lambda: int(sys.argv[2]), deduplicate=False)
+started = memory.start_session({"task": {"name": "tidy"}}, max_duration=float(sys.argv[3]))
+for text in sys.argv[4:]:
+    memory.learn(text, session_id=started.session_id, category="grasp", confidence=0.8)
+print(started.session_id, flush=True)
+sys.stdin.read()
+"""
+LESSONS = ("hold the thin glass softly", "hold the thin glass gently softly", "push the crate with 5 N")
+GRASPS = {"category": "grasp"}
+LIMIT = 600.0
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A robot's clock."""
+    return Clock()
+
+
+def crashed(path: Path) -> str:
+    """A session with these lessons whose process was killed; its id."""
+    with running(CRASHING, path, NOW, LIMIT, *LESSONS) as process:
+        assert process.stdout is not None
+        session = process.stdout.readline().strip()
+        process.kill()
+        process.wait()
+    return session
+
+
+def closed(memory: RobotMemory) -> Session:
+    """The last session once it is closed and consolidated."""
+    until(lambda: memory.sessions()[0].superseded is not None, "consolidation")
+    return memory.sessions()[0]
+
+
+def test_a_session_goes_on_after_its_process_was_killed(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    session = crashed(path)
+    clock.now += 60 * SECOND
+    memory = open_memory(path, clock=clock)
+    (found,) = memory.sessions()
+    assert (found.session_id, found.is_open, found.memories, found.superseded) == (session, True, 3, None)
+    memory.learn("the door is open", session_id=session)
+    report = memory.end_session(session, 0.75)
+    assert (report.session.end_reason, report.session.duration, report.session.outcome) == ("ended", 60.0, 0.75)
+    assert (report.facts, report.consolidation.superseded) == (3, 1)
+
+
+def test_a_session_goes_on_whoever_opens_the_memory_beside(open_memory: OpenMemory, clock: Clock) -> None:
+    first = open_memory(clock=clock)
+    session = first.start_session().session_id
+    for _ in range(2):
+        beside = open_memory(clock=clock)
+        assert beside.sessions()[0].is_open
+        beside.close()
+    assert first.end_session(session).session.end_reason == "ended"
+
+
+def test_a_forgotten_session_is_closed_at_its_longest_duration_and_consolidated(
+    open_memory: OpenMemory, clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "memory.db"
+    session = crashed(path)
+    clock.now += DAY
+    found = closed(open_memory(path, clock=clock))
+    assert (found.session_id, found.end_reason, found.duration, found.outcome) == (session, "expired", LIMIT, None)
+    assert (found.superseded, found.memories) == (1, 3 - 1)
+    (said,) = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
+    assert session in said
+    assert "end_session still takes its outcome" in said
+
+
+def test_what_is_consolidated_in_the_background_can_be_restored(
+    open_memory: OpenMemory, clock: Clock, tmp_path: Path
+) -> None:
+    path = tmp_path / "memory.db"
+    crashed(path)
+    clock.now += DAY
+    memory = open_memory(path, clock=clock)
+    closed(memory)
+    assert {one.content for one in memory.recall(context_filter=GRASPS)} == {LESSONS[1], LESSONS[2]}
+    assert memory.explain(1).reason == "consolidated, now told by 2"
+    memory.restore(1)
+    assert {one.content for one in memory.recall(context_filter=GRASPS)} == set(LESSONS)
+    memory.close()
+    again = open_memory(path, clock=clock)
+    assert again.sessions()[0].superseded == 1
+    assert {one.content for one in again.recall(context_filter=GRASPS)} == set(LESSONS), "once is enough"
+
+
+def test_a_session_expires_while_the_memory_is_open(open_memory: OpenMemory, clock: Clock) -> None:
+    memory = open_memory(clock=clock, session_max_duration=LIMIT)
+    memory.start_session()
+    clock.now += round(LIMIT) * SECOND - 1
+    other = memory.start_session().session_id
+    memory.end_session(other)
+    assert memory.sessions()[1].is_open
+    clock.now += 1
+    until(lambda: not memory.sessions()[1].is_open, "end of the session")
+    assert (memory.sessions()[1].end_reason, memory.sessions()[1].duration) == ("expired", LIMIT)
+
+
+def test_the_start_of_a_session_closes_the_forgotten_ones(open_memory: OpenMemory, clock: Clock) -> None:
+    memory = open_memory(clock=clock, session_maintenance=False)
+    memory.start_session(max_duration=LIMIT)
+    lasting = memory.start_session().session_id
+    clock.now += round(LIMIT) * SECOND
+    started = memory.start_session()
+    assert started.known_sessions == 1
+    assert [one.is_open for one in memory.sessions()] == [True, True, False]
+    assert memory.sessions()[1].session_id == lasting
+
+
+def test_a_session_that_expired_takes_its_outcome_once(open_memory: OpenMemory, clock: Clock) -> None:
+    memory = open_memory(clock=clock)
+    recalled = memory.learn("the door is open").memory_id
+    session = memory.start_session(max_duration=LIMIT).session_id
+    assert len(memory.recall("door")) == 1
+    memory.flush()
+    clock.now += DAY
+    memory.learn("the lamp is on", session_id=session)
+    closed(memory)
+    assert len(memory.recall("lamp")) == 1
+    report = memory.end_session(session, 0.5)
+    assert (report.session.end_reason, report.session.outcome, report.facts) == ("ended", 0.5, 1)
+    assert report.session.duration == LIMIT, "what came later is no part of it"
+    with memory._database.reader() as connection:
+        assert connection.execute("SELECT memory_id, total FROM memory_outcomes").fetchall() == [(recalled, 0.5)]
+    with pytest.raises(SessionNotFoundError, match="it has ended already"):
+        memory.end_session(session, 1.0)
+
+
+def test_the_end_of_an_expired_session_is_the_same_whether_or_not_it_was_closed(
+    open_memory: OpenMemory, clock: Clock
+) -> None:
+    memory = open_memory(clock=clock, session_maintenance=False)
+    session = memory.start_session(max_duration=LIMIT).session_id
+    clock.now += DAY
+    assert memory.sessions()[0].is_open
+    ended = memory.end_session(session, 1.0).session
+    assert (ended.end_reason, ended.duration, ended.outcome) == ("ended", LIMIT, 1.0)
+
+
+def test_the_limit_is_the_one_of_the_start_whatever_another_program_is_set_to(
+    open_memory: OpenMemory, clock: Clock
+) -> None:
+    memory = open_memory(clock=clock, session_max_duration=0)
+    memory.start_session()
+    memory.start_session(max_duration=20 * 86_400)
+    assert [one.expires_at for one in memory.sessions()] == [NOW + 20 * DAY, None]
+    clock.now += 10 * DAY
+    open_memory(clock=clock, session_max_duration=1.0).start_session()
+    assert [one.is_open for one in memory.sessions()] == [True, True, True]
+
+
+def test_without_a_time_a_session_has_no_limit(open_memory: OpenMemory) -> None:
+    memory = open_memory(clock=Clock(0))
+    memory.start_session(max_duration=1.0)
+    assert memory.sessions()[0].expires_at is None
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [(-1.0, "must lie in 0 to"), (float("inf"), "must be a finite number"), ("long", "must be a number")],
+)
+def test_a_longest_duration_that_cannot_be_used_is_refused(memory: RobotMemory, given: float, wanted: str) -> None:
+    with pytest.raises(InvalidFieldError, match=f"max_duration: .* {wanted}"):
+        memory.start_session(max_duration=given)
+    assert memory.sessions() == ()
+
+
+def test_who_only_looks_neither_closes_nor_consolidates(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    session = crashed(path)
+    clock.now += DAY
+    looking = open_memory(path, clock=clock, session_maintenance=False)
+    assert looking.sessions()[0].is_open
+    assert looking.consolidate(session, dry_run=True).superseded == 1
+    looking.close()
+    assert closed(open_memory(path, clock=clock)).superseded == 1
+
+
+def test_a_session_that_was_ended_but_not_consolidated_is_so_at_the_next_start(
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    memory = open_memory(path, deduplicate=False)
+    session = memory.start_session().session_id
+    for text in LESSONS:
+        memory.learn(text, session_id=session, category="grasp", confidence=0.8)
+    monkeypatch.setattr(consolidation, "plan", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        memory.end_session(session)
+    monkeypatch.undo()
+    memory.close()
+    found = closed(open_memory(path))
+    assert (found.session_id, found.end_reason, found.superseded) == (session, "ended", 1)
+
+
+def interrupted(*arguments: object) -> None:
+    """What a consolidation meets when somebody stops the program."""
+    raise KeyboardInterrupt
+
+
+def test_lessons_that_wait_for_consolidation_are_spared_by_retention(open_memory: OpenMemory, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    crashed(path)
+    memory = open_memory(path, session_maintenance=False, retention_rows=3)
+    later = memory.learn("the lamp hangs in the hall", confidence=0.99).memory_id
+    assert memory.retain().memories >= 1
+    with pytest.raises(MemoryNotFoundError):
+        memory.explain(later)
+
+
+def test_a_session_of_an_older_file_that_a_crash_ended_takes_its_outcome(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    path = tmp_path / "memory.db"
+    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
+    migrate(old, path, MIGRATIONS[:17])
+    row = "(external_id, collection, started_at, owner, status, ended_at, end_reason)"
+    old.execute(f"INSERT INTO sessions {row} VALUES ('open', 'default', 1, 'gone', 'active', NULL, '')")
+    old.execute(f"INSERT INTO sessions {row} VALUES ('crashed', 'default', 1, '', 'ended', 5, 'crashed')")
+    old.close()
+    memory = open_memory(path)
+    for session in ("open", "crashed"):
+        assert memory.end_session(session, 1.0).session.outcome == 1.0
+    with sqlite3.connect(path) as connection:
+        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(sessions)")}
+    connection.close()
+    assert not columns & {"owner", "session_count"}

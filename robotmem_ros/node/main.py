@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 import traceback
@@ -15,19 +16,26 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from ..memory.errors import RobotMemoryError
+from .log_bridge import bridged
 from .memory_node import MemoryNode
 
 _TURN = 0.2
-_UNUSABLE = (
-    RobotMemoryError,
-    ParameterException,
-    rclpy_implementation.RCLError,
-    rclpy_implementation.UnknownROSArgsError,
-)
+_UNUSABLE = (RobotMemoryError, ParameterException, rclpy_implementation.RCLError)
+_EXAMPLES = """parameters and names are given as ROS arguments:
+  memory_node --ros-args -p db_path:=/data/memory.db
+  memory_node --ros-args --params-file memory.yaml -r __ns:=/robot1 --log-level memory:=debug
+
+config/memory.yaml lists all parameters. Without any, the memory is ~/.robotmem/memory.db.
+"""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the node; the exit code is 0 after a signal, 1 if the node cannot be made."""
+    """Runs the node; the exit code is 0 after a signal, 1 if the node cannot be made, 2 for wrong arguments."""
+    given = sys.argv if arguments is None else arguments
+    parser = _parser()
+    _, unknown = parser.parse_known_args(_not_for_ros(given))
+    if unknown:
+        parser.error(f"unknown arguments: {' '.join(unknown)}; parameters and other ROS arguments follow --ros-args")
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -38,24 +46,50 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, stop)
     try:
         # Not rclpy's handlers: those end the context at once, before the node could commit and say so.
-        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
         node = MemoryNode()
+    except rclpy_implementation.UnknownROSArgsError as error:
+        parser.error(f"unknown ROS arguments: {error}")
     except _UNUSABLE as error:
         print(f"memory_node: {error}", file=sys.stderr)
         try_shutdown()
         return 1
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    if node.parameters.autostart:
-        _bring_up(node)
-    while not stopping and rclpy.ok():
-        _turn(executor, node)
-    node.trigger_shutdown()
-    node.close()
-    executor.shutdown()
+    with bridged(node.get_logger()):
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        if node.parameters.autostart:
+            _bring_up(node)
+        while not stopping and rclpy.ok():
+            _turn(executor, node)
+        node.shut_down()
+        executor.shutdown()
     node.destroy_node()
     try_shutdown()
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog="memory_node",
+        usage="%(prog)s [-h] [--ros-args ...]",
+        description="Runs the memory node until SIGINT or SIGTERM.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _not_for_ros(arguments: list[str]) -> list[str]:
+    # Not by rclpy, which takes a bare `name:=value` for a remapping of old.
+    others, is_for_ros = [], False
+    for argument in arguments[1:]:
+        if argument == "--ros-args":
+            is_for_ros = True
+        elif is_for_ros:
+            is_for_ros = argument != "--"
+        else:
+            others.append(argument)
+    return others
 
 
 def _bring_up(node: MemoryNode) -> None:

@@ -16,6 +16,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
+from .bond import Bond
 from .diagnostics import Diagnostics
 from .frames import Point, Target
 from .live_intake import LiveIntake
@@ -27,6 +28,7 @@ from .status import StatusTopic
 from .topics import TopicState
 
 _DIAGNOSTICS_PERIOD = 1.0
+_FINALIZED = "finalized"
 
 
 class MemoryNode(LifecycleNode):
@@ -52,6 +54,7 @@ class MemoryNode(LifecycleNode):
         self._status = StatusTopic(self, self._now)
         self._diagnostics = Diagnostics(self, self._now)
         self._markers = Markers(self)
+        self._bond = Bond(self, self.parameters.bond_heartbeat_period)
         for period, work in (
             (self.parameters.status_period, self._publish_status),
             (_DIAGNOSTICS_PERIOD, self._publish_diagnostics),
@@ -85,11 +88,12 @@ class MemoryNode(LifecycleNode):
         self._topic = PerceptionTopic(self, self._memory, self._now)
         self._live.start()
         self._enter("active")
+        self._bond.form()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Takes and answers nothing more; what was accepted is committed."""
-        self._close_topic()
+        self._stop()
         self._enter("inactive")
         return super().on_deactivate(state)
 
@@ -101,22 +105,24 @@ class MemoryNode(LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Commits what was accepted and closes the database."""
-        self._close_topic()
+        self._stop()
         self._close_memory()
-        self._enter("finalized")
+        self._enter(_FINALIZED)
         return TransitionCallbackReturn.SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Gives back what it holds, so that it can be configured again."""
-        self._close_topic()
+        self._stop()
         self._close_memory()
         self._enter("unconfigured")
         return TransitionCallbackReturn.SUCCESS
 
-    def close(self) -> None:
-        """Ends the worker threads and closes the database, whatever the state."""
+    def shut_down(self) -> None:
+        """Shut the node down from whatever state it is in: commit, close the database and end the threads."""
+        if self._state != _FINALIZED:  # there is no transition out of that
+            self.trigger_shutdown()
         # Before the services, since requests that wait for transforms are answered by it.
-        self._close_topic()
+        self._stop()
         self._services_.close()
         self._close_memory()
 
@@ -196,7 +202,8 @@ class MemoryNode(LifecycleNode):
         why = f": {status.reason}" if status.reason else ""
         self.get_logger().info(f"questions run on {status.mode.value}{why}")
 
-    def _close_topic(self) -> None:
+    def _stop(self) -> None:
+        self._bond.dissolve()
         if self._topic is not None:
             self._counts()
             self._topic.close()

@@ -101,6 +101,21 @@ def test_the_node_can_be_led_through_its_states_by_hand(own: Any, tmp_path: Path
     client.until_status(lambda status: status.state == "active" and status.memories == 1, "the status")
 
 
+@pytest.mark.parametrize("before", [(), ("configure",), ("configure", "activate")])
+def test_a_node_that_was_shut_down_by_a_manager_ends_in_order_on_a_signal(own: Any, before: tuple[str, ...]) -> None:
+    start, connect = own
+    node = start("-p", "db_path:=':memory:'", "-p", "autostart:=false", *TEXT_ONLY)
+    client: Client = connect()
+    for name in before:
+        assert change(client, getattr(Transition, f"TRANSITION_{name.upper()}"))
+    shutdown = f"TRANSITION_{state(client).upper()}_SHUTDOWN"
+    assert change(client, getattr(Transition, shutdown))
+    assert state(client) == "finalized"
+    assert client.call(Recall, "recall", query="x").error == "the node is finalized, not active"
+    assert node.stop() == 0, node.output
+    assert "Traceback" not in node.output
+
+
 def test_a_killed_node_keeps_what_it_answered(own: Any, tmp_path: Path) -> None:
     start, connect = own
     path = f"db_path:={tmp_path / 'memory.db'}"

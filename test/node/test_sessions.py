@@ -8,10 +8,13 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose
+from rcl_interfaces.msg import Log
+from rclpy.qos import QoSPresetProfiles
 
 from robotmem_ros.msg import Perception
-from robotmem_ros.srv import Consolidate, EndSession, Learn, Recall, SavePerception, StartSession
+from robotmem_ros.srv import Consolidate, EndSession, Learn, SavePerception, StartSession
 
 from .graph import Client, NodeProcess
 
@@ -72,7 +75,7 @@ def test_wrong_requests_are_answered_with_what_would_be_right(client: Client) ->
     assert refused.error.startswith("session_id: '' has nothing to read")
 
 
-def test_an_open_session_survives_a_restart_and_is_closed_after_a_crash(own: Any, tmp_path: Path) -> None:
+def test_a_session_goes_on_over_a_restart_and_a_crash_of_the_node(own: Any, tmp_path: Path) -> None:
     start, connect = own
 
     def started() -> tuple[NodeProcess, Client]:
@@ -89,7 +92,24 @@ def test_an_open_session_survives_a_restart_and_is_closed_after_a_crash(own: Any
     learn(client, session, "the door is open")
     assert node.stop(signal.SIGKILL) != 0
     node, client = started()
-    assert client.call(Recall, "recall", session_id=session).memories[0].content == "the door is open"
-    refused = client.call(EndSession, "end_session", session_id=session)
-    assert refused.error == f"session_id: '{session}' cannot be used, it has crashed already"
-    assert session in node.output
+    learn(client, session, "the lamp is on")
+    report = client.call(EndSession, "end_session", session_id=session, outcome_score=[0.9])
+    assert (report.success, report.error, report.facts) == (True, "", 2)
+
+
+def test_a_forgotten_session_is_closed_with_a_warning_in_the_log_and_takes_its_outcome(
+    own: Any, tmp_path: Path
+) -> None:
+    start, connect = own
+    node: NodeProcess = start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "embedding_model:=''")
+    client: Client = connect()
+    client.until_active()
+    session = client.call(StartSession, "start_session", max_duration=Duration(nanosec=1)).session_id
+    said: list[Log] = []
+    client.node.create_subscription(Log, "/rosout", said.append, QoSPresetProfiles.ROSOUT_DEFAULT.value)
+    client.until(lambda: any(session in one.msg and one.level == Log.WARN for one in said), "a warning")
+    assert "[WARN]" in next(line for line in node.output.splitlines() if session in line)
+    report = client.call(EndSession, "end_session", session_id=session, outcome_score=[0.9])
+    assert (report.success, report.error) == (True, "")
+    refused = client.call(StartSession, "start_session", max_duration=Duration(sec=-1))
+    assert refused.error == "max_duration: '-1 s 0 ns' is no duration of 0 s or more"

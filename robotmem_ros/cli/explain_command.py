@@ -63,6 +63,8 @@ def _lines(explanation: Explanation) -> Iterator[str]:
         yield f"  {'contradicted by' if one.is_newer else 'contradicts'} {one.memory_id} ({one.reason}): {one.content}"
     for again in explanation.repetitions:
         yield f"  again at {_time(again.repeated_at)} ({again.method} {again.similarity:.2f}): {again.content}"
+        for name, given in again.gave.items():
+            yield f"    gave {name}: {given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)}"
 
 
 def _time(time_ns: int) -> str:

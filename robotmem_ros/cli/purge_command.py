@@ -69,12 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             sys.stdout.write(_shown(planned) + "\n")
             sys.stdout.flush()
-        if planned.memories or planned.sightings or planned.sessions:
+        if planned.memories or planned.sightings or planned.sessions or planned.repetitions:
             confirm(f"Delete {planned.memories:,} memories for good?", yes=arguments.yes)
         purged = memory.purge(**chosen)
     summary = (
-        f"deleted: {purged.memories:,} memories, {purged.sightings:,} sightings, {purged.sessions:,} sessions; "
-        f"the file had {purged.bytes_before:,} bytes and has {purged.bytes_after:,}"
+        f"deleted: {purged.memories:,} memories, {purged.sightings:,} sightings, {purged.sessions:,} sessions, "
+        f"{purged.repetitions:,} repetitions; the file had {purged.bytes_before:,} bytes and has {purged.bytes_after:,}"
     )
     return _say(arguments, vars(purged), summary)
 
@@ -91,7 +91,7 @@ def _shown(planned: Preview) -> str:
         table(head, body) or "no memories\n",
         f"\n{examples}" if examples else "",
         f"and {more:,} more\n" if more else "",
-        f"\n{planned.sightings:,} sightings, {planned.sessions:,} sessions",
+        f"\n{planned.sightings:,} sightings, {planned.sessions:,} sessions, {planned.repetitions:,} repetitions",
     ]
     return "".join(lines)
 

@@ -431,7 +431,9 @@ class RobotMemory:
     ) -> Purged:
         """Deletes memories for good, active or not, and every trace of them in the file. There is no way back.
 
-        Where several conditions are given all must hold; `before` is a time of observation in nanoseconds.
+        Where several conditions are given all must hold; `before` is a time of observation in nanoseconds. What a
+        session or a time gave to memories of others goes too: a fact that was learned elsewhere or later as well
+        becomes what it is by that, an object keeps its other sightings.
 
         Raises:
             InvalidFieldError: a condition cannot be used, or there is none.
@@ -441,7 +443,9 @@ class RobotMemory:
         """
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
         with self.vectors.stopped():
-            return purge(self._database, wanted)
+            purged = purge(self._database, wanted, self.parameters)
+        self._parts.stored()  # what stays may have another text
+        return purged
 
     def finish_purge(self) -> bool:
         """Overwrites the traces that a purge could not overwrite; whether there were any.

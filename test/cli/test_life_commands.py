@@ -60,7 +60,7 @@ def test_purge_shows_what_goes_and_deletes_after_a_yes(
         "1   a red mug on the table",
         "2   grasp mugs by the handle",
     ]
-    assert lines[-1].startswith("deleted: 3 memories, 0 sightings, 0 sessions; the file had ")
+    assert lines[-1].startswith("deleted: 3 memories, 0 sightings, 0 sessions, 0 repetitions; the file had ")
     assert memories(db) == [3]
     assert b"handle" not in db.read_bytes()
 
@@ -113,10 +113,10 @@ def test_a_dry_run_only_says_what_would_go(db: Path, capsys: pytest.CaptureFixtu
     }  # fmt: skip
     assert json.loads(capsys.readouterr().out) == {
         "memories": 1, "sightings": 0, "sessions": 0, "shares": [share],
-        "examples": [{"id": 3, "content": "红色的杯子"}],
+        "examples": [{"id": 3, "content": "红色的杯子"}], "repetitions": 0,
     }  # fmt: skip
     assert main(["purge", "--db", str(db), "--session", "none", "--dry-run"]) == 0
-    assert capsys.readouterr().out == "no memories\n\n0 sightings, 0 sessions\n"
+    assert capsys.readouterr().out == "no memories\n\n0 sightings, 0 sessions, 0 repetitions\n"
     assert memories(db) == [1, 2, 3, 4]
 
 

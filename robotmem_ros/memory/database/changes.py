@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from . import history
@@ -22,11 +22,13 @@ def update(
     columns: Mapping[str, object],
     tags: tuple[str, ...] | None,
     *,
-    tags_given: bool = True,
+    tags_given: Collection[str] | None = None,
+    change: str = "update",
 ) -> None:
-    """Corrects columns of an active memory; tags replace the old ones unless they are None. Its history keeps what was.
+    """Changes columns of an active memory; tags replace the old ones unless they are None. Its history keeps what was.
 
-    `tags_given` says whether the tags are those of its caller or those of rules.
+    `tags_given` are those of the tags that a caller gave, None for all; the others are of rules. `change` is what the
+    history calls it.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
@@ -40,13 +42,13 @@ def update(
     now = iso(time.time_ns())
     before = _before(connection, memory_id, columns, tags)
     if before:
-        history.record(connection, memory_id, "update", when=now, before=before)
+        history.record(connection, memory_id, change, when=now, before=before)
     assignments = "".join(f"{column} = ?, " for column in columns)
     connection.execute(
         f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)
     )
     if tags is not None:
-        replace_tags(connection, memory_id, tags, given=tags_given)
+        replace_tags(connection, memory_id, tags, tags if tags_given is None else tags_given)
 
 
 def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:

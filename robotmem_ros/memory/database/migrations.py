@@ -10,6 +10,7 @@ from pathlib import Path
 from ..errors import DatabaseUnusableError
 from . import (
     appending_schema,
+    contribution_schema,
     history_schema,
     import_schema,
     leaf_schema,
@@ -49,6 +50,7 @@ MIGRATIONS: Sequence[str] = (
     text_change_schema.TEXT_CHANGES,
     object_tree_schema.OBJECT_TREE,
     session_schema.EXPIRY,
+    contribution_schema.CONTRIBUTION_TABLES,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

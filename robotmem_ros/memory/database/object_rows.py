@@ -137,6 +137,14 @@ def set_label(connection: sqlite3.Connection, memory_id: int, label: str) -> Non
     connection.execute("UPDATE memories SET label = ? WHERE id = ?", (label, memory_id))
 
 
+def set_described(connection: sqlite3.Connection, memory_id: int, observed_at: int, session_id: str) -> None:
+    """Writes when and in which session the sighting was that gave an object its content and data."""
+    connection.execute(
+        "UPDATE objects SET described_at = ?, described_in = ? WHERE memory_id = ?",
+        (observed_at, session_id, memory_id),
+    )
+
+
 def set_context(connection: sqlite3.Connection, memory_id: int, context: str) -> None:
     """Writes the context of the last sighting."""
     connection.execute("UPDATE memories SET context = ? WHERE id = ?", (context, memory_id))

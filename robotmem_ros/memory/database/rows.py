@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..decay import Decay
 from ..errors import MemoryNotFoundError
 from ..records.memory import Kind, Memory, NewMemory, Pose
-from . import bulk
+from . import bulk, learning_rows
 from .indexing import index
 from .wall_clock import iso, nanoseconds
 
@@ -109,7 +109,7 @@ def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
 
 
 def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
-    """A fact as it would be given to be stored again; None for what is no fact."""
+    """A fact as it would be given to be stored again, with its decisions; None for what is no fact."""
     row = connection.execute(
         "SELECT content, collection, observed_at, frame_id, map_id, session_id, human_summary, context, confidence, "
         "category, scope_files, scope_entities FROM memories WHERE id = ? AND type = 'fact'",
@@ -122,14 +122,15 @@ def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | N
     return NewMemory(
         Kind.FACT, content, collection, observed_at, frame_id, map_id, session_id, summary, context,
         confidence=confidence, category=category, tags=tuple(tag for (tag,) in tags), scope_files=scope[0],
-        scope_entities=scope[1],
+        scope_entities=scope[1], decisions=learning_rows.decisions_of(connection, memory_id),
     )  # fmt: skip
 
 
-def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
-    """Puts tags in the place of those that a memory had; `given` as in `set_tags`."""
+def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], given: Collection[str]) -> None:
+    """Puts tags in the place of those that a memory had; those in `given` are of its callers."""
     connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
-    set_tags(connection, memory_id, tags, given=given)
+    for tag in tags:
+        set_tags(connection, memory_id, [tag], given=tag in given)
 
 
 def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from itertools import pairwise
 
 from ..records.object import Sighting
 
 
-def insert(connection: sqlite3.Connection, memory_id: int, sighting: Sighting) -> None:
-    """Keeps a sighting of an object."""
+def insert(connection: sqlite3.Connection, memory_id: int, sighting: Sighting, session_id: str) -> None:
+    """Keeps a sighting of an object in a session, if that is not empty."""
     connection.execute(
-        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, thinned) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, thinned, session_id) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             memory_id, sighting.observed_at, *sighting.position, sighting.confidence, sighting.label, sighting.thinned,
+            session_id,
         ),
     )  # fmt: skip
 
@@ -39,13 +42,13 @@ def halve(connection: sqlite3.Connection, memory_id: int) -> int:
     return len(leaving)
 
 
-def drop_before(connection: sqlite3.Connection, memory_id: int, before: int) -> int:
-    """Leaves out the sightings of an object before a time, which stay counted; how many were kept until now."""
-    those = "FROM sightings WHERE memory_id = ? AND observed_at < ?"
-    kept, counted = connection.execute(
-        f"SELECT count(*), coalesce(sum(thinned + 1), 0) {those}", (memory_id, before)
+def drop(connection: sqlite3.Connection, memory_id: int, ids: Sequence[int]) -> None:
+    """Leaves out sightings of an object, which stay counted."""
+    those, arguments = "id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
+    (counted,) = connection.execute(
+        f"SELECT coalesce(sum(thinned + 1), 0) FROM sightings WHERE {those}", arguments
     ).fetchone()
-    connection.execute(f"DELETE {those}", (memory_id, before))
+    connection.execute(f"DELETE FROM sightings WHERE {those}", arguments)
     first = connection.execute(
         "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
     ).fetchone()
@@ -56,7 +59,12 @@ def drop_before(connection: sqlite3.Connection, memory_id: int, before: int) -> 
     else:
         connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (counted, first[0]))
         connection.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
-    return int(kept)
+
+
+def labels(connection: sqlite3.Connection, memory_id: int) -> dict[str, int]:
+    """How many of the sightings of an object that are kept gave each label."""
+    sql = "SELECT label, count(*) FROM sightings WHERE memory_id = ? GROUP BY label"
+    return dict(connection.execute(sql, (memory_id,)))
 
 
 def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:

@@ -1,4 +1,4 @@
-"""Facts of like wording in the database: candidates by text and by meaning, repetitions, contradictions."""
+"""Facts of like wording in the database: candidates by text and by meaning, contradictions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..embedding import codec
-from ..records.fact import Contradiction, Repetition
-from ..records.memory import NewMemory
-from .wall_clock import iso, nanoseconds
+from ..records.fact import Contradiction
+from .wall_clock import iso
 
 CANDIDATES = 64
 """So many facts are looked at, of each kind."""
-_KEPT = 100
 
 
 class Candidate(NamedTuple):
@@ -72,43 +70,18 @@ def last_id(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
 
 
-def strengthen(
-    connection: sqlite3.Connection, memory_id: int, confidence: float, context: str, observed_at: int
-) -> None:
-    """Notes that a fact was learned again: surer, with all that is known of it, observed the later of both times."""
+def strengthen(connection: sqlite3.Connection, memory_id: int, confidence: float, observed_at: int) -> None:
+    """Counts that a fact was learned again: its new confidence, and observed the later of both times."""
     connection.execute(
         "UPDATE memories SET confidence = ?, times_learned = times_learned + 1, updated_at = ?, "
         "observed_at = max(observed_at, ?) WHERE id = ?",
         (confidence, iso(time.time_ns()), observed_at, memory_id),
     )
-    connection.execute("UPDATE memories SET context = ?1 WHERE id = ?2 AND context <> ?1", (context, memory_id))
 
 
-def keep_repetition(
-    connection: sqlite3.Connection, of: Candidate, new: NewMemory, *, method: str, similarity: float
-) -> None:
-    """Keeps the words in which a fact was learned again, and what it was before; the last hundred."""
-    connection.execute(
-        "INSERT INTO repetitions (memory_id, repeated_at, session_id, content, method, similarity, confidence_before, "
-        "observed_before) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (of.id, iso(time.time_ns()), new.session_id, new.content, method, similarity, of.confidence, of.observed_at),
-    )
-    connection.execute(
-        "DELETE FROM repetitions WHERE memory_id = ?1 AND id <= "
-        "(SELECT id FROM repetitions WHERE memory_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-        (of.id, _KEPT),
-    )
-
-
-def repetitions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[int, tuple[Repetition, ...]]:
-    """How often a fact was learned, and its last repetitions, oldest first."""
-    times = connection.execute("SELECT times_learned FROM memories WHERE id = ?", (memory_id,)).fetchone()[0]
-    found = connection.execute(
-        "SELECT repeated_at, session_id, content, method, similarity, confidence_before, observed_before "
-        "FROM repetitions WHERE memory_id = ? ORDER BY id",
-        (memory_id,),
-    )
-    return int(times), tuple(Repetition(nanoseconds(at), *rest) for at, *rest in found)
+def times_learned(connection: sqlite3.Connection, memory_id: int) -> int:
+    """How often a fact was learned."""
+    return int(connection.execute("SELECT times_learned FROM memories WHERE id = ?", (memory_id,)).fetchone()[0])
 
 
 def link(connection: sqlite3.Connection, memory_id: int, others: Iterable[tuple[int, str]]) -> None:

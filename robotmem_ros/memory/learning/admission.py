@@ -13,11 +13,12 @@ from ..database.subject_rows import Near
 from ..database.wording_rows import Candidate
 from ..parameters import Parameters
 from ..records.memory import NewMemory
-from .circumstances import comparable, outcome, together
+from .circumstances import are_one, comparable, outcome
 from .contradiction import opposition
 from .deduplication import Limits, Match, same_lesson
 from .learned import Learned
 from .neighbours import Neighbours
+from .repetition import repeat
 from .subject import stance, subject
 from .wording import Stance, wording
 
@@ -26,10 +27,10 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
     """Stores a prepared fact, unless the collection has one that says the same; to be called in a transaction."""
     subjects = near_subjects(connection, new, parameters)
     for candidate, match in duplicates(connection, new, subjects, near, parameters) if parameters.deduplicate else ():
-        context = _common_context(candidate, new)
-        if context is not None:
-            gain = parameters.strengthening
-            return _strengthened(connection, candidate, new, context=context, match=match, gain=gain)
+        if (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id) and are_one(
+            candidate.context, new.context
+        ):
+            return _repeated(connection, candidate.id, new, match, parameters.strengthening)
     memory_id = rows.insert(connection, new)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
@@ -91,28 +92,10 @@ def duplicates(
                 yield candidate, match
 
 
-def _common_context(candidate: Candidate, new: NewMemory) -> str | None:
-    if (candidate.frame_id, candidate.map_id) != (new.frame_id, new.map_id):
-        return None
-    return together(candidate.context, new.context)
-
-
-def _strengthened(
-    connection: sqlite3.Connection, old: Candidate, new: NewMemory, *, context: str, match: Match, gain: float
-) -> Learned:
-    # What is repeated becomes surer, a part of the way to certain; never less sure, and as sure as its caller is.
-    confidence = old.confidence + gain * new.confidence * (1.0 - old.confidence)
-    if "confidence" in new.given:
-        confidence = max(confidence, new.confidence)
-    wording_rows.keep_repetition(connection, old, new, method=match.method, similarity=match.similarity)
-    wording_rows.strengthen(connection, old.id, confidence, context, new.observed_at)
-    stored = rows.stored_fact(connection, old.id)
-    assert stored is not None
-    if "tags" in new.given:
-        rows.set_tags(connection, old.id, sorted(set(new.tags) - set(stored.tags)), given=True)
+def _repeated(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match: Match, gain: float) -> Learned:
+    fact = repeat(connection, memory_id, new, match, gain)
     return Learned(
-        old.id, is_new=False, category=stored.category, confidence=confidence,
-        tags=tuple(sorted({*stored.tags, *(new.tags if "tags" in new.given else ())})),
+        memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
         method=match.method, similarity=round(match.similarity, 6),
     )  # fmt: skip
 

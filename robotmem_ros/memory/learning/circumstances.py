@@ -12,15 +12,20 @@ _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",
 _ABSENT = object()
 
 
-def together(one: str, other: str) -> str | None:
-    """The context of two lessons that are one: all that either has; None when they differ in anything.
+def are_one(one: str, other: str) -> bool:
+    """Whether two lessons that say the same are one by their contexts, which then differ in nothing that both have.
 
     An outcome must be in both or in neither: that a lesson once worked is nothing to be added to it.
     """
     left, right = json.loads(one), json.loads(other)
-    if not all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) or not _agree(left, right):
-        return None
-    return one if left == right else compact_json(_merged(left, right))
+    return all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) and _agree(left, right)
+
+
+def together(one: str, other: str) -> str:
+    """The context of two lessons that are one: all that either has."""
+    left, right = json.loads(one), json.loads(other)
+    merged = _merged(left, right)
+    return one if left == merged else compact_json(merged)
 
 
 def comparable(one: str, other: str) -> bool:

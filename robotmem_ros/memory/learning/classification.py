@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..records.fact import Decision
+from ..records.fact import CALLER, Decision
 from ..records.memory import NewMemory
 from ..validation import compact_json
 from .category import category
@@ -21,6 +21,8 @@ from .taxonomy import Taxonomy, load_taxonomy
 
 _READ = 4000
 """Characters that are looked at: what a lesson is stands in its first words."""
+SCOPE_FIELDS = {"scope_file": "scope_files", "scope_entity": "scope_entities"}
+"""Fields of decisions of rules, one for each thing named, and of memories, for all of them."""
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "me", "myself"})
 
 
@@ -47,8 +49,8 @@ class Classifier:
             files = " ".join(named.files)
         if "scope_entities" not in new.given:
             entities = " ".join(named.entities)
-        kept = {"scope_file": "scope_files", "scope_entity": "scope_entities"}
-        decisions += [decision for decision in named.decisions if kept[decision.field] not in new.given]
+        decisions += [decision for decision in named.decisions if SCOPE_FIELDS[decision.field] not in new.given]
+        decisions += [Decision(name, getattr(new, name), CALLER) for name in SCOPE_FIELDS.values() if name in new.given]
         context, lifted = _with_parameters(new.context, numbers)
         return replace(
             new,
@@ -63,13 +65,13 @@ class Classifier:
 
     def _category(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> Decision:
         if "category" in new.given:
-            return Decision("category", new.category, "caller")
+            return Decision("category", new.category, CALLER)
         rules = self.rules.rules
         return category(self.rules.categories.holding(reading, features), [*rules.categories], rules.default)
 
     def _confidence(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> Decision:
         if "confidence" in new.given:
-            return Decision("confidence", f"{new.confidence:g}", "caller")
+            return Decision("confidence", f"{new.confidence:g}", CALLER)
         return confidence(self.rules.signals.holding(reading, features), self.rules.rules)[1]
 
     def _tags(self, new: NewMemory, reading: Reading, features: frozenset[str], found_category: str) -> list[Decision]:
@@ -80,7 +82,7 @@ class Classifier:
 
 def tags_given(given: Sequence[str] | None) -> list[Decision]:
     """The decisions of a caller about tags: none for None, one with an empty tag when there shall be no tags."""
-    return [] if given is None else [Decision("tag", tag, "caller") for tag in given or ("",)]
+    return [] if given is None else [Decision("tag", tag, CALLER) for tag in given or ("",)]
 
 
 def load_classifier(rules_file: str = "", taxonomy_file: str = "") -> Classifier:

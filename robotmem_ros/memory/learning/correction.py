@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from .. import validation
-from ..database import changes, learning_rows, rows
+from ..database import changes, contribution_rows, learning_rows, rows
+from ..database.contribution_rows import Contribution
 from ..errors import InvalidFieldError
 from ..new_memory import context_frame
 from ..parameters import Parameters
-from ..records.fact import Decision
+from ..records.fact import CALLER, Decision
 from ..records.memory import NewMemory
 from .classification import Classifier, tags_given
+from .repetition import TOLD, folded, given_tags, without_lifted
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
 _DERIVED_FROM = frozenset({"content", "context"})
@@ -70,35 +72,62 @@ def parse_correction(
 def correct(connection: sqlite3.Connection, classifier: Classifier, correction: Correction) -> None:
     """Corrects an active memory. A fact whose text or context changes is classified again.
 
+    Of a fact that was learned more than once, the first learning is corrected, and what the others gave to it stays.
+
     Raises:
         MemoryNotFoundError: no active memory has this id.
         InvalidFieldError: a new context moves its positions away from the frame of its pose.
     """
     memory_id = correction.memory_id
     changes.check_active(connection, memory_id)
-    old = rows.stored_fact(connection, memory_id)
-    decisions = learning_rows.decisions_of(connection, memory_id)
-    if old is None or not decisions:
+    known = rows.stored_fact(connection, memory_id)
+    if known is None or not known.decisions:
         # What never was classified stays as it was given.
         changes.update(connection, memory_id, correction.columns, correction.tags)
+        contribution_rows.delete_of(connection, memory_id)
         return
-    if _DERIVED_FROM.isdisjoint(correction.columns):
-        given = _decisions_given(correction)
-        changes.update(connection, memory_id, correction.columns, correction.tags)
-        replaced = {decision.field for decision in given}
-        kept = [decision for decision in decisions if decision.field not in replaced]
-        learning_rows.set_decisions(connection, memory_id, [*given, *kept])
-        return
-    new = classifier.classified(_as_if_new(old, decisions, correction))
-    derived = {name: getattr(new, name) for name in ("context", *_OPEN)}
-    columns = {**derived, **correction.columns, "context": new.context}
-    changes.update(connection, memory_id, columns, new.tags, tags_given="tags" in new.given)
-    learning_rows.set_decisions(connection, memory_id, new.decisions)
+    contributions = contribution_rows.of(connection, memory_id, known)
+    first = _corrected(classifier, contributions[0].fact if contributions else known, correction)
+    others = [_without(one, correction) for one in contributions[1:]]
+    fact = first
+    if contributions:
+        contributions = [replace(contributions[0], fact=first), *others]
+        contribution_rows.rewrite(connection, contributions)
+        *_, fact = folded(contributions)
+    columns = {name: getattr(fact, name) for name in {*TOLD, "confidence", *correction.columns}}
+    changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact))
+    learning_rows.set_decisions(connection, memory_id, fact.decisions)
 
 
-def _as_if_new(old: NewMemory, decisions: tuple[Decision, ...], correction: Correction) -> NewMemory:
+def _corrected(classifier: Classifier, first: NewMemory, correction: Correction) -> NewMemory:
+    if not _DERIVED_FROM.isdisjoint(correction.columns):
+        return classifier.classified(_as_if_new(first, correction))
+    given = _decisions_given(correction)
+    replaced = {decision.field for decision in given}
+    kept = (decision for decision in first.decisions if decision.field not in replaced)
+    tags = first.tags if correction.tags is None else correction.tags
+    columns: dict[str, Any] = dict(correction.columns)
+    return replace(first, **columns, tags=tags, decisions=(*given, *kept))
+
+
+def _without(one: Contribution, correction: Correction) -> Contribution:
+    # What a correction gives takes the place of what a repetition gave.
+    corrected = {*correction.columns, *(("tags",) if correction.tags is not None else ())}
+    fact = one.fact
+    is_derived = not _DERIVED_FROM.isdisjoint(corrected)
+    context = without_lifted(fact.context, fact.decisions) if is_derived else fact.context
+    fact = replace(
+        fact,
+        given=fact.given - corrected,
+        human_summary="" if "human_summary" in corrected else fact.human_summary,
+        context="{}" if "context" in corrected else context,
+    )
+    return replace(one, fact=fact, gain=0.0 if is_derived or "confidence" in corrected else one.gain)
+
+
+def _as_if_new(old: NewMemory, correction: Correction) -> NewMemory:
     # The memory as its caller would give it now: what rules had filled in is open again.
-    by_caller = {decision.field for decision in decisions if decision.rule == "caller"}
+    by_caller = {decision.field for decision in old.decisions if decision.is_given}
     given = {name for name in _OPEN if name in by_caller or name in correction.columns}
     tags = old.tags
     if correction.tags is not None:
@@ -106,19 +135,11 @@ def _as_if_new(old: NewMemory, decisions: tuple[Decision, ...], correction: Corr
         given.add("tags")
     elif "tag" in by_caller:
         given.add("tags")
-    context = correction.columns.get("context", _without_lifted(old.context, decisions))
+    context = correction.columns.get("context", without_lifted(old.context, old.decisions))
     values = {**vars(old), **correction.columns, "context": context, "tags": tags, "given": frozenset(given)}
     return NewMemory(**values)
 
 
-def _without_lifted(context: str, decisions: tuple[Decision, ...]) -> str:
-    if not any(decision.field.startswith("params.") for decision in decisions):
-        return context
-    parsed = json.loads(context)
-    parsed.pop("params", None)
-    return validation.compact_json(parsed)
-
-
 def _decisions_given(correction: Correction) -> list[Decision]:
-    given = [Decision(name, str(correction.columns[name]), "caller") for name in _OPEN if name in correction.columns]
+    given = [Decision(name, str(correction.columns[name]), CALLER) for name in _OPEN if name in correction.columns]
     return given + tags_given(correction.tags)

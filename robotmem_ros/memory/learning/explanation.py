@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from ..database import learning_rows, rows, wording_rows
+from ..database import contribution_rows, learning_rows, rows, wording_rows
+from ..database.wall_clock import nanoseconds
 from ..records.fact import Contradiction, Decision, Repetition
+from .repetition import folded, given_by_caller
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,29 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
         MemoryNotFoundError: there is no such memory.
     """
     status = rows.status_of(connection, memory_id)
-    times, repetitions = wording_rows.repetitions_of(connection, memory_id)
     return Explanation(
         memory_id,
         status,
         learning_rows.decisions_of(connection, memory_id),
-        times,
-        repetitions,
+        wording_rows.times_learned(connection, memory_id),
+        _repetitions(connection, memory_id),
         wording_rows.contradictions_of(connection, memory_id),
         _why_inactive(connection, memory_id),
     )
+
+
+def _repetitions(connection: sqlite3.Connection, memory_id: int) -> tuple[Repetition, ...]:
+    known = rows.stored_fact(connection, memory_id)
+    contributions = contribution_rows.of(connection, memory_id, known) if known else []
+    if not contributions:
+        return ()
+    return tuple(
+        Repetition(
+            nanoseconds(one.learned_at), one.fact.session_id, one.fact.content, one.method, one.similarity,
+            before.confidence, before.observed_at, given_by_caller(one.fact),
+        )
+        for one, before in zip(contributions[1:], folded(contributions), strict=False)
+    )  # fmt: skip
 
 
 def _why_inactive(connection: sqlite3.Connection, memory_id: int) -> str:

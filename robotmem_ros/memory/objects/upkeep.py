@@ -57,7 +57,8 @@ class Upkeep:
             sources={new.source: new.identity} if new.source else {},
         )
         object_rows.insert(self._connection, row)
-        sighting_rows.insert(self._connection, memory_id, one.kept(thinned=0))
+        object_rows.set_described(self._connection, memory_id, new.observed_at, new.session_id)
+        sighting_rows.insert(self._connection, memory_id, one.kept(thinned=0), new.session_id)
         return row
 
     def update(self, row: ObjectRow, one: NewSighting) -> ObjectRow:
@@ -112,7 +113,7 @@ class Upkeep:
         if abs(one.new.observed_at - row.last_kept) < self._parameters.sighting_interval * 1e9:
             row.unkept += 1
             return
-        sighting_rows.insert(self._connection, row.memory_id, one.kept(thinned=row.unkept))
+        sighting_rows.insert(self._connection, row.memory_id, one.kept(thinned=row.unkept), one.new.session_id)
         sighting_rows.thin_out(self._connection, row.memory_id, self._parameters.sighting_limit)
         row.last_kept, row.unkept = one.new.observed_at, 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from ..database import sighting_rows, wall_clock
+from ..parameters import Parameters
+from .parts import take_out
 from .selection import Selection
 
 _BATCH = 250
@@ -22,24 +23,10 @@ def delete_batch(connection: sqlite3.Connection, selection: Selection) -> int:
     return len(ids)
 
 
-def delete_older_parts(connection: sqlite3.Connection, selection: Selection) -> int:
-    """Of memories that stay, deletes what is older than the selection's time; how many sightings that were.
-
-    An object that was seen again later loses its earlier sightings, and every memory what it was before a change.
-    """
-    if selection.before is None:
-        return 0
-    objects = selection.objects_seen_before(connection)
-    sightings = sum(sighting_rows.drop_before(connection, memory_id, selection.before) for memory_id in objects)
-    scope, arguments = selection.scope()
-    changes = connection.execute(
-        "DELETE FROM memory_history WHERE changed_at < ? "
-        f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope})",
-        (wall_clock.iso(selection.before), *arguments),
-    ).rowcount
-    if sightings or changes:
+def delete_parts(connection: sqlite3.Connection, selection: Selection, parameters: Parameters) -> None:
+    """Deletes the chosen parts of memories that stay."""
+    if take_out(connection, selection, parameters):
         _leave_note(connection)
-    return sightings
 
 
 def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int:
@@ -56,11 +43,12 @@ def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int
 
 
 def delete_names(connection: sqlite3.Connection) -> None:
-    """Deletes the names that no memory uses any more: of context paths, and of frames and maps."""
+    """Deletes the names that no memory uses any more: of context paths, of frames and maps, of collections."""
     connection.execute(
         "DELETE FROM context_paths AS p WHERE NOT EXISTS (SELECT 1 FROM context_leaves WHERE path_id = p.id)"
     )
     connection.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
+    connection.execute("DELETE FROM collection_tallies WHERE n = 0")
 
 
 def is_unfinished(connection: sqlite3.Connection) -> bool:
@@ -69,10 +57,10 @@ def is_unfinished(connection: sqlite3.Connection) -> bool:
 
 
 def _tables_of_sessions(connection: sqlite3.Connection) -> list[str]:
-    # Outcomes and whatever else names sessions; memories are deleted by their own conditions.
+    # Outcomes and whatever else names sessions; memories and their parts are deleted by their own conditions.
     found = connection.execute(
         "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' "
-        "WHERE t.type = 'table' AND t.name <> 'memories' ORDER BY t.name"
+        "WHERE t.type = 'table' AND t.name NOT IN ('memories', 'contributions', 'sightings') ORDER BY t.name"
     )
     return [name for (name,) in found]
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..errors import MemoryNotFoundError
 from ..records.memory import Kind
+from .parts import count
 from .selection import Selection
 
 _SHOWN = 5
@@ -30,12 +31,14 @@ class Preview(NamedTuple):
 
     memories: int
     sightings: int
-    """Of these memories, and of objects that stay, if they are older than the selection's time."""
+    """Of these memories, and those of objects that stay which are of the selection's session and time."""
     sessions: int
     shares: tuple[Share, ...]
     """By collection and kind."""
     examples: tuple[tuple[int, str], ...]
     """Ids and contents of the first few."""
+    repetitions: int
+    """Learnings of facts that stay, since they were learned in another session or later, too."""
 
 
 def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
@@ -45,7 +48,8 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
         MemoryNotFoundError: an id is unknown.
     """
     _check_ids(connection, selection.ids or ())
-    chosen = json.dumps(selection.ids_in(connection))
+    ids = selection.ids_in(connection)
+    chosen = json.dumps(ids)
     those = "id IN (SELECT value FROM json_each(?))"
     shares = connection.execute(
         f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE {those} "
@@ -55,16 +59,16 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
     examples = connection.execute(
         f"SELECT id, content FROM memories WHERE {those} ORDER BY id LIMIT ?", (chosen, _SHOWN)
     ).fetchall()
-    parts = json.dumps(selection.objects_seen_before(connection))
     of_objects = "SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
     (sightings,) = connection.execute(of_objects, (chosen,)).fetchone()
-    (earlier,) = connection.execute(f"{of_objects} AND s.observed_at < ?", (parts, selection.before)).fetchone()
+    parts = count(connection, selection, ids)
     return Preview(
         sum(share[2] for share in shares),
-        sightings + earlier,
+        sightings + parts.sightings,
         len(selection.sessions_in(connection)),
         tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
         tuple(examples),
+        parts.repetitions,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..database import Database
-from .deletion import delete_batch, delete_older_parts, delete_sessions, is_unfinished
+from ..parameters import Parameters
+from .deletion import delete_batch, delete_parts, delete_sessions, is_unfinished
 from .preview import preview
 from .scrub import scrub
 from .selection import Selection
@@ -17,14 +18,16 @@ class Purged:
 
     memories: int
     sightings: int
-    """Of these memories, and the older ones of objects that stay."""
+    """Of these memories, and those of objects that stay."""
     sessions: int
     bytes_before: int
     """Size of the file with its write-ahead log."""
     bytes_after: int
+    repetitions: int = 0
+    """Learnings of facts that stay."""
 
 
-def purge(database: Database, selection: Selection) -> Purged:
+def purge(database: Database, selection: Selection, parameters: Parameters) -> Purged:
     """Deletes the chosen memories with all that was derived from them, and every trace of them in the file.
 
     Raises:
@@ -33,15 +36,15 @@ def purge(database: Database, selection: Selection) -> Purged:
         StorageError: the database could not be written.
     """
     with database.snapshot() as connection:
-        sightings = preview(connection, selection).sightings
+        planned = preview(connection, selection)
     before = database.size()
     memories = 0
     while count := database.write(lambda connection: delete_batch(connection, selection)).result():
         memories += count
-    database.write(lambda connection: delete_older_parts(connection, selection)).result()
+    database.write(lambda connection: delete_parts(connection, selection, parameters)).result()
     sessions = database.write(lambda connection: delete_sessions(connection, selection)).result()
     finish(database)
-    return Purged(memories, sightings, sessions, before, database.size())
+    return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions)
 
 
 def finish(database: Database) -> bool:

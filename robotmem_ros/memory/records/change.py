@@ -12,7 +12,7 @@ class Change:
     changed_at: str
     """ISO 8601 in UTC, by the wall clock."""
     change: str
-    """What was done: `update`, `forget`, `restore` and so on."""
+    """What was done: `update`, `repetition`, `forget`, `restore` and so on."""
     reason: str
     before: dict[str, object]
     """The fields that were changed, with the values they had."""

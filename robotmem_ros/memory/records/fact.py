@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+CALLER, REPETITION = "caller", "repetition"
+"""What decided where no rule did: who gave it with the fact or a correction, or when the fact was learned again."""
 
 
 class Decision(NamedTuple):
@@ -12,7 +16,13 @@ class Decision(NamedTuple):
     """`category`, `confidence`, `tag`, `scope_file`, `scope_entity`, or a path such as `params.grip_force`."""
     value: str
     rule: str
-    """The name of the rule that decided; several are joined by ` + `. `caller`: it was given."""
+    """The name of the rule that decided; several are joined by ` + `. `caller`: it was given; `repetition`: when the
+    fact was learned again."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether a caller decided it, and not a rule."""
+        return self.rule in {CALLER, REPETITION}
 
 
 class Repetition(NamedTuple):
@@ -29,6 +39,8 @@ class Repetition(NamedTuple):
     confidence_before: float
     observed_before: int
     """When it was observed last before: nanoseconds since the epoch, by the robot's clock."""
+    gave: Mapping[str, object]
+    """What its caller gave with it, by the names of the fields."""
 
 
 class Contradiction(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, Parameters, RobotMemory
-from robotmem_ros.memory.database import Database, migrations
+from robotmem_ros.memory.database import Database, contribution_schema, migrations
 from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.functions import register
 from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate, schema_version
@@ -157,6 +157,36 @@ def test_what_contradicts_and_what_is_like_in_wording_stays_known(
         assert connection.execute("SELECT * FROM contradictions").fetchall() == []
     connection.close()
     assert check_file(path) == 2
+
+
+def test_what_was_learned_again_stays_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "old.db"
+    open_with(path, MIGRATIONS[: MIGRATIONS.index(contribution_schema.CONTRIBUTION_TABLES)], monkeypatch)
+    monkeypatch.undo()
+    text = "Hold the glass with 5 N"
+    with sqlite3.connect(path) as connection:
+        register(connection)
+        connection.execute(
+            "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at, "
+            "times_learned, session_id, context) VALUES ('default', 'fact', ?1, 9, 'map', '', ?2, ?2, 2, 's1', ?3)",
+            (text, "2026-01-01T00:00:00.000000+00:00", '{"arm":"left"}'),
+        )
+        connection.execute("INSERT INTO memory_tags VALUES (1, 'x', 'user')")
+        connection.execute("INSERT INTO decisions VALUES (1, 0, 'tag', 'x', 'caller')")
+        connection.execute(
+            "INSERT INTO repetitions VALUES (1, 1, '2026-01-02T00:00:00.000000+00:00', 's2', ?, 'exact', 1.0, 0.8, 5)",
+            ("with 5 N, hold the glass",),
+        )
+    connection.close()
+    with RobotMemory(path, embedding_model="") as memory:
+        (again,) = memory.explain(1).repetitions
+        assert (again.content, again.session_id, again.gave) == ("with 5 N, hold the glass", "s2", {})
+        assert memory.learn(text, {"shift": 3}, "s3").memory_id == 1
+        memory.purge(session_id="s2")
+        (found,) = memory.recall("glass", min_confidence=0.0)
+        assert (found.context["arm"], found.context["shift"], found.tags) == ("left", 3, ("x",))
+        assert memory.explain(1).times_learned == 2
+    assert check_file(path) == 1
 
 
 def test_steps_run_in_order_and_each_only_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:

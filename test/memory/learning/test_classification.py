@@ -90,6 +90,7 @@ def test_what_the_caller_gives_wins_over_the_rules(memory: RobotMemory) -> None:
     assert found.context == {"params": {"own": 1}}
     assert rules_of(memory, memory_id) == {
         "category": {"mine": "caller"}, "confidence": {"0.42": "caller"}, "tag": {"a": "caller", "b": "caller"},
+        "scope_files": {"x.py": "caller"}, "scope_entities": {"y": "caller"},
     }  # fmt: skip
     with sqlite3.connect(memory.path) as connection:
         assert connection.execute("SELECT scope_files, scope_entities FROM memories").fetchall() == [("x.py", "y")]

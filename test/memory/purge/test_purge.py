@@ -13,7 +13,6 @@ from robotmem_ros.memory import (
     Purged,
     RobotMemory,
 )
-from robotmem_ros.memory.database import sighting_rows
 from robotmem_ros.memory.new_memory import new_perception
 
 from ..conftest import OpenMemory
@@ -232,10 +231,3 @@ def test_no_ids_are_no_memories(memory: RobotMemory) -> None:
     memory.learn("mug")
     assert memory.purge(ids=[]).memories == 0
     assert contents(memory) == {"mug"}
-
-
-def test_leaving_out_sightings_of_what_is_no_object_does_nothing(memory: RobotMemory) -> None:
-    memory.learn("mug")
-    with sqlite3.connect(memory.path) as connection:
-        assert sighting_rows.drop_before(connection, 1, 5) == 0
-    connection.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from .errors import InvalidFieldError
+from .nearest import did_you_mean
 from .objects.label_rules import LabelRules, label_rules
 from .parameter import checked, parameter
 from .retention.budgets import Budget, budgets
@@ -275,5 +276,6 @@ class Parameters:
         known = {entry.name for entry in fields(self)}
         for name, value in changes.items():
             if name not in known:
-                raise InvalidFieldError(name, value, f"is no parameter; there are {', '.join(sorted(known))}")
+                near = did_you_mean(name, known) or f"; there are {', '.join(sorted(known))}"
+                raise InvalidFieldError(name, value, f"is no parameter{near}")
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from ..memory.errors import MemoryClosedError, RobotMemoryError
 from .bond import Bond
 from .diagnostics import Diagnostics
 from .frames import Point, Target
+from .ignored_parameters import ignored_parameters
 from .live_intake import LiveIntake
 from .markers import Markers
 from .node_parameters import declare
@@ -49,6 +50,8 @@ class MemoryNode(LifecycleNode):
         self._why = ""
         self._last_counts = Counts()
         self.parameters = declare(self, self._apply)
+        for what in ignored_parameters(self, self.parameters):
+            self.get_logger().warning(what)
         workers = self.parameters.worker_threads
         self._services_ = Services(self, self._active_memory, self._transformed, self._now, workers)
         self._status = StatusTopic(self, self._now)

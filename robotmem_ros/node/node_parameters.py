@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, fields
 from typing import Any
 
@@ -20,12 +20,7 @@ def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
     Raises:
         InvalidFieldError: a value given at start cannot be used.
     """
-    current = Parameters().changed(
-        **{
-            entry.name: node.declare_parameter(entry.name, _start(entry), _descriptor(entry)).value
-            for entry in fields(Parameters)
-        }
-    )
+    current = Parameters().changed(**{entry.name: _declared(node, entry) for entry in fields(Parameters)})
 
     def check(changes: Sequence[Parameter]) -> SetParametersResult:
         nonlocal current
@@ -49,14 +44,26 @@ def declare_group(node: Node, name: str) -> dict[str, object]:
     Their names are not known before: they are checked by whoever reads them.
     """
     prefix = f"{name}."
-    # rclpy has no public way to them but to declare all that was given, misspelled parameters included.
-    given = sorted(key for key in node._parameter_overrides if key.startswith(prefix))
     values: dict[str, object] = {}
-    for key in given:
+    for key in sorted(key for key in given(node) if key.startswith(prefix)):
         if not node.has_parameter(key):
             node.declare_parameter(key, None, ParameterDescriptor(dynamic_typing=True, read_only=True))
-        values[key.removeprefix(prefix)] = node.get_parameter(key).value
+        value = node.get_parameter(key).value
+        # What rcl makes of an empty list.
+        values[key.removeprefix(prefix)] = [] if value is None else value
     return values
+
+
+def given(node: Node) -> Mapping[str, Any]:
+    """The values given at start by name, whether they are declared or not; None for an empty list."""
+    # rclpy has no public way to them but to declare them all, which fails where one is an empty list.
+    return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
+
+
+def _declared(node: Node, entry: Field[Any]) -> Any:
+    # An empty list has no type for rcl: it is the default of every parameter that is a list.
+    is_empty = entry.name in given(node) and given(node)[entry.name] is None
+    return node.declare_parameter(entry.name, _start(entry), _descriptor(entry), ignore_override=is_empty).value
 
 
 def _start(entry: Field[Any]) -> Any:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..memory.errors import InvalidFieldError, RobotMemoryError, shown
+from ..memory.nearest import did_you_mean
+
+_ALIKE = 0.75
+"""Least likeness of two types: many share half of their letters with all others."""
 
 
 class UnknownTypeError(RobotMemoryError):
     """A message type cannot be imported, or the recording does not define it."""
 
-    def __init__(self, type_name: str, why: str) -> None:
-        super().__init__(f"message type {shown(type_name)} {why}")
+    def __init__(self, type_name: str, why: str, known: Iterable[str] = ()) -> None:
+        """`known` are types that there are; the nearest of them are named."""
         self.type_name = type_name
+        self.why = f"{why}{did_you_mean(type_name, known, cutoff=_ALIKE)}"
+        super().__init__(f"message type {shown(type_name)} {self.why}")
 
 
 class PathError(RobotMemoryError):

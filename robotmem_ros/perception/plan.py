@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from ..memory.errors import InvalidFieldError
 from .dot_path import DotPath
 from .errors import PathError, TopicError, UnknownTypeError
 from .field_type import BYTES, NUMBERS, FieldType
@@ -80,8 +81,9 @@ def plan_of(config: TopicConfig, types: TypeDescription) -> Plan:
     """Compiles and checks every source of a topic.
 
     Raises:
-        TopicError: the type is unknown, or a path, template or type does not fit; it names topic, type and path, and
-            lists the fields that exist.
+        TopicError: a path, template or type does not fit; it names topic, type and path, and lists the fields that
+            exist.
+        InvalidFieldError: the type is unknown, or there is no description.
     """
     return _Planner(config, types).plan()
 
@@ -100,7 +102,10 @@ class _Planner:
         try:
             self._types.fields(config.type)
         except UnknownTypeError as cause:
-            raise self._error("type", config.type, str(cause)) from None
+            raise InvalidFieldError(f"{config.name}.type", config.type, cause.why) from None
+        if not config.description:
+            why = f"is needed, because there is no preset for {config.type}; such as '{{data}}'"
+            raise InvalidFieldError(f"{config.name}.description", "", why)
         each = self._each()
         context = {name: self._reader(f"context.{name}", source) for name, source in config.context.items()}
         names: dict[str, Reader] = {name: made for name, (made, _) in context.items()}

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Mapping
 
 from ..memory.errors import InvalidFieldError
+from ..memory.nearest import did_you_mean
 from .topic_config import key_of, table
 
 _OPEN = ("context", "only")
@@ -52,5 +53,6 @@ def arguments(name: str, flat: Mapping[str, object]) -> dict[str, object]:
         elif key in opened:
             raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")
         else:
-            raise InvalidFieldError(f"{name}.{key}", value, f"is no key of a topic; there are {', '.join(known)}")
+            near = did_you_mean(key, known) or f"; there are {', '.join(known)}"
+            raise InvalidFieldError(f"{name}.{key}", value, f"is no key of a topic{near}")
     return {**found, **{group: values for group, values in opened.items() if values}}

@@ -24,9 +24,4 @@ def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> To
     if not isinstance(type_name, str):
         raise InvalidFieldError(f"{name}.type", type_name, "must be of type str")
     preset = presets.of(full_type_name(f"{name}.type", type_name))
-    config = TopicConfig(name=name, **arguments(name, {**preset, **own}))  # type: ignore[arg-type]
-    if not config.description:
-        raise InvalidFieldError(
-            f"{name}.description", "", f"is needed, because there is no preset for {config.type}; such as '{{data}}'"
-        )
-    return config
+    return TopicConfig(name=name, **arguments(name, {**preset, **own}))  # type: ignore[arg-type]

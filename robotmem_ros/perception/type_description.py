@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from . import field_type
 from .errors import UnknownTypeError
 
+_INTERFACES = "rosidl_interfaces"
 _TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
 
 
@@ -41,12 +42,25 @@ def message_class(type_name: str) -> Any:
     try:
         module = importlib.import_module(f"{package}.msg")
     except ImportError as cause:
-        raise UnknownTypeError(type_name, f"cannot be imported: {cause}; is {package} installed and sourced?") from None
+        why = f"cannot be found: {cause}; {package} is not installed or not sourced"
+        raise UnknownTypeError(type_name, why, installed_types()) from None
     found = getattr(module, name, None)
     if not hasattr(found, "get_fields_and_field_types"):
-        known = sorted(n for n in vars(module) if hasattr(getattr(module, n), "get_fields_and_field_types"))
-        raise UnknownTypeError(type_name, f"does not exist; {package} has {', '.join(known)}")
+        raise UnknownTypeError(type_name, f"cannot be found: {package} has no such message", installed_types())
     return found
+
+
+def installed_types() -> list[str]:
+    """The names of all message types of the ROS 2 that is sourced; empty without one."""
+    try:
+        from ament_index_python import get_resource, get_resources
+    except ImportError:
+        return []
+    found = []
+    for package in get_resources(_INTERFACES):
+        files = get_resource(_INTERFACES, package)[0].split()
+        found += [f"{package}/{file.removesuffix('.msg')}" for file in files if file.endswith(".msg")]
+    return sorted(found)
 
 
 class MessageClasses:
@@ -74,7 +88,8 @@ class TypestoreTypes:
         """See TypeDescription."""
         if type_name not in self._known:
             if type_name not in self._typestore.fielddefs:
-                raise UnknownTypeError(type_name, "is not defined by the recording, nor known without it")
+                why = "cannot be found: the recording does not define it, nor is it known without it"
+                raise UnknownTypeError(type_name, why, self._typestore.fielddefs)
             _, described = self._typestore.fielddefs[type_name]
             self._known[type_name] = {
                 name: _from_rosbags(node) for name, node in described if name != "structure_needs_at_least_one_member"

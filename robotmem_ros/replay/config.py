@@ -10,12 +10,13 @@ from pathlib import Path
 import yaml
 
 from ..memory.errors import InvalidFieldError, shown
+from ..memory.nearest import did_you_mean
+from ..memory.parameter_file import KEY, misnamed, sections
 from ..memory.parameters import Parameters
 from ..perception import TopicConfig, load_presets, parse_topic
 from ..perception.topic_keys import flattened
 
-_NODES = ("/**", "memory", "/memory", "/**/memory")
-_KEY = "ros__parameters"
+_NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
 _NOT_DECIDING = ("qos_", "view_")
 _DECIDING = ("collection", "memory_frame", "map_id", "on_missing_transform")
@@ -59,8 +60,10 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
     prefixes = tuple(f"{name}." for name in (*parameters.perception_topics, *_OF_ROS))
     for name, value in values.items():
         if name not in own and name not in _OF_ROS and not name.startswith(prefixes):
-            way_out = "is no parameter, nor of a topic that perception_topics names"
-            raise InvalidFieldError(name, value, f"in {path} {way_out}")
+            block, dot, _ = name.partition(".")
+            near = did_you_mean(block, parameters.perception_topics if dot else own)
+            what = f"{block!r} is not listed in perception_topics" if dot else "is no parameter"
+            raise InvalidFieldError(name, value, f"in {path}: {what}{near}")
     return ReplayConfig(parameters, tuple(topics))
 
 
@@ -71,13 +74,17 @@ def _parameters_in(path: Path) -> dict[str, object]:
         raise InvalidFieldError("config", str(path), f"cannot be read: {cause}") from None
     if not isinstance(content, dict):
         raise InvalidFieldError("config", str(path), f"must hold parameters, not {shown(content)}")
-    nodes = {name: node for name, node in content.items() if isinstance(node, dict) and _KEY in node}
-    if not nodes:
+    found = list(sections(content))
+    if not found:
         return content
+    for what in misnamed(content, _NODE, [entry.name for entry in fields(Parameters)]):
+        raise InvalidFieldError("config", str(path), what)
     merged: dict[str, object] = {}
-    for name in _NODES:
-        values = nodes.get(name, {}).get(_KEY) or {}
-        if not isinstance(values, dict):
-            raise InvalidFieldError(f"{name}.{_KEY}", values, f"in {path} must be a mapping")
-        merged.update(values)
+    # What is said of this node alone comes before what is said of all.
+    for section in sorted(found, key=lambda one: "*" not in one.node):
+        if not section.is_read_by(_NODE):
+            continue
+        if not isinstance(section.parameters, dict):
+            raise InvalidFieldError(f"{section.node}.{KEY}", section.parameters, f"in {path} must be a mapping")
+        merged.update(section.parameters)
     return merged

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
 from rclpy.parameter import Parameter
 
@@ -71,6 +72,46 @@ def test_the_parameter_file_of_the_package_starts_the_node(own: Any) -> None:
     client: Client = connect()
     status = client.until_active()
     assert status.db_path == ":memory:"
+
+
+PARAMETERS = """
+/**:
+  ros__parameters:
+    db_path: ":memory:"
+    embedding_model: ""
+    object_radus: 0.3
+    perception_topics: []
+    door: {topic: /door, type: std_msgs/msg/String}
+memry:
+  ros__parameters: {map_id: ground}
+amcl:
+  ros__parameters: {laser_max_range: 20.0}
+"""
+
+
+def test_what_has_no_effect_is_told_with_the_name_that_was_meant(own: Any, tmp_path: Path) -> None:
+    file = tmp_path / "robot.yaml"
+    file.write_text(PARAMETERS)
+    start, connect = own
+    node = start("--params-file", str(file))
+    connect().until_active()
+    warnings = [line.split("]: ", 1)[1] for line in node.output.splitlines() if "[WARN]" in line]
+    assert warnings == [
+        "object_radus: is no parameter and is ignored; did you mean 'object_radius'?",
+        "door.topic, door.type: 'door' is not listed in perception_topics and is ignored; list it to subscribe",
+        f"{file}: section 'memry' is not for '/memory' and is ignored; name it '/memory'",
+    ]
+
+
+def test_an_empty_list_is_one(own: Any, tmp_path: Path) -> None:
+    file = tmp_path / "robot.yaml"
+    topic = {"topic": "/door", "type": "std_msgs/msg/String", "labels": []}
+    own_parameters = {"db_path": ":memory:", "embedding_model": "", "perception_topics": ["door"], "door": topic}
+    file.write_text(yaml.safe_dump({"/memory": {"ros__parameters": own_parameters}}))
+    start, connect = own
+    node = start("--params-file", str(file))
+    connect().until_active()
+    assert "[WARN]" not in node.output
 
 
 @pytest.mark.parametrize(

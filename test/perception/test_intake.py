@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 import pytest
 
-from robotmem_ros.frames import Transform, TransformBuffer
-from robotmem_ros.memory import Memory, RobotMemory
-from robotmem_ros.perception import Intake, Limits, LocalisationGate, Reason, TopicCounts, parse_topic
+from robotmem_ros.frames import Transform
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.perception import Intake, Limits, LocalisationGate, Reason, TopicCounts
 
-from .messages import HEADER, PRESETS, STAMP_NS, RosbagsMaker, detection, pose
-
-SECOND = 1_000_000_000
-POSE = "geometry_msgs/msg/PoseStamped"
-DETECTIONS = "vision_msgs/msg/Detection3DArray"
-STRING = "std_msgs/msg/String"
-QUARTER = Transform(10.0, 0.0, 0.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
+from .intakes import (
+    DETECTIONS,
+    POSE,
+    QUARTER,
+    SECOND,
+    STRING,
+    header,
+    intake_into,
+    settled,
+    stamped,
+    stored,
+    transforms,
+)
+from .messages import HEADER, STAMP_NS, RosbagsMaker, detection, pose
 
 
 @pytest.fixture(scope="module")
@@ -33,52 +40,8 @@ def memory() -> Iterator[RobotMemory]:
 
 
 @pytest.fixture
-def buffer() -> TransformBuffer:
-    return TransformBuffer()
-
-
-@pytest.fixture
-def make(memory: RobotMemory, maker: RosbagsMaker, buffer: TransformBuffer) -> Callable[..., Intake]:
-    def made(type_name: str, **options: Any) -> Intake:
-        keys = options.pop("keys", {})
-        settings = {"patience": 60.0, "capacity": 10, "on_missing_transform": "drop", **options}
-        config = parse_topic("seen", {"topic": "/seen", "type": type_name, **keys}, PRESETS)
-        return Intake(memory, [config], maker.types, buffer=buffer, now=lambda: STAMP_NS, **settings)
-
-    return made
-
-
-def settled(memory: RobotMemory, intake: Intake) -> TopicCounts:
-    memory.flush()
-    counts = intake.counts()["seen"]
-    assert counts.observations == counts.stored + counts.waiting + counts.left_out.total()
-    return counts
-
-
-def stored(memory: RobotMemory) -> list[Memory]:
-    memory.flush()
-    found = memory.recall(n=100, min_confidence=0.0, kind="perception", after=1)
-    return sorted(found, key=lambda one: one.id)
-
-
-def header(frame: str, stamp_ns: int = STAMP_NS) -> dict[str, Any]:
-    sec, nanosec = divmod(stamp_ns, SECOND)
-    return {"stamp": {"sec": sec, "nanosec": nanosec}, "frame_id": frame}
-
-
-def stamped(maker: RosbagsMaker, frame: str, stamp_ns: int = STAMP_NS) -> Any:
-    return maker.make(POSE, {"header": header(frame, stamp_ns), "pose": pose(1, 2, 3)})
-
-
-def transforms(maker: RosbagsMaker, parent: str, child: str, stamp_ns: int, transform: Transform) -> Any:
-    names = ("x", "y", "z", "x", "y", "z", "w")
-    parts = list(zip(names, transform, strict=True))
-    one = {
-        "header": header(parent, stamp_ns),
-        "child_frame_id": child,
-        "transform": {"translation": dict(parts[:3]), "rotation": dict(parts[3:])},
-    }
-    return maker.make("tf2_msgs/msg/TFMessage", {"transforms": [one]})
+def make(memory: RobotMemory, maker: RosbagsMaker) -> Callable[..., Intake]:
+    return partial(intake_into, memory, maker)
 
 
 def test_a_pose_is_stored_in_the_memory_frame_at_its_own_stamp(
@@ -296,77 +259,3 @@ def test_what_the_memory_refuses_is_counted(
     memory.close()
     intake.receive("seen", maker.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
     assert intake.counts()["seen"].left_out == {Reason.INVALID: 1, Reason.NOT_WRITTEN: 1}
-
-
-NOTHING_BUT_CHANGES = {"label": "'door'", "changes_only": "pose.position.z"}
-
-
-def test_a_state_that_was_lost_for_want_of_a_transform_is_stored_when_it_comes_again(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
-) -> None:
-    intake = make(POSE, patience=0.0, keys=NOTHING_BUT_CHANGES)
-    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
-    intake.collect()
-    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
-    for second in range(1, 4):
-        intake.receive("seen", stamped(maker, "camera", STAMP_NS + second * SECOND), STAMP_NS)
-    counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out) == (1, {Reason.UNKNOWN_FRAME: 1, Reason.UNCHANGED: 2})
-
-
-def test_of_equal_states_that_wait_for_a_transform_one_is_stored(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
-) -> None:
-    intake = make(POSE, keys=NOTHING_BUT_CHANGES)
-    for second in range(3):
-        intake.receive("seen", stamped(maker, "camera", STAMP_NS + second * SECOND), STAMP_NS)
-    assert settled(memory, intake).waiting == 3
-    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
-    counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out) == (1, {Reason.UNCHANGED: 2})
-    assert [one.observed_at for one in stored(memory)] == [STAMP_NS]
-
-
-@pytest.mark.parametrize("keys", [{"changes_only": "data"}, {"min_interval": 10.0}])
-def test_what_the_memory_refuses_to_write_is_stored_when_it_comes_again(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker, keys: dict[str, Any]
-) -> None:
-    intake = make(STRING, keys=keys)
-    message = maker.make(STRING, {"data": "a mug"})
-    memory._database.write(lambda connection: connection.execute(REFUSING))
-    memory.flush()
-    intake.receive("seen", message, STAMP_NS)
-    assert settled(memory, intake).left_out == {Reason.NOT_WRITTEN: 1}
-    memory._database.write(lambda connection: connection.execute("DROP TRIGGER refusing"))
-    memory.flush()
-    intake.receive("seen", message, STAMP_NS)
-    assert settled(memory, intake).stored == 1
-
-
-REFUSING = "CREATE TRIGGER refusing BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, 'refused'); END"
-
-
-@pytest.mark.parametrize("keys", [{"changes_only": "label"}, {"min_interval": 10.0}, {"min_displacement": 5.0}])
-def test_what_was_too_large_is_not_remembered_as_stored(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker, keys: dict[str, Any]
-) -> None:
-    kind = "robotmem_ros/msg/Perception"
-    intake = make(kind, keys=keys)
-    values = {"header": HEADER, "description": "a mug", "label": "mug", "pose": [pose(1, 2, 3)]}
-    too_large = {**values, "data": bytes(memory.parameters.data_limit + 1)}
-    for one in (too_large, values, values):
-        intake.receive("seen", maker.make(kind, one), STAMP_NS)
-    counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out[Reason.INVALID]) == (1, 1)
-
-
-def test_an_interval_begins_with_a_message_that_has_its_transform(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
-) -> None:
-    intake = make(POSE, patience=0.0, keys={"min_interval": 10.0})
-    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
-    intake.collect()
-    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
-    for second in (1, 2):
-        intake.receive("seen", stamped(maker, "camera", STAMP_NS + second * SECOND), STAMP_NS)
-    assert [one.observed_at for one in stored(memory)] == [STAMP_NS + SECOND]

@@ -51,7 +51,7 @@ def test_numbers_as_rclpy_gives_them_are_taken() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"topics": "x"}, r"captions.topics: 'x' is no key of a topic; there are topic, type, .*qos.depth"),
+        ({"topics": "x"}, "captions.topics: 'x' is no key of a topic; did you mean 'topic'"),
         ({"qos": {"dept": 5}}, "captions.qos.dept: 5 is no key"),
         ({"qos_depth": 5}, "captions.qos_depth: 5 is no key"),
         ({"topic": ""}, "captions.topic: '' is no name of a topic"),
@@ -83,11 +83,6 @@ def test_numbers_as_rclpy_gives_them_are_taken() -> None:
 def test_a_mistake_names_topic_key_and_value(values: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidFieldError, match=said):
         parse(**values)
-
-
-def test_a_type_without_a_preset_needs_a_description() -> None:
-    with pytest.raises(InvalidFieldError, match=r"x.description: '' is needed, because there is no preset for a/msg/B"):
-        parse_topic("x", {"topic": "/x", "type": "a/msg/B"}, PRESETS)
 
 
 def test_what_is_no_mapping_is_refused() -> None:
@@ -138,8 +133,6 @@ def test_every_row_of_the_table_says_what_it_is_for() -> None:
         ("nav_msgs/msg/Odometry", {"only": {"pose": 1}}, "seen.only.pose: 'pose' .*one number or text is needed"),
         ("diagnostic_msgs/msg/DiagnosticArray", {"label": "header.frame_id"},
          "asks diagnostic_msgs/msg/DiagnosticStatus for 'header'; it has level, name, message, hardware_id, values"),
-        ("nowhere_msgs/msg/Thing", {"description": "x"}, "seen.type: 'nowhere_msgs/msg/Thing' .*nowhere_msgs"),
-        ("std_msgs/msg/Thing", {"description": "x"}, "seen.type: 'std_msgs/msg/Thing' cannot be read"),
     ],
 )  # fmt: skip
 def test_a_source_that_does_not_fit_the_type_is_refused_at_start(
@@ -147,6 +140,24 @@ def test_a_source_that_does_not_fit_the_type_is_refused_at_start(
 ) -> None:
     with pytest.raises(TopicError, match=said):
         extractor(maker, type_name, **keys)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "said"),
+    [
+        ("nowhere_msgs/msg/Thing", "seen.type: 'nowhere_msgs/msg/Thing' cannot be found: [^?]*$"),
+        ("std_msgs/msg/Strng", "seen.type: .* cannot be found: .*; did you mean 'std_msgs/msg/String'?"),
+        ("geometry_msg/msg/PoseStamped", "cannot be found: .*; did you mean 'geometry_msgs/msg/PoseStamped'?"),
+    ],
+)
+def test_a_type_that_does_not_exist_is_told_with_the_nearest_one(maker: Maker, type_name: str, said: str) -> None:
+    with pytest.raises(InvalidFieldError, match=said):
+        extractor(maker, type_name)
+
+
+def test_a_type_without_a_preset_needs_a_description(maker: Maker) -> None:
+    with pytest.raises(InvalidFieldError, match=r"seen.description: '' is needed, because there is no preset for geom"):
+        extractor(maker, "geometry_msgs/msg/Twist")
 
 
 def test_an_extractor_is_made_from_what_was_parsed(maker: Maker) -> None:

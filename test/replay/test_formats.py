@@ -114,7 +114,7 @@ def test_a_type_that_nothing_defines_is_told(
     assert imported(file, config=VISION) == 1
     said = capsys.readouterr().err
     assert "vision_msgs/msg/Detection3DArray" in said
-    assert "is not defined by the recording, nor known without it" in said
+    assert "cannot be found: the recording does not define it, nor is it known without it" in said
 
 
 def test_a_recording_of_a_loop_starts_transforms_and_samples_anew(

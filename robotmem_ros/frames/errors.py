@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 from ..memory.errors import RobotMemoryError, shown
+from ..memory.nearest import did_you_mean
+
+_LISTED = 20
 
 
 class Refusal(str, Enum):
@@ -31,11 +35,23 @@ class FrameLookupError(FrameError):
 class UnknownFrameError(FrameLookupError):
     """No transform has named this frame; it may still come, unless the name is empty."""
 
-    def __init__(self, frame: str, known: int) -> None:
-        way_out = f"no transform has named it, among {known} known frames" if frame else "a frame must have a name"
-        super().__init__(f"frame {shown(frame)}: {way_out}")
+    def __init__(self, frame: str, known: Collection[str]) -> None:
+        super().__init__(frame)
         self.frame = frame
+        self.known = known
+        """The frames that transforms have named."""
         self.waiting_helps = bool(frame)
+
+    def __str__(self) -> str:
+        # Written when it is read: a queue looks up many times what has not come yet.
+        start = f"frame {shown(self.frame)}: "
+        if not self.frame:
+            return f"{start}a frame must have a name"
+        if not self.known:
+            return f"{start}no transform has named it; none has come yet"
+        listed = ", ".join(sorted(self.known)[:_LISTED])
+        more = f" and {len(self.known) - _LISTED} more" if len(self.known) > _LISTED else ""
+        return f"{start}no transform has named it; known are {listed}{more}{did_you_mean(self.frame, self.known)}"
 
 
 class FrameLoopError(FrameLookupError):

@@ -32,7 +32,7 @@ class TransformBuffer:
     def __init__(self, history_ns: int = DEFAULT_HISTORY_NS) -> None:
         self._history_ns = history_ns
         self._links: dict[str, Link] = {}
-        self._frames: set[str] = set()
+        self._frames: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
     def frames(self) -> tuple[str, ...]:
@@ -68,7 +68,8 @@ class TransformBuffer:
                 if not link.add(stamp_ns, sample):
                     why = f"is {(link.newest_ns - stamp_ns) / 1e9:.3f} s older than the newest one, beyond the history"
                     raise InvalidTransformError(parent, child, Refusal.OLD_DATA, why)
-            self._frames.update((parent, child))
+            if parent not in self._frames or child not in self._frames:
+                self._frames |= {parent, child}
 
     def add_message(self, message: Any, *, static: bool) -> tuple[InvalidTransformError, ...]:
         """Takes the transforms of a tf2_msgs/TFMessage, of rclpy or of rosbags; gives the errors of those refused."""
@@ -108,7 +109,7 @@ class TransformBuffer:
         with self._lock:
             for frame in (target, source):
                 if frame not in self._frames:
-                    raise UnknownFrameError(frame, len(self._frames))
+                    raise UnknownFrameError(frame, self._frames)
             return self._walk(target, source, stamp_ns or self._latest_common_ns(target, source))
 
     def _walk(self, target: str, source: str, stamp_ns: int) -> Transform:

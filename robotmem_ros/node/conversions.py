@@ -56,6 +56,15 @@ def seconds_from(field: str, message: Duration) -> float:
     return int(message.sec) + int(message.nanosec) / _NS
 
 
+def _stamp_from(field: str, message: Time, clock: Clock) -> int:
+    """Nanoseconds since the epoch; of a zero time, what the clock shows."""
+    stamp = time_from(field, message) or clock()
+    if stamp <= 0:
+        why = "is not set, and the clock shows no time yet: set it, or publish /clock if use_sim_time is true"
+        raise InvalidFieldError(field, 0, why)
+    return stamp
+
+
 def time_message(time_ns: int) -> Time:
     """A time message; what does not fit its 32-bit seconds is cut to the last second that does."""
     sec, nanosec = divmod(time_ns, _NS)
@@ -79,7 +88,7 @@ def fact_from(request: Learn.Request, parameters: Parameters, clock: Clock) -> N
         category=request.category,
         tags=request.tags,
         confidence=exact_float(request.confidence[0]) if request.confidence else None,
-        observed_at=time_from("stamp", request.stamp),
+        observed_at=_stamp_from("stamp", request.stamp, clock),
     )
 
 
@@ -116,7 +125,7 @@ def perception_from(message: Perception, parameters: Parameters, clock: Clock, *
         frame_id=message.header.frame_id,
         label=message.label,
         confidence=exact_float(message.confidence),
-        observed_at=time_from("header.stamp", message.header.stamp),
+        observed_at=_stamp_from("header.stamp", message.header.stamp, clock),
         received_at=received_at,
     )
 

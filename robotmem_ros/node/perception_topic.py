@@ -126,7 +126,7 @@ class PerceptionTopic:
             new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
             self._memory.store(new).add_done_callback(self._settle)
         except InvalidFieldError as error:
-            self._refuse(error.field.partition(".")[0].partition("[")[0], str(error))
+            self._refuse(error.field.removeprefix("header.").partition(".")[0].partition("[")[0], str(error))
         except RobotMemoryError as error:
             self._refuse(type(error).__name__, str(error))
 

@@ -107,7 +107,8 @@ class Bag:
             reader.open()
             if not reader.message_count:
                 reader.close()
-                raise BagError(self.path, "holds no messages")
+                why = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
+                raise BagError(self.path, why)
             return self._stack.enter_context(_Closing(reader))
 
         try:

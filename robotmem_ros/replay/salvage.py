@@ -6,29 +6,40 @@ import io
 import os
 import sqlite3
 import struct
+import sys
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .sqlite_pages import message_rows
 
 MCAP_MAGIC = b"\x89MCAP0\r\n"
 _LENGTH = struct.Struct("<Q")
 _RECORD_HEAD = 1 + _LENGTH.size
-_DATA_END = 0x0F
+_CHUNK, _DATA_END = 0x06, 0x0F
+_CHUNK_HEAD = struct.Struct("<BQQQQII")
+"""Opcode and length, first and last time, size and checksum of the content, and the length of what follows: the name of
+its compression."""
 _NO_SUMMARY = b"\x02" + _LENGTH.pack(20) + bytes(20)
 """The footer of a file without a summary: the reader then scans the data."""
 
 
 class CutMcap:
-    """An MCAP file as if it had been closed after its last whole record; has what rosbags wants of a path."""
+    """An MCAP file as if it had been closed after its last whole record; has what rosbags wants of a path.
+
+    Of a chunk that was cut, the whole records are read as if they stood in no chunk.
+    """
 
     suffix = ".mcap"
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.name = path.name
-        self._end = _end_of_whole_records(path)
+        with path.open("rb") as file:
+            self._end = _end_of_whole_records(file, len(MCAP_MAGIC), path.stat().st_size)
+            file.seek(self._end)
+            self._rest = _records_of_chunk(file.read())
 
     def __str__(self) -> str:
         return str(self._path)
@@ -45,7 +56,8 @@ class CutMcap:
         """The repaired content."""
         del mode
         data_end = bytes([_DATA_END]) + _LENGTH.pack(4) + bytes(4)
-        return io.BufferedReader(_Spliced(self._path, self._end, data_end + _NO_SUMMARY + MCAP_MAGIC))
+        tail = self._rest + data_end + _NO_SUMMARY + MCAP_MAGIC
+        return io.BufferedReader(_Spliced(self._path, self._end, tail))
 
 
 class _Spliced(io.RawIOBase):
@@ -88,21 +100,49 @@ class _Spliced(io.RawIOBase):
         super().close()
 
 
-def _end_of_whole_records(path: Path) -> int:
-    """Where the last whole record of the data ends."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        at = len(MCAP_MAGIC)
+def _end_of_whole_records(file: BinaryIO, start: int, size: int) -> int:
+    """Find where the last whole record of the data ends, if the first one begins at `start`."""
+    at = start
+    file.seek(at)
+    while head := file.read(_RECORD_HEAD):
+        if len(head) < _RECORD_HEAD or head[0] in {0x00, 0x02, _DATA_END}:
+            break
+        end = at + _RECORD_HEAD + _LENGTH.unpack(head[1:])[0]
+        if end > size:
+            break
+        at = end
         file.seek(at)
-        while head := file.read(_RECORD_HEAD):
-            if len(head) < _RECORD_HEAD or head[0] in {0x00, 0x02, _DATA_END}:
-                break
-            end = at + _RECORD_HEAD + _LENGTH.unpack(head[1:])[0]
-            if end > size:
-                break
-            at = end
-            file.seek(at)
     return at
+
+
+def _records_of_chunk(cut: bytes) -> bytes:
+    """Give the whole records in the start of a chunk; empty if it is no chunk, or nothing of it can be read."""
+    if len(cut) < _CHUNK_HEAD.size or cut[0] != _CHUNK:
+        return b""
+    name_end = _CHUNK_HEAD.size + _CHUNK_HEAD.unpack_from(cut)[-1]
+    content = _decompressed(cut[_CHUNK_HEAD.size : name_end], cut[name_end + _LENGTH.size :])
+    return content[: _end_of_whole_records(io.BytesIO(content), 0, len(content))]
+
+
+def _decompressed(compression: bytes, start: bytes) -> bytes:
+    """Decompress as much as can be of the start of something; rosbags brings what it takes."""
+    if not compression:
+        return start
+    try:
+        decompressor = _decompressor(compression)
+        return bytes(decompressor.decompress(start)) if decompressor else b""
+    except Exception:
+        # Each library has its own errors for bytes that are none of its own.
+        return b""
+
+
+def _decompressor(compression: bytes) -> Any:
+    if compression == b"lz4":
+        return import_module("lz4.frame").LZ4FrameDecompressor()
+    if compression == b"zstd":
+        zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+        return zstd.ZstdDecompressor()
+    return None
 
 
 def copy_readable(damaged: Path, target: Path) -> None:

@@ -142,9 +142,22 @@ def test_a_frame_that_is_not_connected_yet_is_worth_waiting_for() -> None:
         buffer.lookup("map", "camera", at(20))
     with pytest.raises(ExtrapolationError) as extrapolation:
         buffer.lookup("odom", "camera", at(10))
-    with pytest.raises(UnknownFrameError, match="frame 'lens': no transform has named it, among 4 known") as unknown:
+    with pytest.raises(UnknownFrameError, match="frame 'lens': no transform has named it; known are") as unknown:
         buffer.lookup("map", "lens", at(10))
     assert all(caught.value.waiting_helps for caught in (connectivity, extrapolation, unknown))
+
+
+def test_an_unknown_frame_is_told_with_those_that_are_known_and_the_nearest_of_them() -> None:
+    buffer = TransformBuffer()
+    with pytest.raises(UnknownFrameError, match=r"frame 'base_lnk': no transform has named it; none has come yet$"):
+        buffer.lookup("base_lnk", "map", 0)
+    buffer.add("map", "base_link", 0, IDENTITY, static=True)
+    with pytest.raises(UnknownFrameError, match=r"; known are base_link, map; did you mean 'base_link'\?$"):
+        buffer.lookup("base_lnk", "map", 0)
+    for number in range(30):
+        buffer.add("map", f"tag_{number}", 0, IDENTITY, static=True)
+    with pytest.raises(UnknownFrameError, match=r"known are base_link, map, tag_0, .* and 12 more$"):
+        buffer.lookup("nowhere", "map", 0)
 
 
 def test_a_single_sample_is_valid_at_its_own_time_only() -> None:

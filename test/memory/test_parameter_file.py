@@ -37,7 +37,7 @@ def test_namespaces_may_be_nested() -> None:
 def test_the_sections_of_other_nodes_are_no_mistake() -> None:
     content = {"/**": {"ros__parameters": {}}, "amcl": {"ros__parameters": {"autostart": True, "n": 1, "m": 2}}}
     assert misnamed(content, "/memory", {"autostart"}) == []
-    robots = {"robot1/memory": {"ros__parameters": {}}, "robot2/memory": {"ros__parameters": {}}}
+    robots: dict[str, object] = {"robot1/memory": {"ros__parameters": {}}, "robot2/memory": {"ros__parameters": {}}}
     assert misnamed(robots, "/robot2/memory", set()) == []
     assert len(misnamed(robots, "/memory", set())) == 2
 

@@ -11,7 +11,7 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from robotmem_ros.msg import Perception
-from robotmem_ros.srv import Recall
+from robotmem_ros.srv import Learn, Recall, SavePerception
 
 from .graph import Client
 
@@ -98,7 +98,11 @@ def test_under_simulated_time_without_a_clock_an_unstamped_perception_is_refused
     stamped.header.stamp.sec = 900
     publisher.publish(stamped)
     status = client.until_status(lambda status: status.received == 2 and status.stored == 1, "two messages")
-    assert list(status.refused_reasons) == ["observed_at"]
+    assert list(status.refused_reasons) == ["stamp"]
+    unstamped = client.call(SavePerception, "save_perception", perception=Perception(description="when?"))
+    assert unstamped.error.startswith("header.stamp: 0 is not set, and the clock shows no time yet")
+    learned = client.call(Learn, "learn", insight="the clock is late")
+    assert learned.error.startswith("stamp: 0 is not set, and the clock shows no time yet")
 
 
 def test_simulated_time_stamps_what_has_no_stamp(own: Any) -> None:

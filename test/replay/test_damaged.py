@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,34 @@ def test_of_a_truncated_recording_what_is_whole_is_stored_and_it_is_an_error(
     found = contents(stored(db))
     assert 0 < len(found) < 4000
     assert found[0] == ("caption 0 " * 50).strip()
+
+
+@pytest.mark.parametrize("mode", ["NONE", "STORAGE"])
+def test_of_a_recording_that_was_cut_in_its_only_chunk_the_whole_messages_are_stored(
+    tmp_path: Path,
+    messages: Messages,
+    imported: Import,
+    db: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    mode: str,
+) -> None:
+    dice = random.Random(3)
+    texts = [f"caption {n} {dice.randbytes(900).hex()}" for n in range(300)]
+    content = [("/caption", START + n * SECOND, messages.string(text)) for n, text in enumerate(texts)]
+    bag = write_bag(tmp_path / "bag", messages, content, mode=mode)
+    (file,) = bag.glob("*.mcap")
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) * 2 // 3])
+    assert imported(file) == 1
+    assert "is damaged" in capsys.readouterr().err
+    found = contents(stored(db))
+    assert 0 < len(found) < 300
+    assert found == texts[: len(found)]
+    # Not even the first message is whole.
+    file.write_bytes(whole[:600])
+    assert imported(file) == 1
+    assert "no message in it is whole" in capsys.readouterr().err
 
 
 def test_a_recording_that_was_not_closed_is_read_without_its_metadata(

@@ -10,6 +10,7 @@ import sqlite3
 from ..database import object_rows
 from ..database.object_rows import ObjectRow
 from ..parameters import Parameters
+from .arrival import is_later
 from .field_of_view import in_view
 from .geometry import squared_distance
 from .label_rules import LabelRules
@@ -17,8 +18,8 @@ from .upkeep import confidence
 from .view import View
 
 
-def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters) -> tuple[int, ...]:
-    """Counts a view against the objects that it should have shown; the ids of those.
+def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters, now: int) -> tuple[int, ...]:
+    """Counts a view that comes in `now` against the objects that it should have shown; the ids of those.
 
     An object counts once in `absence_interval`, and only in views that are later than its last sighting.
     """
@@ -28,7 +29,7 @@ def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters)
     collection, rules = view.collection or parameters.collection, parameters.label_rules()
     missed = []
     for row in object_rows.near(connection, space, collection, [view.origin], reach=view.reach):
-        if _counts(row, view, parameters) and _should_be_seen(row, view) and not _was_seen(row, view, rules):
+        if _counts(row, view, parameters, now) and _should_be_seen(row, view) and not _was_seen(row, view, rules):
             row.missed += 1
             row.last_missed = view.observed_at
             object_rows.save(connection, row)
@@ -52,6 +53,9 @@ def _was_seen(row: ObjectRow, view: View, rules: LabelRules) -> bool:
     )
 
 
-def _counts(row: ObjectRow, view: View, parameters: Parameters) -> bool:
-    latest = max(row.last_seen, row.last_missed)
-    return view.observed_at > latest and view.observed_at - latest >= parameters.absence_interval * 1e9
+def _counts(row: ObjectRow, view: View, parameters: Parameters, now: int) -> bool:
+    recorded, interval = view.import_key is not None, max(parameters.absence_interval * 1e9, 1)
+    return all(
+        is_later(view.observed_at, than, now=now, recorded=recorded) and not 0 <= view.observed_at - than < interval
+        for than in (row.last_seen, row.last_missed)
+    )

@@ -40,9 +40,7 @@ def count_together(connection: sqlite3.Connection, found: Sequence[Found]) -> No
         neighbour_rows.count(connection, one, other, Neighbours(together=1))
 
 
-def merged(
-    connection: sqlite3.Connection, upkeep: Upkeep, found: Sequence[Found], unseen: Iterable[ObjectRow]
-) -> list[Found]:
+def merged(upkeep: Upkeep, found: Sequence[Found], unseen: Iterable[ObjectRow]) -> list[Found]:
     """What was found, where two objects turn out to be one, as that one; `unseen` are the others near what was seen."""
     left = sorted(unseen, key=lambda row: row.position)
     grid = Grid([row.position for row in left], max((one.seen.radius for one, _ in found), default=1.0))
@@ -51,7 +49,7 @@ def merged(
     for one, row in found:
         kept, radius = row, one.seen.radius
         for other in (left[index] for index in grid.around(row.position)):
-            if other.memory_id not in gone and _are_one(connection, kept, other, radius):
+            if other.memory_id not in gone and _are_one(upkeep.connection, kept, other, radius):
                 gone.add(other.memory_id)
                 kept = upkeep.merge(kept, other, one.new)
         result.append(Found(one, kept))

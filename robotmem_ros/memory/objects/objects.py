@@ -17,10 +17,11 @@ from ..parameters import Parameters
 from ..records.memory import NewMemory, Stored
 from ..records.object import SeenObject, Sighting
 from .absence import not_seen
+from .arrival import possible_stamp
 from .covariance import Covariance, checked_covariances
 from .new_sighting import is_sighting
 from .sightings import store_sightings
-from .upkeep import Placed
+from .upkeep import Placed, Upkeep
 from .view import View, checked_view
 
 
@@ -50,13 +51,13 @@ class Objects:
         Raises:
             InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
         """
-        clean_view = None if view is None else checked_view("view", view)
-        known = checked_covariances("covariances", covariances, len(new))
         now = max(self._clock(), 0)
+        clean_view = None if view is None else _checked(view, now)
+        known = checked_covariances("covariances", covariances, len(new))
         received = [replace(one, received_at=now) for one in new]
         # Of an object, the area is that of its estimated position: the writer knows it.
-        ready = [one if is_sighting(one) else self._areas.tagged(one) for one in received]
-        message, parameters = _Message(ready, known, clean_view), self._parameters()
+        ready = [_of_now(one, now) if is_sighting(one) else self._areas.tagged(one) for one in received]
+        message, parameters = _Message(ready, known, clean_view, now), self._parameters()
         return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed))
 
     def not_seen(self, view: View) -> Future[tuple[int, ...]]:
@@ -65,8 +66,9 @@ class Objects:
         Raises:
             InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
         """
-        clean, parameters = checked_view("view", view), self._parameters()
-        return self._database.write(lambda connection: not_seen(connection, clean, parameters))
+        now = max(self._clock(), 0)
+        clean, parameters = _checked(view, now), self._parameters()
+        return self._database.write(lambda connection: not_seen(connection, clean, parameters, now))
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
         """The last `n` sightings of an object that were kept, newest first.
@@ -97,6 +99,17 @@ class _Message(NamedTuple):
     covariances: Sequence[Covariance | None]
     """Of their positions, in the same order."""
     view: View | None
+    now: int
+    """When it came in, by the robot's clock, in nanoseconds."""
+
+
+def _checked(view: View, now: int) -> View:
+    clean = checked_view("view", view)
+    return replace(clean, observed_at=possible_stamp(clean.observed_at, clean.import_key, now))
+
+
+def _of_now(sighting: NewMemory, now: int) -> NewMemory:
+    return replace(sighting, observed_at=possible_stamp(sighting.observed_at, sighting.import_key, now))
 
 
 def _store(
@@ -104,10 +117,10 @@ def _store(
 ) -> tuple[Stored, ...]:
     def store(indices: Sequence[int]) -> tuple[Stored, ...]:
         new, covariances = [message.new[index] for index in indices], [message.covariances[index] for index in indices]
-        return store_sightings(connection, new, covariances, parameters, placed)
+        return store_sightings(Upkeep(connection, parameters, placed, message.now), new, covariances)
 
     stored = imports.store_once(connection, message.new, store)
     if message.view is not None and imports.claim(connection, message.view.import_key):
         seen = message.view.seen.union(one.memory_id for one in stored)
-        not_seen(connection, replace(message.view, seen=seen), parameters)
+        not_seen(connection, replace(message.view, seen=seen), parameters, message.now)
     return stored

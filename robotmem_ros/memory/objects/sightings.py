@@ -13,14 +13,13 @@ from collections.abc import Sequence
 
 from ..database import object_rows, rows
 from ..database.object_rows import ObjectRow
-from ..parameters import Parameters
 from ..records.memory import NewMemory, Stored
 from .association import Known, Track, associate, reach
 from .covariance import Covariance
 from .geometry import Point
 from .merging import Found, count_together, merged
 from .new_sighting import NewSighting, new_sighting, without_doubtful_tracks
-from .upkeep import Placed, Upkeep
+from .upkeep import Upkeep
 
 _CUBE = 4
 """Sightings in a cube so many reaches wide share one search: many searches cost more than rows that are not needed."""
@@ -29,31 +28,27 @@ _FOLLOWED_NS = 5_000_000_000
 
 
 def store_sightings(
-    connection: sqlite3.Connection,
-    new: Sequence[NewMemory],
-    covariances: Sequence[Covariance | None],
-    parameters: Parameters,
-    placed: Placed,
+    upkeep: Upkeep, new: Sequence[NewMemory], covariances: Sequence[Covariance | None]
 ) -> tuple[Stored, ...]:
     """Stores what one message says; the ids of the memories that it became, in the order given."""
-    upkeep = Upkeep(connection, parameters, placed)
     ids: dict[int, int] = {}
     groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
     for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
-        one = new_sighting(index, memory, covariance, parameters)
+        one = new_sighting(index, memory, covariance, upkeep.parameters)
         if one is None:
-            ids[index] = rows.insert(connection, memory)
+            ids[index] = rows.insert(upkeep.connection, memory)
         else:
             key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
             groups[key].append(one)
     for _, group in sorted(groups.items()):
         ordered = sorted(without_doubtful_tracks(group), key=NewSighting.order)
-        ids |= {found.one.place: found.row.memory_id for found in _store(connection, upkeep, ordered)}
+        ids |= {found.one.place: found.row.memory_id for found in _store(upkeep, ordered)}
     return tuple(Stored(ids[index]) for index in range(len(new)))
 
 
-def _store(connection: sqlite3.Connection, upkeep: Upkeep, group: Sequence[NewSighting]) -> list[Found]:
+def _store(upkeep: Upkeep, group: Sequence[NewSighting]) -> list[Found]:
     """Stores what a message says of labels that can be mistaken for each other, in one frame."""
+    connection = upkeep.connection
     known = _near(connection, group)
     assigned = associate(
         [one.seen for one in group],
@@ -65,7 +60,7 @@ def _store(connection: sqlite3.Connection, upkeep: Upkeep, group: Sequence[NewSi
     ]
     count_together(connection, found)
     seen_now = {entry.row.memory_id for entry in found}
-    return merged(connection, upkeep, found, [row for row in known if row.memory_id not in seen_now])
+    return merged(upkeep, found, [row for row in known if row.memory_id not in seen_now])
 
 
 def _near(connection: sqlite3.Connection, group: Sequence[NewSighting]) -> list[ObjectRow]:

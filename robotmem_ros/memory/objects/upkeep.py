@@ -14,6 +14,7 @@ from ..database import object_rows, rows, sighting_rows
 from ..database.object_rows import ObjectRow
 from ..parameters import Parameters
 from ..records.memory import NewMemory
+from .arrival import is_later
 from .estimate import combined, updated
 from .geometry import Point
 from .new_sighting import NewSighting
@@ -30,18 +31,19 @@ def confidence(row: ObjectRow, absence_misses: int) -> float:
 
 
 class Upkeep:
-    """Writes objects within one transaction."""
+    """Writes objects within one transaction, of what comes in `now` by the robot's clock, in nanoseconds."""
 
-    def __init__(self, connection: sqlite3.Connection, parameters: Parameters, placed: Placed) -> None:
-        self._connection = connection
-        self._parameters = parameters
+    def __init__(self, connection: sqlite3.Connection, parameters: Parameters, placed: Placed, now: int) -> None:
+        self.connection = connection
+        self.parameters = parameters
         self._placed = placed
+        self._now = now
 
     def insert(self, one: NewSighting) -> ObjectRow:
         """Makes a new object."""
         new = one.new
         context = self._placed(new.context, new.frame_id, new.map_id, one.seen.estimate.position)
-        memory_id = rows.insert(self._connection, replace(new, context=context))
+        memory_id = rows.insert(self.connection, replace(new, context=context))
         row = ObjectRow(
             memory_id,
             new.label,
@@ -52,28 +54,28 @@ class Upkeep:
             last_seen=new.observed_at,
             times_seen=1,
             best_confidence=new.confidence,
-            confirmed=self._parameters.object_confirmations <= 1,
+            confirmed=self.parameters.object_confirmations <= 1,
             last_kept=new.observed_at,
             sources={new.source: new.identity} if new.source else {},
         )
-        object_rows.insert(self._connection, row)
-        object_rows.set_described(self._connection, memory_id, new.observed_at, new.session_id)
-        sighting_rows.insert(self._connection, memory_id, one.kept(thinned=0), new.session_id)
+        object_rows.insert(self.connection, row)
+        object_rows.set_described(self.connection, memory_id, new.observed_at, new.session_id)
+        sighting_rows.insert(self.connection, memory_id, one.kept(thinned=0), new.session_id)
         return row
 
     def update(self, row: ObjectRow, one: NewSighting) -> ObjectRow:
         """Adds a sighting to an object."""
-        new, limits = one.new, self._parameters
-        is_newest = new.observed_at >= row.last_seen
+        new, limits = one.new, self.parameters
+        is_newest = self._is_later(new.observed_at, row.last_seen, new)
         row.estimate = updated(row.estimate, one.seen.estimate, times_seen=row.times_seen, memory=limits.object_memory)
         row.times_seen += 1
         row.first_seen = min(row.first_seen, new.observed_at)
-        row.last_seen = max(row.last_seen, new.observed_at)
         row.best_confidence = max(row.best_confidence, new.confidence)
         row.received_at = new.received_at
         row.confirmed = row.confirmed or row.times_seen >= limits.object_confirmations
         if is_newest:
-            row.missed = 0
+            row.last_seen = new.observed_at
+            row.missed = row.last_missed = 0
         if new.source in row.sources or (new.source and len(row.sources) < _SOURCES):
             row.sources[new.source] = new.identity
         self._vote(row, {new.label: 1})
@@ -83,15 +85,16 @@ class Upkeep:
         return row
 
     def merge(self, one: ObjectRow, other: ObjectRow, new: NewMemory) -> ObjectRow:
-        """Makes one object of two: the one that was seen more often stays, else the older one."""
+        """Makes one object of two, one of which was just seen: that which was seen more often stays, else the older."""
+        last_seen = one.last_seen if self._is_later(one.last_seen, other.last_seen, new) else other.last_seen
         stays, goes = sorted((one, other), key=lambda row: (-row.times_seen, row.memory_id))
-        object_rows.supersede(self._connection, goes.memory_id, by=stays.memory_id)
+        object_rows.supersede(self.connection, goes.memory_id, by=stays.memory_id)
         stays.estimate = combined(stays.estimate, goes.estimate)
         stays.first_seen = min(stays.first_seen, goes.first_seen)
-        stays.last_seen = max(stays.last_seen, goes.last_seen)
+        stays.last_seen = last_seen
         stays.times_seen += goes.times_seen
         stays.best_confidence = max(stays.best_confidence, goes.best_confidence)
-        stays.confirmed = stays.confirmed or stays.times_seen >= self._parameters.object_confirmations
+        stays.confirmed = stays.confirmed or stays.times_seen >= self.parameters.object_confirmations
         stays.missed = min(stays.missed, goes.missed)
         stays.last_kept = max(stays.last_kept, goes.last_kept)
         stays.unkept += goes.unkept
@@ -101,31 +104,34 @@ class Upkeep:
         self._retell(stays, new, is_newest=new.observed_at >= stays.last_seen)
         return stays
 
+    def _is_later(self, observed_at: int, than: int, new: NewMemory) -> bool:
+        return is_later(observed_at, than, now=self._now, recorded=new.import_key is not None)
+
     def _vote(self, row: ObjectRow, votes: dict[str, int]) -> None:
         for label, count in votes.items():
             row.votes[label] = row.votes.get(label, 0) + count
         most = max(row.votes, key=lambda label: (row.votes[label], label == row.label, label))
         if most != row.label:
             row.label = most
-            object_rows.set_label(self._connection, row.memory_id, most)
+            object_rows.set_label(self.connection, row.memory_id, most)
 
     def _keep(self, row: ObjectRow, one: NewSighting) -> None:
-        if abs(one.new.observed_at - row.last_kept) < self._parameters.sighting_interval * 1e9:
+        if abs(one.new.observed_at - row.last_kept) < self.parameters.sighting_interval * 1e9:
             row.unkept += 1
             return
-        sighting_rows.insert(self._connection, row.memory_id, one.kept(thinned=row.unkept), one.new.session_id)
-        sighting_rows.thin_out(self._connection, row.memory_id, self._parameters.sighting_limit)
+        sighting_rows.insert(self.connection, row.memory_id, one.kept(thinned=row.unkept), one.new.session_id)
+        sighting_rows.thin_out(self.connection, row.memory_id, self.parameters.sighting_limit)
         row.last_kept, row.unkept = one.new.observed_at, 0
 
     def _save(self, row: ObjectRow) -> None:
-        object_rows.save(self._connection, row)
-        object_rows.move(self._connection, row, confidence(row, self._parameters.absence_misses))
+        object_rows.save(self.connection, row)
+        object_rows.move(self.connection, row, confidence(row, self.parameters.absence_misses))
 
     def _retell(self, row: ObjectRow, new: NewMemory, is_newest: bool) -> None:
         told = new.context if is_newest and new.context != "{}" else row.context
         context = self._placed(told, new.frame_id, new.map_id, row.position)
         if context != row.context:
-            object_rows.set_context(self._connection, row.memory_id, context)
+            object_rows.set_context(self.connection, row.memory_id, context)
             row.context = context
         if is_newest and new.pose is not None:
-            object_rows.set_last_sight(self._connection, row.memory_id, new.pose[3:], new.session_id)
+            object_rows.set_last_sight(self.connection, row.memory_id, new.pose[3:], new.session_id)

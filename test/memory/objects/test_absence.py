@@ -100,7 +100,7 @@ def test_a_message_stores_what_it_saw_and_misses_the_rest_of_its_view(memory: Ro
 
 def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
     recording = Recording("digest", "/detections", "configuration", "path")
-    key = ImportKey(memory.begin_import(recording), 1, 0, -1)
+    key = ImportKey(memory.begin_import(recording), 200 * SECOND, 0, -1)
     for _ in range(2):
         memory.store_sightings([], view=replace(VIEW, import_key=key)).result()
         # As if it had not been noted when it was missed.

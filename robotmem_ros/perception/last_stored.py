@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
+from ..memory.labels import label_key
 from .observation import Observation
 from .placement import Placed
 from .reasons import Reason
@@ -90,7 +91,7 @@ class Comparison:
 
 
 def _thing(observation: Observation) -> str:
-    return observation.identity or observation.label
+    return observation.identity or label_key(observation.label)
 
 
 def _thing_in_frame(placed: Placed) -> str:

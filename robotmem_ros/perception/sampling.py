@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..memory.labels import label_key
 from .last_stored import LastStored
 from .observation import Observation
 from .reasons import Reason
@@ -36,8 +37,8 @@ class Sampler:
     def __init__(self, config: TopicConfig) -> None:
         self._config = config
         self._interval_ns = round(config.min_interval * _NS)
-        self._labels = frozenset(label.casefold() for label in config.labels)
-        self._ignored = frozenset(label.casefold() for label in config.ignore_labels)
+        self._labels = frozenset(map(label_key, config.labels))
+        self._ignored = frozenset(map(label_key, config.ignore_labels))
         self._newest_ns: int | None = None
         self._kept_ns: int | None = None
         self.last_stored = LastStored(config.min_displacement)
@@ -87,7 +88,7 @@ class Sampler:
         self._newest_ns = stamp_ns if self._newest_ns is None else max(self._newest_ns, stamp_ns)
 
     def _unwanted(self, observation: Observation) -> Reason | None:
-        label = observation.label.casefold()
+        label = label_key(observation.label)
         if (self._labels and label not in self._labels) or label in self._ignored:
             return Reason.LABEL_NOT_WANTED
         if observation.confidence < self._config.min_confidence:

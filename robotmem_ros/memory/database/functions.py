@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..embedding import codec
+from ..labels import label_key
 from ..language import tokens
 from ..learning import subject
 from .context_values import leaves, points
@@ -25,6 +26,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
     connection.create_function("word_count", -1, word_count, deterministic=True)
     connection.create_function("holds_words", -1, holds_words, deterministic=True)
+    connection.create_function("label_key", 1, label_key, deterministic=True)
     connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     for name, (arguments, function) in subject.FUNCTIONS.items():

@@ -13,6 +13,7 @@ from . import (
     contribution_schema,
     history_schema,
     import_schema,
+    label_schema,
     leaf_schema,
     learning_schema,
     object_schema,
@@ -51,6 +52,7 @@ MIGRATIONS: Sequence[str] = (
     object_tree_schema.OBJECT_TREE,
     session_schema.EXPIRY,
     contribution_schema.CONTRIBUTION_TABLES,
+    label_schema.LABEL_KEYS,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

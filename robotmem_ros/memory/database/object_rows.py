@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..decay import Decay
+from ..labels import label_key
 from ..objects.covariance import Covariance
 from ..objects.estimate import Estimate
 from ..objects.geometry import Point
@@ -53,7 +54,7 @@ class ObjectRow:
     context: str
     estimate: Estimate
     votes: dict[str, int]
-    """How many sightings gave each label."""
+    """How many sightings gave each label, as they gave it."""
     first_seen: int
     last_seen: int
     times_seen: int
@@ -70,6 +71,11 @@ class ObjectRow:
     """What saw it, each with the tracking id that it gave last, or ""."""
     received_at: int = 0
     """When the sighting at hand came in, by the robot's clock."""
+
+    @property
+    def label_key(self) -> str:
+        """What its label is compared by."""
+        return label_key(self.label)
 
     @property
     def position(self) -> Point:
@@ -96,12 +102,12 @@ def near(
 ) -> list[ObjectRow]:
     """All active objects within `reach` metres of one of some places, and others in the box around them.
 
-    Without labels those of any label.
+    `labels` are keys; without them it is those of any label.
     """
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     wide = reach * (1 + 1e-9) + 1e-9
     limits = [limit for axis in zip(*places, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
-    sql = f"{_NEAR} AND m.label IN ({', '.join('?' * len(labels))})" if labels else _NEAR
+    sql = f"{_NEAR} AND m.label_key IN ({', '.join('?' * len(labels))})" if labels else _NEAR
     return [_row(row) for row in connection.execute(sql, (space, *limits, collection, *labels))]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..decay import Decay
 from ..errors import MemoryNotFoundError
+from ..labels import label_key
 from ..records.memory import Kind, Memory, NewMemory, Pose
 from . import bulk, learning_rows
 from .indexing import index
@@ -16,10 +17,10 @@ from .wall_clock import iso, nanoseconds
 
 _NEW = """memories (
     id, indexed, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
-    perception_metadata, label, category, scope_files, scope_entities, confidence, observed_at, refreshed_at, frame_id,
-    map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
+    perception_metadata, label, label_key, category, scope_files, scope_entities, confidence, observed_at, refreshed_at,
+    frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
 )"""
-_NEW_ROW = "(?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
+_NEW_ROW = "(?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
 _NO_POSE = (None,) * 7
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
@@ -144,9 +145,9 @@ def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]
 def _values(new: NewMemory) -> tuple[object, ...]:
     return (
         new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
-        new.perception_type, new.perception_data, new.perception_metadata, new.label, new.category, new.scope_files,
-        new.scope_entities, new.confidence, new.observed_at, new.received_at, new.frame_id, new.map_id,
-        *(new.pose or _NO_POSE),
+        new.perception_type, new.perception_data, new.perception_metadata, new.label, label_key(new.label),
+        new.category, new.scope_files, new.scope_entities, new.confidence, new.observed_at, new.received_at,
+        new.frame_id, new.map_id, *(new.pose or _NO_POSE),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import sqlite3
 
 from ..database import object_rows
 from ..database.object_rows import ObjectRow
+from ..labels import label_key
 from ..parameters import Parameters
 from .arrival import is_later
 from .field_of_view import in_view
@@ -39,8 +40,11 @@ def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters,
 
 
 def _should_be_seen(row: ObjectRow, view: View) -> bool:
-    is_known = (not view.source or view.source in row.sources) and (not view.labels or row.label in view.labels)
-    return is_known and in_view(view, row.position)
+    if view.source and view.source not in row.sources:
+        return False
+    if view.labels and row.label_key not in map(label_key, view.labels):
+        return False
+    return in_view(view, row.position)
 
 
 def _was_seen(row: ObjectRow, view: View, rules: LabelRules) -> bool:
@@ -48,7 +52,7 @@ def _was_seen(row: ObjectRow, view: View, rules: LabelRules) -> bool:
         return True
     labels, radius = rules.labels(row.label), rules.radius(row.label)
     return any(
-        glimpse.label in labels and squared_distance(glimpse.position, row.position) <= radius * radius
+        label_key(glimpse.label) in labels and squared_distance(glimpse.position, row.position) <= radius * radius
         for glimpse in view.glimpses
     )
 

@@ -39,7 +39,7 @@ class Seen(NamedTuple):
 
     estimate: Estimate
     labels: frozenset[str]
-    """Its label and those it may be mistaken for."""
+    """The keys of its label and of those it may be mistaken for."""
     radius: float
     """Metres."""
     has_covariance: bool
@@ -52,6 +52,7 @@ class Known(NamedTuple):
 
     estimate: Estimate
     label: str
+    """The key of its label."""
     confirmed: bool
     tracks: frozenset[Track] = frozenset()
     """Which things it was just before, to what saw it."""

@@ -9,12 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import InvalidFieldError
+from ..labels import label_key
 
 _GREATEST_RADIUS = 100.0
 
 
 class LabelRules(NamedTuple):
-    """Radius and confusions by label."""
+    """Radius and confusions by the keys of labels."""
 
     default_radius: float
     radii: dict[str, float]
@@ -23,11 +24,12 @@ class LabelRules(NamedTuple):
 
     def radius(self, label: str) -> float:
         """Up to how many metres apart two sightings of a label are of the same thing."""
-        return self.radii.get(label, self.default_radius)
+        return self.radii.get(label_key(label), self.default_radius)
 
     def labels(self, label: str) -> frozenset[str]:
-        """A label and all that it may be mistaken for."""
-        return self.confusions.get(label) or frozenset((label,))
+        """The keys of a label and of all that it may be mistaken for."""
+        key = label_key(label)
+        return self.confusions.get(key) or frozenset((key,))
 
 
 def label_rules(default_radius: float, radii: str, confusions: str) -> LabelRules:
@@ -52,9 +54,9 @@ def _radii(text: str) -> dict[str, float]:
             raise InvalidFieldError(
                 "object_radii", entry, f"must be `label: metres`, above 0 and at most {_GREATEST_RADIUS:g}"
             )
-        if label in found:
+        if label_key(label) in found:
             raise InvalidFieldError("object_radii", label, "is given twice")
-        found[label] = radius
+        found[label_key(label)] = radius
     return found
 
 
@@ -65,10 +67,11 @@ def _confusions(text: str) -> dict[str, frozenset[str]]:
         labels = [label.strip() for label in entry.split("=")]
         if len(labels) < 2 or not all(labels):
             raise InvalidFieldError("object_confusions", entry, "must be labels with `=` between them")
+        keys = frozenset(map(label_key, labels))
         for label in labels:
-            if label in found:
+            if label_key(label) in found:
                 raise InvalidFieldError("object_confusions", label, "is given twice; put all its names in one entry")
-            found[label] = frozenset(labels)
+        found.update(dict.fromkeys(keys, keys))
     return found
 
 

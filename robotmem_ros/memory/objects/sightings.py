@@ -52,7 +52,7 @@ def _store(upkeep: Upkeep, group: Sequence[NewSighting]) -> list[Found]:
     known = _near(connection, group)
     assigned = associate(
         [one.seen for one in group],
-        [Known(row.estimate, row.label, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
+        [Known(row.estimate, row.label_key, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
     )
     found = [
         Found(one, upkeep.insert(one) if column is None else upkeep.update(known[column], one))

@@ -7,11 +7,13 @@ the first one.
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 from ..database import object_rows, rows, sighting_rows
 from ..database.object_rows import ObjectRow
+from ..labels import label_key
 from ..parameters import Parameters
 from ..records.memory import NewMemory
 from .arrival import is_later
@@ -110,7 +112,7 @@ class Upkeep:
     def _vote(self, row: ObjectRow, votes: dict[str, int]) -> None:
         for label, count in votes.items():
             row.votes[label] = row.votes.get(label, 0) + count
-        most = max(row.votes, key=lambda label: (row.votes[label], label == row.label, label))
+        most = _elected(row)
         if most != row.label:
             row.label = most
             object_rows.set_label(self.connection, row.memory_id, most)
@@ -135,3 +137,18 @@ class Upkeep:
             row.context = context
         if is_newest and new.pose is not None:
             object_rows.set_last_sight(self.connection, row.memory_id, new.pose[3:], new.session_id)
+
+
+def _elected(row: ObjectRow) -> str:
+    """The label with the most votes, in the form in which it was given most; the one it has where others are equal."""
+    if len(row.votes) == 1:
+        return next(iter(row.votes))
+    by_key: Counter[str] = Counter()
+    for label, count in row.votes.items():
+        by_key[label_key(label)] += count
+
+    def rank(label: str) -> tuple[object, ...]:
+        key = label_key(label)
+        return by_key[key], key == row.label_key, key, row.votes[label], label == row.label, label
+
+    return max(row.votes, key=rank)

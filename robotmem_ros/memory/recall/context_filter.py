@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .. import validation
 from ..decay import Decay
 from ..errors import InvalidFieldError
+from ..labels import label_key
 from .condition import Condition, Source, in_source
 
 OWN_FIELDS = {
@@ -21,7 +22,7 @@ OWN_FIELDS = {
     "content": ("m.content", str),
     "human_summary": ("m.human_summary", str),
     "perception_type": ("m.perception_type", str),
-    "label": ("m.label", str),
+    "label": ("m.label_key", str),
     "category": ("m.category", str),
     "confidence": ("m.confidence", float),
     "session_id": ("m.session_id", str),
@@ -36,7 +37,7 @@ OWN_FIELDS = {
 }
 """Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent.
 
-The confidence is the stored one; in a condition it counts as it is now, decayed.
+A label is compared by its key. The confidence is the stored one; in a condition it counts as it is now, decayed.
 """
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
@@ -119,7 +120,13 @@ def _comparison(field: str, path: str, operator: str, operand: object) -> Compar
         raise InvalidFieldError(where, operand, "must be a list of numbers, texts, booleans or nulls")
     if operator in ("$eq", "$ne") and isinstance(operand, (dict, list)):
         raise InvalidFieldError(where, operand, "cannot be compared; compare a number, text, boolean or null")
-    return Comparison(path, operator, operand)
+    return Comparison(path, operator, _keyed(operand) if path == "label" else operand)
+
+
+def _keyed(operand: object) -> object:
+    if isinstance(operand, list):
+        return [_keyed(item) for item in operand]
+    return label_key(operand) if isinstance(operand, str) else operand
 
 
 def _sql_value(operand: object) -> object:
@@ -188,5 +195,5 @@ def _confidence_condition(comparison: Comparison, decay: Decay) -> Condition:
 
 def _own_source(comparison: Comparison, operands: tuple[object, ...]) -> Source | None:
     if comparison.operator == "$eq" and comparison.path == "label" and comparison.operand:
-        return Source("SELECT id FROM memories WHERE label = ? AND label <> ''", operands)
+        return Source("SELECT id FROM memories WHERE label_key = ? AND label_key <> ''", operands)
     return None

@@ -21,9 +21,9 @@ _CATEGORIES = """
     GROUP BY category ORDER BY count(*) DESC, category
 """
 _OBJECTS = """
-    SELECT m.label, count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
+    SELECT min(m.label), count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
     WHERE o.last_seen >= ? AND m.collection = ? AND m.status = 'active'
-    GROUP BY m.label ORDER BY count(*) DESC, m.label
+    GROUP BY m.label_key ORDER BY count(*) DESC, m.label_key
 """
 
 

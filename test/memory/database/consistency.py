@@ -10,6 +10,7 @@ from pathlib import Path
 
 from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.database.functions import text_digest
+from robotmem_ros.memory.labels import label_key
 from robotmem_ros.memory.language.tokens import indexed_text
 from robotmem_ros.memory.learning.subject import digest, lesson, subject
 
@@ -31,6 +32,7 @@ def check(connection: sqlite3.Connection) -> int:
     connection.row_factory = sqlite3.Row
     memories = connection.execute("SELECT * FROM memories ORDER BY id").fetchall()
     connection.row_factory = None
+    assert [row["label_key"] for row in memories] == [label_key(row["label"]) for row in memories]
     _check_text(connection, memories)
     _check_vectors(connection, memories)
     _check_leaves(connection, memories)

@@ -79,7 +79,7 @@ def _compared_with_all(
     clean = checked_covariance("covariance", covariance)
     seen = [one for place, each in enumerate(new) if (one := new_sighting(place, each, clean, memory.parameters))]
     ordered = sorted(seen, key=NewSighting.order)
-    things = [Known(row.estimate, row.label, row.confirmed) for row in known]
+    things = [Known(row.estimate, row.label_key, row.confirmed) for row in known]
     costs = {
         (index, column): price
         for index, one in enumerate(ordered)

@@ -79,7 +79,7 @@ class Known:
         new = self.new
         found: dict[str, object] = {
             "kind": new.kind.value, "content": new.content, "human_summary": new.human_summary,
-            "perception_type": new.perception_type, "label": new.label, "category": new.category,
+            "perception_type": new.perception_type, "label": folded(new.label), "category": new.category,
             "session_id": new.session_id, "collection": new.collection, "frame_id": new.frame_id, "map_id": new.map_id,
         }  # fmt: skip
         numbers = {"id": self.id, "stamp": new.observed_at / 1e9}
@@ -91,6 +91,11 @@ class Known:
             return None if self.new.pose is None else tuple(self.new.pose[:3])
         value = at_path(self.context, path)
         return tuple(float(part) for part in value) if is_position(value) else None
+
+
+def folded(label: str) -> str:
+    """A label of these worlds, which differ in case and spaces only, as it is compared."""
+    return " ".join(label.casefold().split())
 
 
 @dataclass(frozen=True)

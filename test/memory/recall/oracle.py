@@ -13,7 +13,7 @@ import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
-from .known import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, holds
+from .known import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, folded, holds
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the questions of these tests use."""
@@ -96,6 +96,8 @@ class Oracle:
         if path not in OWN_NAMES:
             value = at_path(memory.context, path.removeprefix("context."))
         operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
+        if path == "label":
+            operators = {operator: _folded(operand) for operator, operand in operators.items()}
         return all(holds(operator, operand, value) for operator, operand in operators.items())
 
     def _check_path(self, path: str) -> None:
@@ -266,3 +268,9 @@ def _holding(memories: Iterable[Known], words: Sequence[str]) -> list[Known]:
 
 def _distance(position: Sequence[float], target: Sequence[float]) -> float:
     return math.sqrt(sum((a - b) * (a - b) for a, b in zip(position, target, strict=False)))
+
+
+def _folded(operand: object) -> object:
+    if isinstance(operand, list):
+        return [_folded(item) for item in operand]
+    return folded(operand) if isinstance(operand, str) else operand

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from . import (
     consolidate_command,
+    data_command,
     explain_command,
     history_command,
     purge_command,
@@ -25,6 +26,7 @@ _COMMANDS = (
     status_command,
     sessions_command,
     consolidate_command,
+    data_command,
     explain_command,
     history_command,
     restore_command,

@@ -18,7 +18,7 @@ from .parameters import Parameters
 from .purge.purge import Purged
 from .recall.answer import Answer, Mode
 from .records.change import Change
-from .records.memory import Kind, Memory, PerceptionType, Pose, Stored
+from .records.memory import Kind, Memory, PerceptionData, PerceptionType, Pose, Stored
 from .records.object import SeenObject, Sighting
 from .robot_memory import RobotMemory
 from .status import Status
@@ -37,6 +37,7 @@ __all__ = [
     "MemoryNotFoundError",
     "Mode",
     "Parameters",
+    "PerceptionData",
     "PerceptionType",
     "Pose",
     "PurgeUnfinishedError",

@@ -29,7 +29,7 @@ from .purge.selection import parse_selection
 from .recall.answer import Answer
 from .recall.question import parse_question
 from .records.change import Change
-from .records.memory import NewMemory, Stored
+from .records.memory import NewMemory, PerceptionData, Stored
 from .records.object import SeenObject, Sighting
 from .records.recording import Recording
 from .records.session import Session
@@ -128,6 +128,18 @@ class RobotMemory:
         learned = self._parts.learning.learn(new)
         self._parts.stored()
         return learned
+
+    def data(self, memory_id: int) -> PerceptionData:
+        """What was stored with a perception and recall does not give: its raw data or thumbnail, and its metadata.
+
+        Raises:
+            InvalidFieldError: the id is no whole number.
+            MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
+            StorageError: the database could not be read.
+        """
+        wanted = validation.whole("memory_id", memory_id)
+        with self._database.snapshot() as connection:
+            return rows.perception_data(connection, wanted)
 
     def explain(self, memory_id: int) -> Explanation:
         """What was decided about a memory, and by which rules.

@@ -7,6 +7,7 @@ ends the process.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -18,9 +19,9 @@ from robotmem_ros.msg import Memory as MemoryMessage
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
-from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, SavePerception, Update
+from robotmem_ros.srv import Forget, GetData, Learn, ObjectHistory, Recall, SavePerception, Update
 
-from ..memory import Answer, Learned, Memory, Pose, Sighting, Status, Stored
+from ..memory import Answer, Learned, Memory, PerceptionData, Pose, Sighting, Status, Stored
 from ..memory.errors import InvalidFieldError
 from ..memory.new_memory import new_fact, new_perception
 from ..memory.parameters import Parameters
@@ -210,6 +211,14 @@ def memory_message(memory: Memory) -> MemoryMessage:
 def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ...]) -> None:
     """Puts the sightings of an object into the response."""
     response.sightings = [sighting_message(sighting) for sighting in sightings]
+
+
+def fill_data(response: GetData.Response, found: PerceptionData) -> None:
+    """Puts the data and metadata of a perception into the response."""
+    response.data = array("B", found.data)
+    response.data_format = found.data_format
+    response.perception_type = found.perception_type
+    response.metadata = found.metadata_json
 
 
 def sighting_message(sighting: Sighting) -> SightingMessage:

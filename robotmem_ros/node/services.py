@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from rclpy.node import Node
 
-from robotmem_ros.srv import Forget, Learn, ObjectHistory, Recall, Restore, SavePerception, Update
+from robotmem_ros.srv import Forget, GetData, Learn, ObjectHistory, Recall, Restore, SavePerception, Update
 
-from ..memory import Answer, Learned, RobotMemory, Sighting, Stored
+from ..memory import Answer, Learned, PerceptionData, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from . import conversions
 from .frames import Point, Target
@@ -54,6 +54,7 @@ class Services:
         self._thread.add(Restore, "~/restore", self._restore, conversions.fill_nothing)
         self._thread.add(Update, "~/update", self._update, conversions.fill_nothing)
         self._thread.add(ObjectHistory, "~/object_history", self._object_history, conversions.fill_history)
+        self._thread.add(GetData, "~/get_data", self._get_data, conversions.fill_data)
         SessionServices(memory, self._workers).add_to(self._thread)
         self._thread.start()
 
@@ -106,3 +107,6 @@ class Services:
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
         return self._workers.submit(self._memory().object_history, int(request.memory_id), n)
+
+    def _get_data(self, request: GetData.Request) -> Future[PerceptionData]:
+        return self._workers.submit(self._memory().data, int(request.memory_id))

@@ -72,6 +72,28 @@ def test_explain_says_what_was_decided_and_what_became_of_it(
     assert capsys.readouterr().err == "robotmem: memory_id: 77 cannot be used, there is no such memory\n"
 
 
+def test_data_writes_what_was_stored_with_a_perception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "memory.db", tmp_path / "shelf.jpg"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a shelf", data=b"\xff\xd8 pixels", metadata={"format": "jpeg"})
+        memory.save_perception("a hum", "auditory", metadata={"hertz": 50})
+    assert main(["data", "1", "--db", str(path), "--out", str(out)]) == 0
+    assert capsys.readouterr().out == 'visual, 9 bytes of jpeg\nmetadata: {"format":"jpeg"}\n'
+    assert out.read_bytes() == b"\xff\xd8 pixels"
+    assert main(["data", "2", "--db", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "id": 2, "perception_type": "auditory", "bytes": 0, "data_format": "", "metadata": {"hertz": 50},
+    }  # fmt: skip
+    for number, target, error in (
+        (1, tmp_path, f"--out: {str(tmp_path)!r} cannot be written (Is a directory); give the path of another file"),
+        (2, out, "memory_id: 2 cannot be used, it has metadata and no data"),
+        (3, out, "memory_id: 3 cannot be used, there is no such memory"),
+    ):  # fmt: skip
+        assert main(["data", str(number), "--db", str(path), "--out", str(target)]) == 1
+        assert capsys.readouterr().err == f"robotmem: {error}\n"
+    assert out.read_bytes() == b"\xff\xd8 pixels"
+
+
 @pytest.mark.parametrize("command", [["recall", "x"], ["status"], ["sessions"], ["consolidate", "s"]])
 def test_a_database_that_is_not_there_is_not_made(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, Kind, Memory, Mode, Parameters, Pose, RobotMemory
+from robotmem_ros.memory import (
+    InvalidFieldError,
+    Kind,
+    Memory,
+    MemoryNotFoundError,
+    Mode,
+    Parameters,
+    Pose,
+    RobotMemory,
+)
 from robotmem_ros.memory.embedding import Embedder
 
 from .conftest import OpenMemory
@@ -173,3 +182,27 @@ def test_a_correction_may_move_positions_to_another_frame_but_not_away_from_the_
     seen = memory.save_perception("a goal", pose=[0, 0, 0]).memory_id
     with pytest.raises(InvalidFieldError, match=r"context.spatial.frame_id: 'odom' differs from the frame 'map'"):
         memory.update(seen, context=moved)
+
+
+def test_the_data_and_metadata_of_a_perception_are_given_back(memory: RobotMemory) -> None:
+    image = b"\x89PNG secret pixels"
+    seen = memory.save_perception("a shelf", "visual", image, {"format": "png", "camera": {"gain": 2}}).memory_id
+    found = memory.data(seen)
+    assert (found.data, found.data_format, found.perception_type) == (image, "png", "visual")
+    assert found.metadata == {"format": "png", "camera": {"gain": 2}}
+    assert "secret" not in repr(found)
+    only_metadata = memory.data(memory.save_perception("a hum", "auditory", metadata={"format": 3}).memory_id)
+    assert (only_metadata.data, only_metadata.data_format) == (b"", "")
+
+
+def test_data_that_is_not_there_is_said(memory: RobotMemory) -> None:
+    fact = memory.learn("mugs are red").memory_id
+    gone = memory.save_perception("a shelf", data=b"x").memory_id
+    memory.forget(gone, "a test")
+    for wanted, why in ((fact, "it is a fact without data"), (gone, r"it is invalidated \(a test\)"), (99, "no such")):
+        with pytest.raises(MemoryNotFoundError, match=f"^memory_id: {wanted} cannot be used, .*{why}"):
+            memory.data(wanted)
+    memory.restore(gone)
+    assert memory.data(gone).data == b"x"
+    with pytest.raises(InvalidFieldError, match="memory_id: 'x' must be a whole number"):
+        memory.data("x")  # type: ignore[arg-type]

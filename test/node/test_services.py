@@ -12,7 +12,7 @@ from geometry_msgs.msg import Point, PointStamped, Pose, Quaternion
 from std_msgs.msg import Header
 
 from robotmem_ros.msg import Perception, SpatialSort
-from robotmem_ros.srv import Forget, Learn, Recall, Restore, SavePerception, Update
+from robotmem_ros.srv import Forget, GetData, Learn, Recall, Restore, SavePerception, Update
 
 from .graph import Client
 
@@ -237,7 +237,10 @@ def test_a_bad_perception_is_answered_with_what_is_wrong(client: Client, percept
 
 @pytest.mark.parametrize(
     ("name", "kind", "fields"),
-    [("forget", Forget, {"reason": "gone"}), ("restore", Restore, {}), ("update", Update, {"content": "new"})],
+    [
+        ("forget", Forget, {"reason": "gone"}), ("restore", Restore, {}), ("update", Update, {"content": "new"}),
+        ("get_data", GetData, {}),
+    ],
 )
 def test_an_unknown_id_is_named_in_the_error(client: Client, name: str, kind: type, fields: dict[str, object]) -> None:
     response = client.call(kind, name, memory_id=987_654, **fields)
@@ -250,3 +253,25 @@ def test_sql_and_fts_syntax_are_words_like_others(client: Client, collection: st
     assert client.call(Learn, "learn", insight=evil, session_id=evil, collection=collection, tags=[evil]).success
     answer = client.call(Recall, "recall", query=evil, session_id=evil, collection=collection)
     assert [memory.content for memory in answer.memories] == [evil]
+
+
+def test_the_data_of_a_perception_is_given_back_until_it_is_forgotten(client: Client, collection: str) -> None:
+    data = bytes(range(256)) * 500
+    told = {"data_format": "cdr/sensor_msgs/msg/Range", "perception_type": "tactile", "collection": collection}
+    scan = mug(1.0, data=data, **told)
+    memory_id = client.call(SavePerception, "save_perception", perception=scan).memory_id
+    found = client.call(GetData, "get_data", memory_id=memory_id)
+    assert (found.success, found.error, bytes(found.data)) == (True, "", data)
+    assert (found.data_format, found.perception_type) == ("cdr/sensor_msgs/msg/Range", "tactile")
+    assert json.loads(found.metadata) == {"format": "cdr/sensor_msgs/msg/Range"}
+    assert client.call(Forget, "forget", memory_id=memory_id, reason="too private").success
+    gone = client.call(GetData, "get_data", memory_id=memory_id)
+    assert (gone.success, bytes(gone.data), gone.data_format) == (False, b"", "")
+    assert gone.error == f"memory_id: {memory_id} cannot be used, it is invalidated (too private)"
+
+
+def test_what_was_stored_without_data_says_so(client: Client, collection: str) -> None:
+    memory_id = client.call(SavePerception, "save_perception", perception=mug(2.0, collection=collection)).memory_id
+    answer = client.call(GetData, "get_data", memory_id=memory_id)
+    assert not answer.success
+    assert answer.error == f"memory_id: {memory_id} cannot be used, it is a perception without data and metadata"

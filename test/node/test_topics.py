@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
+from sensor_msgs.msg import Image
 from std_msgs.msg import Int32, String
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robotmem_ros.srv import Learn
+from robotmem_ros.srv import GetData, Learn
 
 from .configured import CAPTIONS, IN_MEMORY, message, recalled, stored, topic, values
 from .graph import Client
@@ -32,6 +33,23 @@ def test_captions_become_memories_by_topic_and_type_alone(own: Any) -> None:
     assert (list(status.topic_names), list(status.topic_received)) == (["captions"], [50])
     assert (status.received, status.refused) == (0, 0)
     assert recalled(client, query="place 17", n=1)[0].content == "a mug stands at place 17"
+
+
+def test_the_thumbnail_of_an_image_is_given_back(own: Any) -> None:
+    start, connect = own
+    keys = {"topic": "/camera", "type": "sensor_msgs/msg/Image", "thumbnail__width": 4, "thumbnail__height": 4}
+    start(*IN_MEMORY, *topic("camera", **keys))
+    client: Client = connect()
+    client.until_active()
+    # Depths are never made into JPEG, so the pixels are known to the byte.
+    image = Image(height=4, width=8, encoding="16UC1", step=16, data=b"".join(bytes((n, 1)) for n in range(32)))
+    image.header.stamp.sec = 5
+    client.publisher(Image, "/camera").publish(image)
+    stored(client, 1)
+    (seen,) = recalled(client)
+    found = client.call(GetData, "get_data", memory_id=seen.id)
+    assert (found.success, found.error, found.data_format) == (True, "", "16UC1/4x2")
+    assert bytes(found.data) == b"".join(bytes((n, 1)) for n in (9, 11, 13, 15, 25, 27, 29, 31))
 
 
 def test_a_parameter_file_configures_topics_the_nav2_way(own: Any, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from . import history
-from .rows import replace_tags
+from .rows import check_active, replace_tags
 from .wall_clock import iso
 
 _UPDATABLE = frozenset({
@@ -94,15 +94,6 @@ def restore(connection: sqlite3.Connection, memory_id: int) -> None:
         "updated_at = ? WHERE id = ?",
         (now, memory_id),
     )
-
-
-def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Raises MemoryNotFoundError unless an active memory has this id."""
-    row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
-    if row is None:
-        raise MemoryNotFoundError(memory_id)
-    if row[0] != "active":
-        raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
 
 
 def _before(

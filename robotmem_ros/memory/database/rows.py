@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..decay import Decay
 from ..errors import MemoryNotFoundError
 from ..labels import label_key
-from ..records.memory import Kind, Memory, NewMemory, Pose
+from ..records.memory import Kind, Memory, NewMemory, PerceptionData, Pose
 from . import bulk, learning_rows
 from .indexing import index
 from .wall_clock import iso, nanoseconds
@@ -125,6 +125,30 @@ def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | N
         confidence=confidence, category=category, tags=tuple(tag for (tag,) in tags), scope_files=scope[0],
         scope_entities=scope[1], decisions=learning_rows.decisions_of(connection, memory_id),
     )  # fmt: skip
+
+
+def perception_data(connection: sqlite3.Connection, memory_id: int) -> PerceptionData:
+    """The data and metadata of an active memory.
+
+    Raises:
+        MemoryNotFoundError: no active memory has this id, or this one has neither.
+    """
+    check_active(connection, memory_id)
+    kind, sense, data, metadata = connection.execute(
+        "SELECT type, perception_type, perception_data, perception_metadata FROM memories WHERE id = ?", (memory_id,)
+    ).fetchone()
+    if data is None and metadata is None:
+        raise MemoryNotFoundError(memory_id, f"it is a {kind} without data and metadata")
+    return PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
+
+
+def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Raises MemoryNotFoundError unless an active memory has this id."""
+    row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
+    if row is None:
+        raise MemoryNotFoundError(memory_id)
+    if row[0] != "active":
+        raise MemoryNotFoundError(memory_id, f"it is {row[0]}" + (f" ({row[1]})" if row[1] else ""))
 
 
 def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], given: Collection[str]) -> None:

@@ -79,7 +79,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, correction: 
         InvalidFieldError: a new context moves its positions away from the frame of its pose.
     """
     memory_id = correction.memory_id
-    changes.check_active(connection, memory_id)
+    rows.check_active(connection, memory_id)
     known = rows.stored_fact(connection, memory_id)
     if known is None or not known.decisions:
         # What never was classified stays as it was given.

@@ -130,3 +130,28 @@ class Memory:
         """The context, parsed."""
         parsed: dict[str, Any] = json.loads(self.context_json)
         return parsed
+
+
+@dataclass(frozen=True)
+class PerceptionData:
+    """What was stored with a perception and is not searched: raw data or a thumbnail, and metadata."""
+
+    memory_id: int
+    perception_type: str
+    """The sense that it came by."""
+    data: bytes = field(repr=False)
+    """Empty where there is none."""
+    metadata_json: str
+    """The text of a JSON object; `{}` where there is none."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, parsed."""
+        parsed: dict[str, Any] = json.loads(self.metadata_json)
+        return parsed
+
+    @property
+    def data_format(self) -> str:
+        """What the data is, such as `jpeg` or `rgb8/64x48`; empty where nobody said."""
+        told = self.metadata.get("format")
+        return told if isinstance(told, str) else ""

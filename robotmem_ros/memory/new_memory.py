@@ -33,7 +33,7 @@ def new_fact(
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    clean_context = validation.json_object("context", context, limit=parameters.context_limit)
+    clean_context = validation.context("context", context, limit=parameters.context_limit)
     open_fields = {
         "category": validation.name("category", category),
         "tags": validation.names("tags", tags),
@@ -80,7 +80,7 @@ def new_perception(
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    clean_context = validation.json_object("context", context, limit=parameters.context_limit)
+    clean_context = validation.context("context", context, limit=parameters.context_limit)
     clean_metadata = validation.json_object("metadata", metadata, limit=parameters.context_limit)
     return NewMemory(
         kind=Kind.PERCEPTION,

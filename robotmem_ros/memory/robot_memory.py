@@ -93,7 +93,7 @@ class RobotMemory:
         """Learns a fact: stores it, or strengthens the one that says the same. When this returns, it is on disk.
 
         What is left open of category, tags, confidence, scope and `context.params` is found by rules; `explain` says
-        by which.
+        by which. A context in plain text becomes `{"user_context": text}`, here as everywhere.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -387,7 +387,7 @@ class RobotMemory:
         clock at most; None or 0 means the parameter `session_max_duration`.
 
         Raises:
-            InvalidFieldError: the context is no JSON object or larger than 64 KB, or another field cannot be used.
+            InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
         """
         self._parts.touches.write()
         return self._parts.sessions.start(self.parameters, context, collection, max_duration)

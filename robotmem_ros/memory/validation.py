@@ -12,6 +12,8 @@ from typing import TypeVar
 from .errors import InvalidFieldError
 from .records.memory import Pose
 
+USER_CONTEXT = "user_context"
+"""What a context in plain text becomes the value of."""
 _MAX_JSON_DEPTH = 64
 _MAX_LABEL = 256
 _LATEST_NS = 2**63 - 1
@@ -123,6 +125,16 @@ def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
     return parsed
 
 
+def context(field: str, value: object, *, limit: int) -> dict[str, object]:
+    """A context: a JSON object as in `json_object`, or plain text, which becomes `{"user_context": text}`.
+
+    What begins with a brace or a bracket is JSON, and so is a single value such as `null` or `5`, which is no object.
+    """
+    if isinstance(value, str) and _is_plain(value):
+        return json_object(field, {USER_CONTEXT: value.strip()}, limit=limit)
+    return json_object(field, value, limit=limit)
+
+
 def compact_json(value: Mapping[str, object]) -> str:
     """The JSON text of a checked object, as short as possible."""
     return _ENCODE(value)
@@ -146,6 +158,17 @@ def pose(field: str, value: object) -> Pose | None:
         raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")
     unit = [part / length for part in quaternion] if length > 0 else [0.0, 0.0, 0.0, 1.0]
     return Pose(*numbers[:3], *unit)
+
+
+def _is_plain(written: str) -> bool:
+    first = next((character for character in written if not is_blank(character)), "")
+    if first in {"", "{", "["}:
+        return False
+    try:
+        _DECODE(written)
+    except ValueError:
+        return True
+    return False
 
 
 def _utf8(field: str, written: str) -> bytes:

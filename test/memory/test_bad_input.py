@@ -146,6 +146,11 @@ BAD_JSON = [
     ('{"a": [1e400]}', r"\.a\[0\]: inf must be a finite number"),
     ("[]", "must be a JSON object"),
     ("null", "must be a JSON object"),
+    ("5", "'5' must be a JSON object"),
+    ('"morning"', "must be a JSON object"),
+    ('  \ufeff{"a": ', "is not valid JSON"),
+    ("[morning shift]", "is not valid JSON"),
+    ("{morning shift}", "is not valid JSON"),
     ({"a": {1, 2}}, "cannot be written as JSON"),
     ({"a": NAN}, "cannot be written as JSON"),
     ({"a": "\ud800"}, "lone surrogate"),
@@ -172,11 +177,45 @@ def test_a_bad_context_is_refused_wherever_it_is_given(memory: RobotMemory, cont
         ("context", lambda: memory.save_perception("a mug", context=context)),  # type: ignore[arg-type]
         ("metadata", lambda: memory.save_perception("a mug", metadata=context)),  # type: ignore[arg-type]
         ("context", lambda: memory.update(known, context=context)),  # type: ignore[arg-type]
+        ("context", lambda: memory.start_session(context)),  # type: ignore[arg-type]
     ]
     for field, call in calls:
         with pytest.raises(InvalidFieldError, match=f"(?s)^{field}.*{message}"):
             call()
     assert memory.status().memories == 1
+
+
+PLAIN = ("from the morning shift", "3 robots {at once}", '"quiet", said Ann', "早班", "null and void", "it's 5 o'clock")
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_context_in_plain_text_is_kept_wherever_it_is_given(memory: RobotMemory, text: str) -> None:
+    kept = {"user_context": text}
+    fact = memory.learn("a fact", f"  {text}\n").memory_id
+    perception = memory.save_perception("a mug", context=text).memory_id
+    memory.update(perception, context="another")
+    memory.update(perception, context=text)
+    found = memory.recall(context_filter=kept)
+    assert {one.id: one.context for one in found} == {fact: kept, perception: kept}
+    memory.start_session(text)
+    assert json.loads(memory.sessions()[0].context_json) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("night\0shift", "contains a NUL character"),
+        ("night \ud800", "lone surrogate"),
+        ("杯" * 30_000, "at most 65536 bytes are allowed"),
+    ],
+)
+def test_plain_text_that_cannot_be_stored_is_refused(memory: RobotMemory, text: str, message: str) -> None:
+    with pytest.raises(InvalidFieldError, match=f"^context.*{message}"):
+        memory.learn("a fact", text)
+    with pytest.raises(InvalidFieldError, match="metadata: 'plain' is not valid JSON"):
+        memory.save_perception("a mug", metadata="plain")
+    with pytest.raises(InvalidFieldError, match="context_filter: 'plain' is not valid JSON"):
+        memory.recall(context_filter="plain")
 
 
 def test_a_list_nested_10000_deep_is_refused_as_any_other_value(memory: RobotMemory) -> None:

@@ -33,6 +33,7 @@ def test_whatever_comes_in_is_used_or_refused_by_its_name(value: Any) -> None:
         lambda: check.time_ns("field", value),
         lambda: check.pose("field", value),
         lambda: check.json_object("field", value, limit=500),
+        lambda: check.context("field", value, limit=500),
     ):
         refusals = _refusals(door)
         assert all(refusal.startswith("field") and len(refusal) < 400 for refusal in refusals)

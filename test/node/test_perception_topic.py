@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -11,7 +12,7 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from robotmem_ros.msg import Perception
-from robotmem_ros.srv import Learn, Recall, SavePerception
+from robotmem_ros.srv import Learn, Recall, SavePerception, StartSession, Update
 
 from .graph import Client
 
@@ -54,6 +55,25 @@ def test_what_cannot_be_stored_is_counted_by_reason_and_the_rest_is_stored(own: 
     assert counted == {"description": 2, "pose": 1, "context": 1, "confidence": 1}
     assert status.refused == 5
     assert "refused a perception: description" in node.output
+
+
+def test_a_context_in_plain_text_is_kept_at_every_door_of_the_node(own: Any) -> None:
+    start, connect = own
+    start("-p", "db_path:=':memory:'", "-p", "embedding_model:=''")
+    client: Client = connect()
+    client.until_active()
+    text = "from the morning shift"
+    mug = Perception(description="a mug", context=text)
+    client.publisher(Perception, "/memory/perception").publish(mug)
+    client.until_status(lambda status: status.stored == 1, "one stored")
+    assert client.call(SavePerception, "save_perception", perception=mug).success
+    assert client.call(Learn, "learn", insight="mugs are red", context=text).success
+    chair = client.call(Learn, "learn", insight="chairs are blue").memory_id
+    assert client.call(Update, "update", memory_id=chair, context=text).success
+    assert client.call(StartSession, "start_session", context=text).success
+    found = client.call(Recall, "recall", context_filter=json.dumps({"user_context": text}), min_confidence=0.0)
+    assert sorted(memory.content for memory in found.memories) == ["a mug", "a mug", "chairs are blue", "mugs are red"]
+    assert not client.call(Recall, "recall", context_filter=text).success
 
 
 def test_a_full_queue_refuses_and_counts(own: Any) -> None:

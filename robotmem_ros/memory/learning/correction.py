@@ -54,7 +54,7 @@ def parse_correction(
     if human_summary is not None:
         columns["human_summary"] = validation.text("human_summary", human_summary, limit=parameters.summary_limit)
     if context is not None:
-        clean = validation.json_object("context", context, limit=parameters.context_limit)
+        clean = validation.context("context", context, limit=parameters.context_limit)
         columns["context"] = validation.compact_json(clean)
         frame = context_frame(clean)
         if frame:

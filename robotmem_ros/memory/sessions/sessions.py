@@ -173,7 +173,7 @@ class Sessions:
 
 
 def _new(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:
-    clean = validation.json_object("context", context, limit=CONTEXT_LIMIT)
+    clean = validation.context("context", context, limit=CONTEXT_LIMIT)
     given = 0.0 if max_duration is None else max_duration
     seconds = validation.number("max_duration", given, low=0.0, high=_LONGEST) or parameters.session_max_duration
     return Session(

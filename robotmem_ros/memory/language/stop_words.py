@@ -1,9 +1,9 @@
 """Function words: they stand in every question and say nothing about its answer."""
 
 _ENGLISH = """
-a about above after again all also am an and any anybody anyone anything are as at be because been before being below
+about above after again all also am an and any anybody anyone anything are as at be because been before being below
 between both but by can could did do does doing done down during each few for from further get gets give go got had has
-have having he her here hers him his how i if in into is it its itself just let like me more most my myself no nor not
+have having he her here hers him his how if in into is it its itself just let like me more most my myself no nor not
 now of off on once one only or other our out over own please put same saw see seen she should show so some somebody
 someone something such tell than that the their them then there these they thing things this those through to too
 under until up us use used very want was we were what when where which while who whom whose why will with would you
@@ -19,8 +19,19 @@ nearest closest nearby near close next around away far robot position location p
 find fetch bring pick grab take need look locate search tell please
 最近 附近 旁边 离 距离 机器人 位置 帮 找 拿 取 需要
 """
+_AFTER_A = "few further more one saw show thing use used very"
+_AFTER_I = """
+also am can could did do does get give go got had have just let like look need now once only please pick put saw see
+should show take tell use used want was will would
+"""
 
 ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
 STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split())
 SPATIAL_WORDS: frozenset[str] = frozenset(_SPATIAL.split())
 """Words that, in a question with a spatial sort, speak of the sort or the errand and not of what is looked for."""
+
+LETTERS: dict[str, frozenset[str]] = {"a": frozenset(_AFTER_A.split()), "i": frozenset(_AFTER_I.split())}
+"""The function words of one letter, and the other function words that may follow each: `a few`, `I saw`.
+
+The same letter is a name where its function word cannot stand, as in `dock a is free`, see letters.py.
+"""

@@ -1,6 +1,7 @@
 """Words of a text, the same ones for the index and for questions: stems without case and accents.
 
-Chinese is cut by jieba, in pieces of two characters without it; English words are stemmed, all others stay whole.
+Chinese is cut by jieba, in pieces of two characters without it; English words are stemmed, all others stay whole. A
+letter that stands alone is a word if it is a name, see letters.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from .letters import without_function_letters
 from .stemmer import stem
 from .stop_words import STOP_WORDS
 
@@ -34,28 +36,33 @@ def has_jieba() -> bool:
 
 def scheme() -> str:
     """Names how text is cut; an index made under another scheme must be made anew."""
-    return "stems, jieba" if has_jieba() else "stems, bigrams"
+    return f"stems, letters, {'jieba' if has_jieba() else 'bigrams'}"
 
 
 def indexed_text(text: str) -> str:
     """The text as it is indexed: all its words in their order, a space between two."""
-    return " ".join(map(stem, _words(text, for_index=True)))
+    return _joined(_plain(text))
 
 
 def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
     """The words that carry a question, each once, in order, without function words.
 
-    Single characters are dropped unless they are Chinese, Japanese or Korean. If only function words are left, they
-    are used.
+    A single letter or digit counts like any other word: `dock A` is not `dock B`. If only function words are left,
+    they are used.
     """
-    words = [word for word in _words(text, for_index=False) if len(word) > 1 or _stands_alone(word)]
+    words = list(_words(_plain(text), for_index=False))
     kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
     return list(dict.fromkeys(map(stem, kept or words)))
 
 
+def only_qualifies(word: str) -> bool:
+    """Whether a word of a question is a letter or digit, which tells things of one kind apart but names no kind."""
+    return len(word) == 1 and not (_CJK_RUN.match(word) or _SYLLABLE.match(word))
+
+
 def query_phrases(text: str) -> list[str]:
     """The compounds of a question, such as `grip_force`, `12.5` or `src/arm.py`, whose words must stand together."""
-    compounds = (indexed_text(match[0]) for match in _COMPOUND.finditer(_plain(text)))
+    compounds = (_joined(match[0]) for match in _COMPOUND.finditer(_plain(text)))
     return list(dict.fromkeys(compounds))
 
 
@@ -79,8 +86,12 @@ def _quoted(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
+def _joined(plain: str) -> str:
+    return " ".join(map(stem, _words(plain, for_index=True)))
+
+
 def _plain(text: str) -> str:
-    text = text.lower()
+    text = without_function_letters(text).lower()
     if text.isascii():
         return text
     # Only Latin, Greek and Cyrillic letters lose their accents: a Korean syllable must not fall apart.
@@ -89,8 +100,7 @@ def _plain(text: str) -> str:
     return _ACCENTS.sub("", plain.lower())
 
 
-def _words(text: str, *, for_index: bool) -> Iterator[str]:
-    plain = _plain(text)
+def _words(plain: str, *, for_index: bool) -> Iterator[str]:
     if plain.isascii():
         yield from _WORD.findall(plain)
         return
@@ -99,10 +109,6 @@ def _words(text: str, *, for_index: bool) -> Iterator[str]:
             yield from _cjk_words(piece, for_index=for_index)
         else:
             yield from _WORD.findall(piece)
-
-
-def _stands_alone(word: str) -> bool:
-    return bool(_CJK_RUN.match(word) or _SYLLABLE.match(word))
 
 
 def _cjk_words(run: str, *, for_index: bool) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """Which memories really match a query: the set that a spatial sort orders by distance.
 
 Memories that hold all of its words match, however many there are and whatever their vectors say; words that no memory
-holds are left out, as long as two words remain. If no memory holds all that are left, the most common ones go too,
-until some memory does. Where so little of a question is left, the meaning must decide as well, if there is a model:
-only memories about as near in meaning as the nearest one match, and those that hold these words and have no vector yet.
+holds are left out, as long as two words remain. If no memory holds all that are left, single letters and digits go
+first, then the most common words, until some memory does. Where so little of a question is left, the meaning must
+decide as well, if there is a model: only memories about as near in meaning as the nearest one match, and those that
+hold these words and have no vector yet.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def matching(
     known = statistics(connection, words).frequencies
     counts = {word: among.count(word) for word in known}
     rarest_first = [word for word in words if counts.get(word)]
-    rarest_first.sort(key=lambda word: (counts[word], known[word]))
+    rarest_first.sort(key=lambda word: (tokens.only_qualifies(word), counts[word], known[word]))
     holding = among.holding(rarest_first)
     if holding is not None and len(rarest_first) > 1:
         return holding

@@ -27,10 +27,15 @@ def words_only(open_memory: OpenMemory) -> RobotMemory:
     [
         ("What did the red mug do?", ["red", "mug"]),
         ("RED Mugs mug", ["red", "mug"]),
-        ("grip_force is 12.5 N", ["grip", "forc", "12"]),
+        ("grip_force is 12.5 N", ["grip", "forc", "12", "5", "n"]),
         ("the", ["the"]),
         ("where is it?", ["where", "is", "it"]),
-        ("a b c", []),
+        ("a b c", ["b", "c"]),
+        ("toolbox in room 3?", ["toolbox", "room", "3"]),
+        ("x axis of robot 2", ["x", "axi", "robot", "2"]),
+        ("3号房", ["3", "号房"]),
+        ("A区", ["a", "区"]),
+        ("x轴", ["x", "轴"]),
         ("!? -- \"' ()*", []),
         ("", []),
         ("红色的杯子在哪里？", ["红色", "杯子"]),
@@ -41,6 +46,37 @@ def words_only(open_memory: OpenMemory) -> RobotMemory:
 )
 def test_a_question_keeps_the_words_that_carry_it(text: str, words: list[str]) -> None:
     assert query_words(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dock A", "dock a", "Dock A is free", "dock a is free", "go to A now", "from dock a to dock b",
+        "DOCK A, PLEASE", "Charging Dock A", "docks B, A and C", "the 'A' dock", "dock A's charger", "section a-3",
+        "A", "Ａ区",
+    ],
+)  # fmt: skip
+def test_a_letter_is_a_name_where_no_article_can_stand(text: str) -> None:
+    assert "a" in query_words(text)
+    assert "a" in indexed_text(text).split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a mug", "A mug is on the table", "Empty.  A mug fell", "docks\nA mug", "See: A mug", "Find A Red Mug",
+        "BRING A MUG", "a few mugs", "bring a 3 m rope", "à la cuisine", "il y a du café",
+    ],
+)  # fmt: skip
+def test_an_article_is_no_word(text: str) -> None:
+    assert "a" not in query_words(text)
+    assert "a" not in indexed_text(text).split()
+
+
+def test_the_pronoun_i_and_letters_cut_off_by_an_apostrophe_are_no_words() -> None:
+    assert query_words("the mug that I left at bay I") == ["mug", "left", "bai", "i"]
+    assert query_words("the robot's arm can't reach what we'll need") == ["robot", "arm", "reach", "need"]
+    assert query_words("l'atelier d’eau") == ["ateli", "eau"]
 
 
 def test_words_about_the_sort_are_left_out_of_a_spatial_question() -> None:
@@ -148,13 +184,13 @@ def test_bm25_prefers_rare_words_and_short_texts(words_only: RobotMemory) -> Non
 
 
 def test_without_jieba_chinese_is_cut_into_pairs() -> None:
-    assert scheme() == "stems, jieba"
+    assert scheme() == "stems, letters, jieba"
     code = """
 from robotmem_ros.memory.language.tokens import indexed_text, query_words, scheme
 print(scheme(), query_words("红色的杯子"), query_words("杯"), indexed_text("a红色b"))
 """
     told = output_of(without("jieba") + code)
-    assert told == "stems, bigrams ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"
+    assert told == "stems, letters, bigrams ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"
 
 
 @pytest.mark.parametrize(

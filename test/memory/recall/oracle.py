@@ -142,7 +142,8 @@ class Oracle:
         words = _words(query, STOP_WORDS)
         counts = {word: len(_holding(placed, [word])) for word in words}
         # So many that are eligible are counted; the frequency in all memories decides between words of more.
-        order = {word: (min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
+        # Single characters are the first to go, then the most common words.
+        order = {word: (len(word) == 1, min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
         known = sorted((word for word in words if counts[word]), key=lambda word: order[word])
         holding = _holding(placed, known)
         if holding and (len(known) > 1 or len(known) == len(words)):
@@ -258,7 +259,7 @@ def _compounds(query: str) -> list[str]:
 
 
 def _words(query: str, stop_words: frozenset[str]) -> list[str]:
-    words = [word for word in dict.fromkeys(query.lower().replace("_", " ").split()) if len(word) > 1]
+    words = list(dict.fromkeys(query.lower().replace("_", " ").split()))
     return [word for word in words if word not in stop_words] or words
 
 

@@ -103,6 +103,54 @@ def test_a_red_mug_30_m_away_comes_before_other_things_next_to_the_robot(room: R
     assert answer[0].score == 1.0
 
 
+@pytest.fixture(scope="module", params=["model", "no model"])
+def docks(request: pytest.FixtureRequest, model: Embedder) -> Iterator[RobotMemory]:
+    """Pairs of things that one character tells apart; the wrong one of each is nearer."""
+    pairs = [
+        ("a red toolbox in room 3", "a red toolbox in room 4"),
+        ("charging dock A", "This is a charging dock, named B."),
+        ("shelf C holds screws", "shelf D holds screws"),
+        ("gripper of robot 2 is broken", "gripper of robot 1 is fine"),
+        ("the x axis drifts", "the y axis drifts"),
+        ("A区有一个托盘", "B区有一个托盘"),
+        ("3号房的椅子", "4号房的椅子"),
+    ]
+    with RobotMemory(":memory:", embedder=model if request.param == "model" else None, embedding_model="") as memory:
+        for right, wrong in pairs:
+            memory.save_perception(right, pose=(9.0, 0.0, 0.0))
+            memory.save_perception(wrong, pose=(1.0, 0.0, 0.0))
+        memory.flush()
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("toolbox in room 3", "a red toolbox in room 3"),
+        ("where is the toolbox of room 3?", "a red toolbox in room 3"),
+        ("charging dock A", "charging dock A"),
+        ("bring me to charging dock a", "charging dock A"),
+        ("screws on shelf C", "shelf C holds screws"),
+        ("robot 2 gripper", "gripper of robot 2 is broken"),
+        ("drift of the x axis", "the x axis drifts"),
+        ("A区的托盘", "A区有一个托盘"),
+        ("3号房的椅子", "3号房的椅子"),
+    ],
+)
+def test_one_character_tells_things_apart(docks: RobotMemory, query: str, wanted: str) -> None:
+    by_distance = nearest(docks, query, (0.0, 0.0, 0.0))
+    assert [found.content for found in by_distance] == [wanted]
+    assert docks.recall(query, n=1)[0].content == wanted
+
+
+def test_where_no_memory_holds_the_character_it_is_the_first_word_to_go(memory: RobotMemory) -> None:
+    memory.save_perception("a toolbox in room 4", pose=(5.0, 0.0, 0.0))
+    memory.save_perception("a chair in room 3", pose=(1.0, 0.0, 0.0))
+    memory.flush()
+    answer = nearest(memory, "toolbox in room 3", (0.0, 0.0, 0.0), n=5)
+    assert [found.content for found in answer] == ["a toolbox in room 4"]
+
+
 def test_a_question_about_nothing_known_is_decided_by_the_meaning(real_memory: RobotMemory) -> None:
     real_memory.save_perception("sofa", pose=(9.0, 0.0, 0.0))
     real_memory.save_perception("screwdriver", pose=(1.0, 0.0, 0.0))

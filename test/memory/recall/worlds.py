@@ -21,6 +21,7 @@ from .oracle import Oracle
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
     "box", "fork", "soft", "hard", "left", "right", "room", "hall", "grip", "forc", "carri", "slip", "stair",
+    "b", "7",
 ]  # fmt: skip
 EPOCH = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000

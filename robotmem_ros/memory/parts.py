@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from .areas.area_tags import AreaTags
 from .areas.areas import Areas
@@ -87,7 +88,8 @@ class Parts:
         tokens.warm_up()
         self.learning.warm_up()
         if self.embedder.wait():
-            self.embedder.embed_one("warm up")
+            with suppress(ModelUnavailableError):  # each answer says so
+                self.embedder.embed_one("warm up")
 
     def flush(self) -> None:
         """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""

@@ -48,7 +48,9 @@ def status(parts: Parts) -> Status:
         tally = rows.tallies(connection)
         gone = removed(connection)
         foreign = _of_another_model(connection, embedder)
-    missing = [embedder.why_not, foreign, database.missing, parts.vectors.missing, parts.budgets.trouble]
+    pending = tally["fact"] + tally["perception"] - tally["vector"]
+    model = (embedder.why_not, foreign, parts.backfill.refused(pending))
+    missing = [*model, database.missing, parts.vectors.missing, parts.budgets.trouble]
     if not tokens.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     return Status(
@@ -60,7 +62,7 @@ def status(parts: Parts) -> Status:
         embedding_model=embedder.name if embedder.available else "",
         facts=tally["fact"],
         perceptions=tally["perception"],
-        pending_vectors=tally["fact"] + tally["perception"] - tally["vector"],
+        pending_vectors=pending,
         removed=sum(n for (_, kind), n in gone.items() if kind in tally),
     )
 

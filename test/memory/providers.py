@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -73,3 +73,16 @@ class BreakingVectors(WordVectors):
         if self.error is not None:
             raise self.error
         return super().embed_one(text)
+
+
+class WrongVectors(WordVectors):
+    """Gives what a function makes of the vectors wherever a text holds a word."""
+
+    def __init__(self, word: str, spoil: Callable[[Vectors], npt.NDArray[np.generic]]) -> None:
+        super().__init__()
+        self.word, self._spoil = word, spoil
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """The vectors, or what was made of them."""
+        vectors = super().embed_batch(texts)
+        return self._spoil(vectors) if any(self.word in text for text in texts) else vectors  # type: ignore[return-value]

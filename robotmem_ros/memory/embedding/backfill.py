@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from itertools import islice
 
 from ..database import Database, vector_rows
@@ -15,6 +14,7 @@ from ..errors import RobotMemoryError
 from ..worker import Worker
 from . import codec
 from .background import BackgroundEmbedder
+from .refusals import Refusals
 
 _BATCH = 64
 _PIECE = 8
@@ -29,7 +29,8 @@ class Backfill:
     """A thread that embeds what has no vector yet, oldest first, in batches; after each it calls `stored`.
 
     It is woken for new memories; now and then it also looks for those that another process saved, corrected or
-    restored. A text whose vector is kept already is not embedded again.
+    restored. A text whose vector is kept already is not embedded again; one that the model refuses is tried again ever
+    more rarely.
     """
 
     def __init__(self, database: Database, embedder: BackgroundEmbedder, *, stored: Callable[[], None]) -> None:
@@ -38,6 +39,8 @@ class Backfill:
         self._stored = stored
         self._usable: bool | None = None
         self._last_id = 0
+        self._refusals = Refusals()
+        self._retries_all = False
         self._closing = False
         trouble = "vectors could not be computed"
         self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, trouble, rest=_REST)
@@ -46,8 +49,13 @@ class Backfill:
         """Says that memories were saved, or have lost their vectors."""
         self._worker.wake()
 
+    def refused(self, pending: int) -> str:
+        """Say how many of the memories that have no vector the model refused, and why; empty if none was."""
+        return self._refusals.reason(pending)
+
     def flush(self) -> None:
-        """Waits until everything that was saved before has its vector, or there is no model."""
+        """Waits until everything that was saved before has its vector, there is no model, or it refused once more."""
+        self._retries_all = True
         self._worker.flush()
 
     def close(self) -> None:
@@ -62,8 +70,11 @@ class Backfill:
             self._catch_up()
 
     def _catch_up(self) -> None:
+        if self._retries_all:
+            self._retries_all = False
+            self._refusals.may_try_all()
         if self._embed_after(self._last_id):
-            self._embed_after(0)  # an older one has lost its vector
+            self._embed_after(0)  # an older one has lost its vector, or was refused
 
     def _embed_after(self, reached: int) -> bool:
         """Embeds what has no vector behind an id; whether something before it has none either."""
@@ -73,11 +84,15 @@ class Backfill:
             batch, others = self._next(reached)
             if not batch and not writing:
                 return others
+            is_useless = False
             if batch:
                 reached = batch[-1][0]
-                writing.append((reached, self._embedded(batch)))
-            while len(writing) > (_UNWRITTEN if batch else 0):
+                vectors, is_useless = self._embedded(batch)
+                writing.append((reached, self._store(batch, vectors)))
+            while len(writing) > (_UNWRITTEN if batch and not is_useless else 0):
                 self._settle(*writing.popleft())
+            if is_useless:
+                return False  # perhaps it is not the texts: the next step tries others
         return False
 
     def _next(self, reached: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
@@ -86,34 +101,42 @@ class Backfill:
             lacking = vector_rows.lacking(connection)
             if not lacking:
                 self._last_id = vector_rows.newest_memory(connection)
+                self._refusals.clear()
             if not lacking or vector_rows.model(connection) != self._embedder.name:
                 return [], False
             rows = vector_rows.pending(connection, reached, _BATCH)
             known = vector_rows.known(connection, (text for _, text in rows))
         return [(memory_id, text, text in known) for memory_id, text in rows], lacking > len(rows)
 
-    def _embedded(self, batch: Sequence[tuple[int, str, bool]]) -> Future[None]:
-        new = iter(dict.fromkeys(text for _, text, is_known in batch if not is_known))
+    def _embedded(self, batch: Sequence[tuple[int, str, bool]]) -> tuple[dict[str, bytes], bool]:
+        # The vectors of the texts that have none yet, and whether the model refused all that were tried.
+        new = dict.fromkeys(text for _, text, is_known in batch if not is_known)
+        tried = [text for text in new if self._refusals.may_try(text)]
+        left = iter(tried)
         vectors: dict[str, bytes] = {}
-        while few := list(islice(new, _PIECE)):
+        while few := list(islice(left, _PIECE)):
             self._database.foreground.give_way()
             vectors.update(self._kept(few))
+        self._refusals.remove(vectors)
+        return vectors, bool(tried) and not vectors
+
+    def _store(self, batch: Sequence[tuple[int, str, bool]], vectors: Mapping[str, bytes]) -> Future[None]:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
         return self._database.write(lambda connection: vector_rows.store(connection, rows))
 
     def _kept(self, texts: Sequence[str]) -> dict[str, bytes]:
-        # One that the model refuses does not keep the others waiting; if it refuses all, something else is wrong.
+        # One that the model refuses does not keep the others waiting.
         try:
             return dict(zip(texts, codec.encode(self._embedder.embed_batch(texts)), strict=True))
         except Exception as error:
-            kept: dict[str, bytes] = {}
-            for text in texts:
-                with suppress(Exception):
-                    kept[text] = codec.encode(self._embedder.embed_batch([text]))[0]
-            if not kept:
-                raise
-            _LOG.warning("%d texts could not be embedded: %s", len(texts) - len(kept), error)
-            return kept
+            if len(texts) == 1:
+                self._refusals.add(texts[0], error)
+                _LOG.warning("a text could not be embedded: %s", error)
+                return {}
+        kept: dict[str, bytes] = {}
+        for text in texts:
+            kept.update(self._kept([text]))
+        return kept
 
     def _settle(self, reached: int, writing: Future[None]) -> None:
         writing.result()

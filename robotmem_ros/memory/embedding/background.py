@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .embedder import Embedder, ModelUnavailableError, Vector, Vectors
+from .embedder import Embedder, ModelUnavailableError, Vector, Vectors, usable
 
 _REMEMBERED = 4096
 _LOG = logging.getLogger(__name__)
@@ -62,7 +62,8 @@ class BackgroundEmbedder:
         """The vector of one text.
 
         Raises:
-            ModelUnavailableError: there is no model, or it is still being loaded after `patience` seconds.
+            ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
+                gives is no vector.
         """
         vector: Vector = self.embed_batch([text])[0]
         return vector
@@ -73,7 +74,7 @@ class BackgroundEmbedder:
         known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known.update(zip(new, model.embed_batch(new), strict=True))
+            known.update(zip(new, usable(model.embed_batch(new), len(new), model.dim), strict=True))
             self._remember({text: known[text] for text in new})
         return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
 

@@ -20,6 +20,13 @@ class ModelUnavailableError(RobotMemoryError):
     """There is no embedding model to use; the message says why and what to do."""
 
 
+class UnusableVectorError(ModelUnavailableError):
+    """A model gave something that cannot be compared with any vector."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the embedding model gave {what}")
+
+
 class Embedder(Protocol):
     """Turns text into vectors. All methods may be called from several threads at once."""
 
@@ -47,3 +54,22 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Gives the model's memory back."""
+
+
+def usable(vectors: npt.ArrayLike, count: int, dim: int) -> Vectors:
+    """The vectors that a model gave for so many texts, as float32 of shape (count, dim).
+
+    Raises:
+        UnusableVectorError: they are of another number or length, or one is zero, infinite, or not a number.
+    """
+    try:
+        given = np.asarray(vectors, np.float32)
+    except (TypeError, ValueError) as cause:
+        raise UnusableVectorError(f"no vectors: {cause}") from cause
+    if given.shape != (count, dim):
+        raise UnusableVectorError(f"an array of shape {given.shape} instead of {(count, dim)}")
+    if not np.isfinite(given).all():
+        raise UnusableVectorError("a vector with a component that is no finite number")
+    if not given.any(axis=1).all():
+        raise UnusableVectorError("a vector of zeros")
+    return given

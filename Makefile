@@ -21,7 +21,7 @@ help: ## show this list
 setup: ## virtual environment, ROS 2, requirements and the embedding model
 	@scripts/setup.sh
 
-build: setup ## the package, with colcon, into build/ and install/
+build: setup ## the package, with colcon, into .build/
 	@scripts/build.sh
 
 demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: the node stays)
@@ -47,7 +47,7 @@ quality: setup ## how well learning judges a fact, and how often recall finds th
 	@$(ENV) python3 bench/quality.py $(SETS)
 
 clean: ## remove what was built and the caches
-	rm -rf build build-* install install-* log log-* *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .build .build-* build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find robotmem_ros test bench demo scripts launch -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## the virtual environments too

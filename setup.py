@@ -18,10 +18,10 @@ setup(
     python_requires=">=3.10",
     install_requires=["numpy", "pyyaml"],
     extras_require={
-        "all": ["usearch", "sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
+        "all": ["usearch<2.26", "sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
         "replay": ["rosbags", "pillow"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},
-    # The rest of build/ is colcon's.
-    options={"build": {"build_base": "build/pip"}},
+    # build/ is colcon's.
+    options={"build": {"build_base": ".build/pip"}},
 )

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Builds the interface packages that only tests need (test/interfaces) where they are not installed: some 45 s once, then
-# nothing. They go into build/test_interfaces/install and never into the package; scripts/env.sh puts them into a shell.
+# nothing. They go into .build/test_interfaces/install and never into the package; scripts/env.sh puts them into a shell.
 set -eu
 robotmem_root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$robotmem_root"
 . scripts/ros.sh
 
-base=build$robotmem_suffix/test_interfaces
+base=$robotmem_build/test_interfaces
 stamp=$base/.built
 wanted=
 for package in test/interfaces/*/; do
@@ -27,9 +27,7 @@ unset MAKEFLAGS MAKELEVEL # of an outer make: colcon's own decide
 # shellcheck disable=SC2086  # wanted is many words
 colcon --log-base "$base/log" build --base-paths test/interfaces --packages-select $wanted --merge-install \
     --build-base "$base/build" --install-base "$base/install" \
-    --cmake-args -DPython3_EXECUTABLE="$robotmem_venv/bin/python3" -DBUILD_TESTING=OFF >"$base/output" 2>&1 || {
-    tail -n 60 "$base/output" >&2
-    echo "build: failed; all of its output is in $base/output" >&2
-    exit 1
+    --cmake-args -DPython3_EXECUTABLE="$robotmem_venv/bin/python3" -DBUILD_TESTING=OFF >"$base/build.log" 2>&1 || {
+    robotmem_failed build "$base/build.log"
 }
 touch "$stamp"

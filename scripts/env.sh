@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Puts the virtual environment, ROS 2, the built package and the model into a shell (bash, zsh, sh), from any folder:
 #   . scripts/env.sh
-# Then `memory_node`, `import robotmem_ros.memory` and `from robotmem_ros.srv import Recall` work there.
+# Then `memory_node`, `robotmem`, `import robotmem_ros.memory` and `from robotmem_ros.srv import Recall` work there.
 # DISTRO=jazzy in front chooses the wheels of another ROS 2; where an installation is sourced, that one is used.
 
 # Where is this file? bash and zsh tell; for a plain sh, /proc tells which file it is reading just now.
@@ -26,13 +26,13 @@ else
     # What the build's own setup files would do, without the second that they take. First what only tests need:
     # interfaces that are not installed here, if scripts/build_test_interfaces.sh has built them.
     robotmem_value=$("$robotmem_venv/bin/python3" -ISc 'import sys; print("%d.%d" % sys.version_info[:2])')
-    robotmem_prefix=$robotmem_root/build$robotmem_suffix/test_interfaces/install
+    robotmem_prefix=$robotmem_build/test_interfaces/install
     if [ -d "$robotmem_prefix" ]; then
         robotmem_prepend AMENT_PREFIX_PATH "$robotmem_prefix"
         robotmem_prepend LD_LIBRARY_PATH "$robotmem_prefix/lib"
         robotmem_prepend PYTHONPATH "$robotmem_prefix/lib/python$robotmem_value/site-packages"
     fi
-    robotmem_prefix=$robotmem_root/install$robotmem_suffix/robotmem_ros
+    robotmem_prefix=$robotmem_build/install/robotmem_ros
     if [ -d "$robotmem_prefix" ]; then
         robotmem_prepend AMENT_PREFIX_PATH "$robotmem_prefix"
         robotmem_prepend CMAKE_PREFIX_PATH "$robotmem_prefix"
@@ -42,8 +42,8 @@ else
     else
         echo "env.sh: robotmem_ros is not built yet: run 'make build', then source this file again" >&2
     fi
-    export ROBOTMEM_MODEL="${ROBOTMEM_MODEL:-$HOME/.robotmem/models/all-MiniLM-L6-v2-int8}"
-    unset -f robotmem_prepend
+    export ROBOTMEM_MODEL="${ROBOTMEM_MODEL:-$HOME/.robotmem/models/all-MiniLM-L6-v2-int7}"
+    unset -f robotmem_prepend robotmem_failed
 fi
-unset robotmem_root robotmem_ros robotmem_distro robotmem_python robotmem_suffix robotmem_venv robotmem_prefix
-unset robotmem_value robotmem_before
+unset robotmem_root robotmem_ros robotmem_distro robotmem_python robotmem_suffix robotmem_venv robotmem_build
+unset robotmem_prefix robotmem_value robotmem_before

@@ -26,7 +26,7 @@ def main() -> None:
         if after != before:
             path.write_text(after, encoding="utf-8")
             changed += 1
-    print(f"setup: pointed {changed} CMake files of the wheels at this machine's headers")
+    print(f"pointed {changed} CMake files of the wheels at this machine's headers")
 
 
 if __name__ == "__main__":

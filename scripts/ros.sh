@@ -4,8 +4,8 @@
 #   robotmem_ros     "installed": a ROS 2 installation is sourced; "wheels": ROS 2 from PyPI
 #   robotmem_distro  kilted, jazzy, ... (of the wheels: from DISTRO)
 #   robotmem_python  the interpreter that the virtual environment is made from
-#   robotmem_suffix  of the folders build, install and log, since each ROS 2 needs its own
 #   robotmem_venv    the virtual environment
+#   robotmem_build   the folder of all that is built; both are hidden, so that colcon finds no packages in them
 
 robotmem_prepend() { # variable, folder: puts the folder in front, unless it is there already
     eval "robotmem_before=\${$1:-}"
@@ -13,6 +13,12 @@ robotmem_prepend() { # variable, folder: puts the folder in front, unless it is 
         *":$2:"*) ;;
         *) export "$1=$2${robotmem_before:+:$robotmem_before}" ;;
     esac
+}
+
+robotmem_failed() { # step, log: shows the end of the log of a step that failed, and ends the script
+    tail -n 60 "$2" >&2
+    echo "$1: failed; all of its output is in $2" >&2
+    exit 1
 }
 
 # The distribution's own interpreter: others are often built without loadable SQLite extensions, or without headers.
@@ -36,7 +42,9 @@ else
     robotmem_suffix=
     [ "$robotmem_distro" = kilted ] || robotmem_suffix=-$robotmem_distro
 fi
+# Each ROS 2 needs its own.
 robotmem_venv=$robotmem_root/.venv$robotmem_suffix
+robotmem_build=$robotmem_root/.build$robotmem_suffix
 
 export VIRTUAL_ENV="$robotmem_venv"
 robotmem_prepend PATH "$robotmem_venv/bin"

@@ -79,12 +79,13 @@ want="$venv $version $(cat requirements.txt requirements/*.txt | cksum)"
 if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     # A virtual environment knows its own path and its interpreter: start anew when the folder was moved, or when
     # the distribution went on to the next Python.
-    # A link would be followed, and what it leads to be emptied.
-    [ ! -L "$venv" ] || refuse "$venv is a link: remove it"
+    log=$robotmem_build/setup.log
+    mkdir -p "$robotmem_build"
     if [ "$(head -n 1 "$venv/bin/pip" 2>/dev/null)" != "#!$venv/bin/python3" ] ||
         ! "$venv/bin/python3" -c 'import pip' 2>/dev/null; then
         say "making the virtual environment $(basename "$venv") from $python ($version)"
-        "$python" -m venv --clear $options "$venv"
+        # shellcheck disable=SC2086  # options are one word or none
+        "$python" -m venv --clear $options "$venv" >"$log" 2>&1 || robotmem_failed setup "$log"
     fi
     rm -f "$stamp"
     if [ "$robotmem_ros" = wheels ]; then
@@ -98,9 +99,9 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     fi
     # shellcheck disable=SC2086  # constraint is two words or none
     "$venv/bin/python3" -m pip install --disable-pip-version-check --no-input $constraint \
-        $(printf -- '-r %s ' "$@")
+        $(printf -- '-r %s ' "$@") >"$log" 2>&1 || robotmem_failed setup "$log"
     if [ "$robotmem_ros" = wheels ]; then
-        "$venv/bin/python3" scripts/patch_wheels.py
+        "$venv/bin/python3" scripts/patch_wheels.py >>"$log" 2>&1 || robotmem_failed setup "$log"
         for shell in sh bash zsh; do
             echo "# By this file colcon knows a folder that ROS 2 is installed in." >"$venv/local_setup.$shell"
         done

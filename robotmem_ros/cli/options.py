@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from ..memory.parameters import Parameters
+
 
 def add_database(parser: argparse.ArgumentParser) -> None:
-    """`--db`, the file of the memory."""
-    parser.add_argument("--db", required=True, help="database file")
+    """Add `--db`, the file of the memory: the node's own where none is given."""
+    parser.add_argument("--db", default=Parameters().db_path, help="database file; default: %(default)s")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,6 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -15,16 +14,11 @@ from ..memory.parameters import Parameters
 from ..replay import Bag, Rehearsal, Replay, ReplayConfig, ReplayError, Window, load_config
 from ..replay.progress import ProgressLine
 from ..replay.summary import summary
-from .running import run as run_chosen
 
 
 def add_to(commands: Any) -> None:
     """Adds the command to those of `robotmem`."""
-    add_arguments(commands.add_parser("replay", help="import a recording", description=_WHAT))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    parser = commands.add_parser("replay", help="import a recording", description=_WHAT)
     parser.add_argument("bag", help="folder of a rosbag2 recording, or a .mcap, .db3 or ROS 1 .bag file")
     parser.add_argument("--config", required=True, help="parameter file of the node, with perception_topics")
     parser.add_argument("--db", help="database file; in place of db_path in the parameter file")
@@ -111,13 +105,6 @@ def _seconds(text: str) -> float:
     if not (math.isfinite(value) and value >= 0.0):
         raise argparse.ArgumentTypeError(f"{text} must be seconds, 0 or more")
     return value
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The executable `replay` of the package: `ros2 run robotmem_ros replay BAG --config ... --db ...`."""
-    parser = argparse.ArgumentParser(prog="replay", description=_WHAT)
-    add_arguments(parser)
-    return run_chosen(parser, arguments)
 
 
 _WHAT = "Imports a recording; what was imported before is left out, so an interrupted import can simply be run again."

@@ -73,7 +73,7 @@ def new_perception(
     label: object = None,
     confidence: object = 0.9,
     observed_at: object = None,
-    received_at: int = 0,
+    received_at: object = 0,
 ) -> NewMemory:
     """A perception; its pose and positions are in `frame_id`, else `context.spatial.frame_id`, else the memory frame.
 
@@ -97,14 +97,14 @@ def new_perception(
         observed_at=_observed_at(observed_at, now),
         frame_id=_frame(frame_id, clean_context, parameters),
         map_id=parameters.map_id,
-        received_at=received_at,
+        received_at=validation.time_ns("received_at", received_at),
     )
 
 
 def _observed_at(value: object, now: Callable[[], int]) -> int:
     if value is not None:
         return validation.time_ns("observed_at", value)
-    time = now()
+    time = validation.whole("clock", now())
     if time <= 0:
         raise InvalidFieldError("observed_at", value, "is not given, and the clock shows no time yet")
     return time

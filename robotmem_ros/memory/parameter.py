@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import Field, field
+from numbers import Integral, Real
 from typing import TypeVar
 
+from . import validation
 from .errors import InvalidFieldError
 
 Value = bool | int | float | str | tuple[str, ...]
@@ -39,21 +40,21 @@ def parameter(
 
 
 def checked(entry: Field[Value], value: object) -> Value:
-    """The value of a parameter in its declared type; a whole number is welcome where a float is wanted.
+    """The value of a parameter in its declared type, a number as Python's own; a whole one is welcome for a float.
 
     Raises:
         InvalidFieldError: the type is wrong or the value lies outside the range.
     """
     kind = type(entry.default)
-    if kind is float and type(value) is int:
-        value = float(value)
+    if kind is float and isinstance(value, Real) and not isinstance(value, bool):
+        value = validation.number(entry.name, value)
+    elif kind is int and isinstance(value, Integral) and not isinstance(value, bool):
+        value = validation.whole(entry.name, value)
     if isinstance(entry.default, tuple):
         return _checked_names(entry.name, value)
     if type(value) is not kind:
         raise InvalidFieldError(entry.name, value, f"must be of type {kind.__name__}")
     limits = entry.metadata
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidFieldError(entry.name, value, "must be a finite number")
     if limits["choices"] and value not in limits["choices"]:
         raise InvalidFieldError(entry.name, value, f"must be one of {', '.join(limits['choices'])}")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and limits["minimum"] is not None:

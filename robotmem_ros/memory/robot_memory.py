@@ -49,7 +49,7 @@ class RobotMemory:
         db_path: The database file, or `:memory:`; None means the default of the parameter.
         collection: Namespace of memories that name none.
         embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
-        clock: The robot's clock, for memories that carry no time of their own.
+        clock: The robot's clock in whole nanoseconds, for memories that carry no time of their own.
         patience: Seconds that a recall waits for a model that is still being loaded.
         options: Any parameter of `Parameters` by its name.
 
@@ -70,8 +70,8 @@ class RobotMemory:
     ) -> None:
         named = {} if db_path is None else {"db_path": os.fspath(db_path)}
         self.parameters = Parameters().changed(**options, **named, collection=collection)
-        self._clock = clock
-        self._parts = Parts(lambda: self.parameters, clock, embedder=embedder, patience=patience)
+        self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
+        self._parts = Parts(lambda: self.parameters, self._clock, embedder=embedder, patience=patience)
         self._database = self._parts.database
         self.vectors = self._parts.vectors
 
@@ -201,12 +201,12 @@ class RobotMemory:
         return self._database.append(self._parts.areas.tagged(new))
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
+        self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, view: View | None = None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message; the future has the ids of the objects they became, in their order.
 
         What has no label or no pose is stored as an ordinary memory. `covariances` are of the positions: for each
-        sighting 3 rows of 3 numbers in m², or None; an empty sequence means none at all. What lies clearly in the
+        sighting 3 rows of 3 numbers in m², or None; where there are none, none at all. What lies clearly in the
         `view` and is not among the sightings counts as missed, see `not_seen`.
 
         Raises:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from numbers import Real
 from typing import TypeVar
+
+import numpy as np
 
 from .errors import InvalidFieldError
 from .records.memory import Pose
@@ -65,13 +69,15 @@ def names(field: str, values: object) -> tuple[str, ...]:
 
 
 def number(field: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number within `low` and `high`, both included."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    """A finite number within `low` and `high`, both included, as Python's own."""
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, Real)):
         raise InvalidFieldError(field, value, "must be a number")
     try:
         result = float(value)
     except OverflowError:
         raise InvalidFieldError(field, value, "is too large") from None
+    except TypeError:
+        raise InvalidFieldError(field, value, "must be a number") from None
     if not math.isfinite(result):
         raise InvalidFieldError(field, value, "must be a finite number")
     if not low <= result <= high:
@@ -80,12 +86,16 @@ def number(field: str, value: object, *, low: float = -math.inf, high: float = m
 
 
 def whole(field: str, value: object) -> int:
-    """A whole number that fits 64 bits."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """A whole number that fits 64 bits, as Python's own."""
+    try:
+        result: int = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidFieldError(field, value, "must be a whole number") from None
+    if isinstance(value, bool):
         raise InvalidFieldError(field, value, "must be a whole number")
-    if not -_LATEST_NS <= value <= _LATEST_NS:
+    if not -_LATEST_NS <= result <= _LATEST_NS:
         raise InvalidFieldError(field, value, "does not fit 64 bits")
-    return value
+    return result
 
 
 def time_ns(field: str, value: object) -> int:
@@ -94,6 +104,18 @@ def time_ns(field: str, value: object) -> int:
     if result < 0:
         raise InvalidFieldError(field, value, "must not lie before the epoch")
     return result
+
+
+def vector(
+    field: str, value: object, *, sizes: Container[int], wanted: str, low: float = -math.inf, high: float = math.inf
+) -> tuple[float, ...]:
+    """So many finite numbers, of a list, a tuple or an array; `wanted` says in words what is wanted."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidFieldError(field, value, wanted)
+    numbers = tuple(number(f"{field}[{index}]", item, low=low, high=high) for index, item in enumerate(value))
+    if len(numbers) not in sizes:
+        raise InvalidFieldError(field, value, wanted)
+    return numbers
 
 
 def member(field: str, value: object, choices: type[_T]) -> _T:
@@ -108,7 +130,8 @@ def member(field: str, value: object, choices: type[_T]) -> _T:
 def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
     """A JSON object given as a mapping or as text; None and blank text give {}.
 
-    Names and strings must be valid Unicode without NUL, numbers finite, the depth at most 64.
+    Names and strings must be valid Unicode without NUL, numbers finite, the depth at most 64. Numbers and arrays of
+    numpy become those of JSON.
     """
     if value is None or (isinstance(value, str) and is_blank(value)):
         return {}
@@ -147,12 +170,9 @@ def pose(field: str, value: object) -> Pose | None:
     """
     if value is None:
         return None
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidFieldError(field, value, "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)")
-    numbers = [number(f"{field}[{index}]", item) for index, item in enumerate(value)]
-    if len(numbers) not in (3, 7):
-        raise InvalidFieldError(field, value, "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)")
-    quaternion = numbers[3:] or [0.0, 0.0, 0.0, 1.0]
+    wanted = "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)"
+    numbers = vector(field, value, sizes=(3, 7), wanted=wanted)
+    quaternion = numbers[3:] or (0.0, 0.0, 0.0, 1.0)
     length = math.hypot(*quaternion)
     if not math.isfinite(length):
         raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")
@@ -186,8 +206,14 @@ def _refuse_constant(constant: str) -> object:
     raise _ConstantError(constant)
 
 
+def _from_numpy(value: object) -> object:
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
 # Made once: to make them takes as long as to use them.
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_from_numpy).encode
 _DECODE = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 

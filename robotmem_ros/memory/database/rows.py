@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..decay import Decay
-from ..errors import MemoryNotFoundError
+from ..errors import MemoryNotFoundError, StorageError
 from ..labels import label_key
 from ..records.memory import Kind, Memory, NewMemory, PerceptionData, Pose
 from . import bulk, learning_rows
@@ -83,7 +83,7 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
         (*confidence.arguments, ids),
     )
-    return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
+    return {row[0]: _readable(row, tags.get(row[0], ())) for row in rows}
 
 
 def tallies(connection: sqlite3.Connection) -> dict[str, int]:
@@ -173,6 +173,13 @@ def _values(new: NewMemory) -> tuple[object, ...]:
         new.category, new.scope_files, new.scope_entities, new.confidence, new.observed_at, new.received_at,
         new.frame_id, new.map_id, *(new.pose or _NO_POSE),
     )  # fmt: skip
+
+
+def _readable(row: Sequence[object], tags: Iterable[str]) -> Memory:
+    try:
+        return _memory(row, tags)
+    except (TypeError, ValueError) as cause:
+        raise StorageError(f"read memory {row[0]}, which has a column of the wrong type", cause) from cause
 
 
 def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:

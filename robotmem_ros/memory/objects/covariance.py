@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -87,14 +87,15 @@ def checked_covariance(field: str, value: object) -> Covariance | None:
     return Covariance(*(float(clean[row, column]) for row in range(3) for column in range(row, 3)))
 
 
-def checked_covariances(field: str, values: Sequence[object], count: int) -> Sequence[Covariance | None]:
-    """The covariances of so many positions; an empty sequence gives None for each.
+def checked_covariances(field: str, values: Iterable[object], count: int) -> Sequence[Covariance | None]:
+    """The covariances of so many positions; where none is given, None for each.
 
     Raises:
         InvalidFieldError: there are others than `count`, or one cannot be used.
     """
-    if not values:
+    given = list(values)
+    if not given:
         return [None] * count
-    if len(values) != count:
-        raise InvalidFieldError(field, len(values), f"must be as many as the sightings, {count}")
-    return [checked_covariance(f"{field}[{index}]", value) for index, value in enumerate(values)]
+    if len(given) != count:
+        raise InvalidFieldError(field, len(given), f"must be as many as the sightings, {count}")
+    return [checked_covariance(f"{field}[{index}]", value) for index, value in enumerate(given)]

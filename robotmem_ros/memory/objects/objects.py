@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import NamedTuple
@@ -44,7 +44,7 @@ class Objects:
         self._clock = clock
 
     def store(
-        self, new: Sequence[NewMemory], covariances: Sequence[object], view: View | None
+        self, new: Sequence[NewMemory], covariances: Iterable[object], view: View | None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message, and the view that they were seen in.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .. import validation
 from ..errors import InvalidFieldError
 from ..records.recording import ImportKey
-from .geometry import cross
+from .geometry import Point, cross
 
 
 class Glimpse(NamedTuple):
@@ -55,17 +55,24 @@ class View:
 
 def checked_view(field: str, value: View) -> View:
     """A view with finite numbers, a direction and a top."""
-    for part in ("origin", "direction", "up"):
-        numbers = getattr(value, part)
-        if len(numbers) != 3:
-            raise InvalidFieldError(f"{field}.{part}", numbers, "must be 3 numbers (x, y, z)")
-        for index, item in enumerate(numbers):
-            validation.number(f"{field}.{part}[{index}]", item, low=-1e150, high=1e150)
-    if not math.hypot(*value.direction) > 1e-9:
+    direction, up = _point(f"{field}.direction", value.direction), _point(f"{field}.up", value.up)
+    if not math.hypot(*direction) > 1e-9:
         raise InvalidFieldError(f"{field}.direction", value.direction, "must not be zero")
-    if not math.hypot(*cross(value.up, value.direction)) > 1e-9:
+    if not math.hypot(*cross(up, direction)) > 1e-9:
         raise InvalidFieldError(f"{field}.up", value.up, "must not be zero, nor parallel to the direction")
-    for part, high in (("reach", 1e6), ("horizontal", 2 * math.pi), ("vertical", 2 * math.pi)):
-        validation.number(f"{field}.{part}", getattr(value, part), low=0.0, high=high)
-    validation.time_ns(f"{field}.observed_at", value.observed_at)
-    return value
+    return replace(
+        value,
+        origin=_point(f"{field}.origin", value.origin),
+        direction=direction,
+        up=up,
+        observed_at=validation.time_ns(f"{field}.observed_at", value.observed_at),
+        reach=validation.number(f"{field}.reach", value.reach, low=0.0, high=1e6),
+        horizontal=validation.number(f"{field}.horizontal", value.horizontal, low=0.0, high=2 * math.pi),
+        vertical=validation.number(f"{field}.vertical", value.vertical, low=0.0, high=2 * math.pi),
+    )
+
+
+def _point(field: str, value: object) -> Point:
+    wanted = "must be 3 numbers (x, y, z)"
+    x, y, z = validation.vector(field, value, sizes=(3,), wanted=wanted, low=-1e150, high=1e150)
+    return x, y, z

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import validation
@@ -140,6 +140,5 @@ def _parse_field(value: object) -> str:
 
 
 def _parse_target(value: object) -> tuple[float, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)) or len(value) not in (2, 3):
-        raise InvalidFieldError("spatial_sort.target", value, "must be two or three numbers in metres")
-    return tuple(validation.number(f"spatial_sort.target[{index}]", part) for index, part in enumerate(value))
+    wanted = "must be two or three numbers in metres"
+    return validation.vector("spatial_sort.target", value, sizes=(2, 3), wanted=wanted)

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the session or the database cannot be used.
     """
-    with opened(arguments.db) as memory:
+    with opened(arguments.db, read_only=arguments.dry_run) as memory:
         done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
     sys.stdout.write(_as_json(done) if arguments.json else _as_text(done))
     return 0

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with opened(arguments.db) as memory:
+    with opened(arguments.db, read_only=True) as memory:
         explanation = memory.explain(arguments.id)
     if arguments.json:
         sys.stdout.write(json.dumps(_fields(explanation), ensure_ascii=False, indent=2) + "\n")

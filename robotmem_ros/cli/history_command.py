@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: there is no such memory, or the database cannot be used.
     """
-    with opened(arguments.db) as memory:
+    with opened(arguments.db, read_only=True) as memory:
         changes = memory.history(arguments.id)
     if arguments.json:
         found = {"id": arguments.id, "changes": [asdict(change) for change in changes]}

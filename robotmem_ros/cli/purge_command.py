@@ -54,23 +54,25 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: the choice or the database cannot be used, or nobody said yes.
     """
     before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
-    with opened(arguments.db) as memory:
-        if arguments.finish:
+    if arguments.finish:
+        with opened(arguments.db) as memory:
             done: dict[str, object] = {"finished": memory.finish_purge()}
-            return _say(arguments, done, "the traces are overwritten" if done["finished"] else "there are no traces")
-        chosen = {
-            "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
-        }  # fmt: skip
-        if all(value is None for value in chosen.values()):
-            raise NothingChosenError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
+        return _say(arguments, done, "the traces are overwritten" if done["finished"] else "there are no traces")
+    chosen = {
+        "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
+    }  # fmt: skip
+    if all(value is None for value in chosen.values()):
+        raise NothingChosenError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
+    with opened(arguments.db, read_only=True) as memory:
         planned = memory.preview_purge(**chosen)
-        if arguments.dry_run:
-            return _say(arguments, _fields(planned), _shown(planned))
-        if not arguments.json:
-            sys.stdout.write(_shown(planned) + "\n")
-            sys.stdout.flush()
-        if planned.memories or planned.sightings or planned.sessions or planned.repetitions:
-            confirm(f"Delete {planned.memories:,} memories for good?", yes=arguments.yes)
+    if arguments.dry_run:
+        return _say(arguments, _fields(planned), _shown(planned))
+    if not arguments.json:
+        sys.stdout.write(_shown(planned) + "\n")
+        sys.stdout.flush()
+    if planned.memories or planned.sightings or planned.sessions or planned.repetitions:
+        confirm(f"Delete {planned.memories:,} memories for good?", yes=arguments.yes)
+    with opened(arguments.db) as memory:
         purged = memory.purge(**chosen)
     summary = (
         f"deleted: {purged.memories:,} memories, {purged.sightings:,} sightings, {purged.sessions:,} sessions, "

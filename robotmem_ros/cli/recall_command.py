@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: the question or the database cannot be used.
     """
     model = "" if arguments.no_model else Parameters().embedding_model
-    with opened(arguments.db, collection=arguments.collection, embedding_model=model) as memory:
+    options = {"collection": arguments.collection, "embedding_model": model}
+    with opened(arguments.db, read_only=True, **options) as memory:
         answer = memory.recall(arguments.question, n=arguments.n, context_filter=arguments.where)
     sys.stdout.write(_as_json(answer) if arguments.json else _as_text(answer))
     return 0

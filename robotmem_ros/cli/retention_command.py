@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         RobotMemoryError: a budget or the database cannot be used, nobody said yes, or the export cannot be written.
     """
     options = _options(arguments)
-    with opened(arguments.db, **options) as memory:
+    with opened(arguments.db, read_only=True, **options) as memory:
         planned = memory.retain(dry_run=True)
     if arguments.dry_run:
         return _say(arguments, planned, "would go")

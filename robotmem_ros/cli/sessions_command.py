@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the database cannot be used.
     """
-    with opened(arguments.db) as memory:
+    with opened(arguments.db, read_only=True) as memory:
         found = memory.sessions(arguments.collection, arguments.n)
     sys.stdout.write(_as_json(found) if arguments.json else _as_text(found))
     return 0

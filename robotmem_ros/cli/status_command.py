@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RobotMemoryError: the database cannot be used.
     """
-    with opened(arguments.db) as memory:
+    with opened(arguments.db, read_only=True) as memory:
         status = memory.status()
     # How the memory would be asked is no property of the file.
     told = {

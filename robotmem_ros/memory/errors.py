@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 _SHOWN = 80
+MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+"""What code raises that meets a value in a damaged database which is never stored."""
 
 
 def shown(value: object) -> str:
@@ -67,8 +70,10 @@ class DatabaseUnusableError(RobotMemoryError):
 class StorageError(RobotMemoryError):
     """The database refused to read or write just now: disk full, locked, damaged."""
 
-    def __init__(self, doing: str, cause: BaseException) -> None:
-        super().__init__(f"could not {doing}: {cause}")
+    def __init__(self, doing: str, path: Path, cause: BaseException) -> None:
+        # SQLite says what is wrong; of other errors the text alone does not.
+        why = cause if isinstance(cause, sqlite3.Error) else f"{type(cause).__name__}: {cause}; it seems to be damaged"
+        super().__init__(f"could not {doing} the database {str(path)!r}: {why}")
 
 
 class PurgeUnfinishedError(RobotMemoryError):
@@ -78,6 +83,23 @@ class PurgeUnfinishedError(RobotMemoryError):
         super().__init__(
             f"database {str(path)!r}: the memories are deleted, but traces of them may still be in the file, since "
             f"{why}; close it and finish the purge (`robotmem purge --finish`)"
+        )
+
+
+class ReadOnlyError(RobotMemoryError):
+    """The memory was opened to be read only."""
+
+    def __init__(self) -> None:
+        super().__init__("the memory was opened with read_only=True; open another RobotMemory without it to write")
+
+
+class ForkedMemoryError(RobotMemoryError):
+    """The memory belongs to the process that forked this one."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the memory was opened before this process was forked and cannot be used here; open it only after a fork, "
+            "or start a new interpreter instead (multiprocessing: spawn)"
         )
 
 

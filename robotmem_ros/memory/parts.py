@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from .areas.area_tags import AreaTags
 from .areas.areas import Areas
@@ -38,10 +39,12 @@ class Parts:
         clock: The robot's, in nanoseconds.
         embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
         patience: Seconds that a question waits for a model that is still being loaded.
+        read_only: Whether nothing is written, and nothing works in the background that would write.
 
     Raises:
         DatabaseUnusableError: the database cannot be opened.
         InvalidFieldError: a file that a parameter names cannot be used.
+        StorageError: the database cannot be read.
     """
 
     def __init__(
@@ -51,16 +54,35 @@ class Parts:
         *,
         embedder: Embedder | None,
         patience: float,
+        read_only: bool = False,
     ) -> None:
         at_start = parameters()
         # What can be refused comes before the database is opened and threads run.
         self.areas = AreaTags(Areas(at_start.areas_file), parameters)
         judge = Judge(at_start.rules_file, at_start.taxonomy_file)
-        self.database = Database(at_start, self.stored)
-        self.embedder = _in_background(embedder, at_start, patience)
-        self.vectors = VectorIndex(self.database, at_start.vector_index_size)
-        self.postings = PostingsIndex(self.database, _INDEXED)
-        self.backfill = Backfill(self.database, self.embedder, stored=self.vectors.wake)
+        self._closing = threading.RLock()
+        # What is made later is closed earlier.
+        with ExitStack() as made:
+            self.database = Database(at_start, self.stored, read_only=read_only)
+            made.callback(self.database.close)
+            self.sessions = Sessions(self.database, parameters, clock)
+            made.callback(self.sessions.close)
+            self.touches = Touches(self.database)
+            made.callback(self.touches.write)
+            self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
+            made.callback(self._threads.shutdown)
+            self.embedder = _in_background(embedder, at_start, patience)
+            made.callback(self.embedder.close)
+            self.vectors = VectorIndex(self.database, at_start.vector_index_size)
+            made.callback(self.vectors.close)
+            self.postings = PostingsIndex(self.database, _INDEXED)
+            made.callback(self.postings.close)
+            self.backfill = Backfill(self.database, self.embedder, stored=self.vectors.wake)
+            made.callback(self.backfill.close)
+            self.retention = Retention(self.database, parameters, clock)
+            self.budgets = BackgroundRetention(self.retention, runs=not read_only)
+            made.callback(self.budgets.close)
+            self._open = made.pop_all()
         self.learning = Learning(
             self.database,
             judge=judge,
@@ -70,11 +92,6 @@ class Parts:
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.touches = Touches(self.database)
-        self.sessions = Sessions(self.database, parameters, clock)
-        self.retention = Retention(self.database, parameters, clock)
-        self.budgets = BackgroundRetention(self.retention)
-        self._threads = ThreadPoolExecutor(max_workers=at_start.worker_threads, thread_name_prefix="robotmem-query")
         self.pipeline = Pipeline(self.database, self.embedder, self.postings, self.vectors, self._threads)
 
     def stored(self) -> None:
@@ -87,29 +104,24 @@ class Parts:
         """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
         tokens.warm_up()
         self.learning.warm_up()
-        if self.embedder.wait():
-            with suppress(ModelUnavailableError):  # each answer says so
-                self.embedder.embed_one("warm up")
+        # There may be no model, or none any more.
+        with suppress(ModelUnavailableError):
+            self.embedder.wait()
+            self.embedder.embed_one("warm up")
 
     def flush(self) -> None:
         """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
         self.touches.write()
-        self.database.write(lambda connection: None).result()
+        if not self.database.read_only:
+            self.database.write(lambda connection: None).result()
         self.backfill.wake()
         self.backfill.flush()
         self.postings.flush()
 
     def close(self) -> None:
         """Commits what was accepted and ends all threads; a second call does nothing."""
-        self.budgets.close()
-        self.backfill.close()
-        self.postings.close()
-        self.vectors.close()
-        self.embedder.close()
-        self._threads.shutdown()
-        self.touches.write()
-        self.sessions.close()
-        self.database.close()
+        with self._closing:
+            self._open.close()
 
 
 def _in_background(embedder: Embedder | None, parameters: Parameters, patience: float) -> BackgroundEmbedder:

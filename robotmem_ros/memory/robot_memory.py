@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,10 +13,10 @@ from types import TracebackType
 from . import validation
 from .consolidation import consolidation
 from .consolidation.merge import Consolidation
-from .database import changes, history, imports, rows
+from .database import Database, changes, history, imports, rows
 from .decay import Decay
 from .embedding.embedder import Embedder
-from .errors import MemoryNotFoundError
+from .errors import ForkedMemoryError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learned import Learned
@@ -36,6 +37,7 @@ from .records.session import Session
 from .retention.report import Report
 from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
+from .vectors import VectorIndex
 
 _LOAD_PATIENCE = 60.0
 
@@ -43,7 +45,8 @@ _LOAD_PATIENCE = 60.0
 class RobotMemory:
     """A memory in one SQLite file. Safe to use from several threads; a context manager that closes itself.
 
-    Times are nanoseconds since the epoch by the robot's clock, positions metres in the memory frame.
+    What is still open when the program ends is closed then. A process that is forked cannot use it. Times are
+    nanoseconds since the epoch by the robot's clock, positions metres in the memory frame.
 
     Args:
         db_path: The database file, or `:memory:`; None means the default of the parameter.
@@ -51,6 +54,8 @@ class RobotMemory:
         embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
         clock: The robot's clock in whole nanoseconds, for memories that carry no time of their own.
         patience: Seconds that a recall waits for a model that is still being loaded.
+        read_only: Whether only to look: nothing is written to the file, not even that something was recalled, and every
+            verb that would raises ReadOnlyError.
         options: Any parameter of `Parameters` by its name.
 
     Raises:
@@ -66,14 +71,18 @@ class RobotMemory:
         embedder: Embedder | None = None,
         clock: Callable[[], int] = time.time_ns,
         patience: float = _LOAD_PATIENCE,
+        read_only: bool = False,
         **options: object,
     ) -> None:
         named = {} if db_path is None else {"db_path": os.fspath(db_path)}
         self.parameters = Parameters().changed(**options, **named, collection=collection)
         self._clock: Callable[[], int] = lambda: validation.whole("clock", clock())
-        self._parts = Parts(lambda: self.parameters, self._clock, embedder=embedder, patience=patience)
-        self._database = self._parts.database
-        self.vectors = self._parts.vectors
+        self._process = os.getpid()
+        self._opened = Parts(
+            lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
+        )
+        # Its threads keep it alive until it is closed, and none of them may be in C++ code when the interpreter ends.
+        atexit.register(self.close)
 
     def learn(
         self,
@@ -125,7 +134,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be written.
         """
-        learned = self._parts.learning.learn(new)
+        learned = self._writable.learning.learn(new)
         self._parts.stored()
         return learned
 
@@ -198,7 +207,7 @@ class RobotMemory:
 
     def store(self, new: NewMemory) -> Future[Stored]:
         """Queues a validated memory, to be stored as it is; the future is done when it is on disk."""
-        return self._database.append(self._parts.areas.tagged(new))
+        return self._writable.database.append(self._parts.areas.tagged(new))
 
     def store_sightings(
         self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, view: View | None = None
@@ -212,7 +221,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
         """
-        future = self._parts.objects.store(new, covariances, view)
+        future = self._writable.objects.store(new, covariances, view)
         future.add_done_callback(lambda done: self._parts.stored())
         return future
 
@@ -232,7 +241,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
         """
-        return self._parts.objects.not_seen(view)
+        return self._writable.objects.not_seen(view)
 
     def objects(self, limit: int = 2000) -> tuple[SeenObject, ...]:
         """The objects of the current map in all collections, those seen last first.
@@ -248,7 +257,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be written.
         """
-        return self._database.write(lambda connection: imports.begin(connection, recording)).result()
+        return self._writable.database.write(lambda connection: imports.begin(connection, recording)).result()
 
     def finish_import(self, import_id: int) -> None:
         """Notes that an import is complete.
@@ -256,7 +265,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be written.
         """
-        self._database.write(lambda connection: imports.finish(connection, import_id)).result()
+        self._writable.database.write(lambda connection: imports.finish(connection, import_id)).result()
 
     def recall(  # noqa: PLR0917 (the order of these arguments is what callers know)
         self,
@@ -297,9 +306,10 @@ class RobotMemory:
             before=before,
             collection=collection,
         )
-        with self._database.foreground:
-            answer = self._parts.pipeline.answer(question, self.parameters)
-        self._parts.touches.add(answer, max(decay.now, 0))
+        parts = self._parts
+        with parts.database.foreground:
+            answer = parts.pipeline.answer(question, self.parameters)
+        parts.touches.add(answer, max(decay.now, 0))
         return answer
 
     def give_way(self) -> None:
@@ -315,7 +325,7 @@ class RobotMemory:
         """
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
-        if self._database.write(lambda connection: consolidation.forget(connection, wanted, why)).result():
+        if self._writable.database.write(lambda connection: consolidation.forget(connection, wanted, why)).result():
             self._parts.backfill.wake()  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:
@@ -325,7 +335,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
         wanted = validation.whole("memory_id", memory_id)
-        self._database.write(lambda connection: changes.restore(connection, wanted)).result()
+        self._writable.database.write(lambda connection: changes.restore(connection, wanted)).result()
         self._parts.backfill.wake()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
@@ -370,7 +380,7 @@ class RobotMemory:
             tags=tags,
             confidence=confidence,
         )
-        self._parts.learning.correct(correction)
+        self._writable.learning.correct(correction)
         if content is not None:
             self._parts.backfill.wake()
 
@@ -389,7 +399,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
         """
-        self._parts.touches.write()
+        self._writable.touches.write()
         return self._parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
@@ -402,7 +412,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: there is no such session, or it was ended before.
         """
-        self._parts.touches.write()
+        self._writable.touches.write()
         return self._parts.sessions.end(self.parameters, self.decay(), session_id, outcome_score)
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
@@ -418,7 +428,8 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
-        return self._parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
+        parts = self._parts if dry_run else self._writable
+        return parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
     def preview_purge(
         self,
@@ -454,9 +465,10 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
-        with self.vectors.stopped():
-            purged = purge(self._database, wanted, self.parameters)
-        self._parts.stored()  # what stays may have another text
+        parts = self._writable
+        with parts.vectors.stopped():
+            purged = purge(parts.database, wanted, self.parameters)
+        parts.stored()  # what stays may have another text
         return purged
 
     def finish_purge(self) -> bool:
@@ -466,8 +478,9 @@ class RobotMemory:
             PurgeUnfinishedError: another process still keeps it from being done.
             StorageError: the database could not be written.
         """
-        with self.vectors.stopped():
-            return finish(self._database)
+        parts = self._writable
+        with parts.vectors.stopped():
+            return finish(parts.database)
 
     def retain(self, *, dry_run: bool = False) -> Report:
         """Removes now what exceeds the budgets, which happens in the background anyway, or says what would go.
@@ -476,7 +489,7 @@ class RobotMemory:
             ExportError: what is to go could not be exported, and so stays.
             StorageError: the database could not be read or written.
         """
-        return self._parts.retention.plan() if dry_run else self._parts.retention.run()
+        return self._parts.retention.plan() if dry_run else self._writable.retention.run()
 
     def status(self) -> Status:
         """What the memory holds now, and what is missing."""
@@ -505,8 +518,32 @@ class RobotMemory:
         self._parts.flush()
 
     def close(self) -> None:
-        """Commits what was accepted and closes the database; a second call does nothing."""
-        self._parts.close()
+        """Commits what was accepted and closes the database; does nothing a second time or in a forked process."""
+        if os.getpid() == self._process:
+            self._opened.close()
+            atexit.unregister(self.close)
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vectors of the memories."""
+        return self._parts.vectors
+
+    @property
+    def _parts(self) -> Parts:
+        # SQLite's connections, the threads and the locks that they held do not come along into a forked process.
+        if os.getpid() != self._process:
+            raise ForkedMemoryError
+        return self._opened
+
+    @property
+    def _database(self) -> Database:
+        return self._parts.database
+
+    @property
+    def _writable(self) -> Parts:
+        if self._database.read_only:
+            raise ReadOnlyError
+        return self._opened
 
     def __enter__(self) -> RobotMemory:
         return self

@@ -49,8 +49,15 @@ def status(parts: Parts) -> Status:
         gone = removed(connection)
         foreign = _of_another_model(connection, embedder)
     pending = tally["fact"] + tally["perception"] - tally["vector"]
-    model = (embedder.why_not, foreign, parts.backfill.refused(pending))
-    missing = [*model, database.missing, parts.vectors.missing, parts.budgets.trouble]
+    missing = [
+        embedder.why_not,
+        foreign,
+        parts.backfill.refused(pending),
+        database.missing,
+        database.tokens_missing,
+        parts.vectors.missing,
+        parts.budgets.trouble,
+    ]
     if not tokens.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     return Status(

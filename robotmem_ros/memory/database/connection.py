@@ -52,6 +52,18 @@ def create_file(path: Path) -> None:
         ) from cause
 
 
+def check_readable(path: Path) -> None:
+    """Check that there is a file which may be read.
+
+    Raises:
+        DatabaseUnusableError: there is none, or it may not be read.
+    """
+    if not path.is_file():
+        raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
+    if not os.access(path, os.R_OK):
+        raise DatabaseUnusableError(path, "cannot be opened for reading", "check the path and its permissions")
+
+
 def create_empty(path: Path) -> None:
     """Create an empty file for its owner alone, if there is none, without opening it.
 
@@ -72,11 +84,12 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
     """A connection in autocommit mode that any thread may use, one at a time.
 
     Raises:
-        sqlite3.Error: the file is no database, is damaged or is locked.
+        sqlite3.Error: the file is no database, is damaged or is locked; or is not there, and is to be read only.
     """
     connection = sqlite3.connect(
-        path, timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256
-    )
+        _reading_uri(path) if read_only else path,
+        timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256, uri=read_only,
+    )  # fmt: skip
     try:
         # Thirteen vectors of 384 components, as they are kept, fill a page of 8192 bytes to 94 %; six of them one of
         # 4096 to 87 %.
@@ -96,9 +109,15 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         connection.execute("PRAGMA mmap_size = 134217728")
         connection.execute("PRAGMA temp_store = MEMORY")
         register(connection)
-        if read_only:
-            connection.execute("PRAGMA query_only = ON")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _reading_uri(path: Path) -> str:
+    # Readers of a write-ahead log share a file beside it, and make it if it is missing. A process that may not write
+    # cannot; but if there is no log, it needs none.
+    may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    has_log = any(Path(f"{path}{suffix}").exists() for suffix in ("-wal", "-shm"))
+    return f"{path.as_uri()}?mode=ro" + ("" if may_write or has_log else "&immutable=1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -11,17 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from ..errors import DatabaseUnusableError, MemoryClosedError, StorageError
+from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError
 from ..foreground import Foreground
-from ..language import tokens
-from ..learning import wording
 from ..parameters import Parameters
 from ..records.memory import NewMemory, Stored
-from . import imports, subject_schema, vector_rows
-from .connection import IN_MEMORY, connect, create_file, resolve
+from . import imports, index_schemes, vector_rows
+from .connection import IN_MEMORY, check_readable, connect, create_file, resolve
 from .functions import missing_sqlite_vec
-from .migrations import migrate, schema_version
-from .text_schema import REBUILD_TEXT_INDEX
+from .migrations import check_version, migrate, schema_version
+from .open_files import note_closed, note_open
 from .writer import Writer
 
 T = TypeVar("T")
@@ -31,24 +28,32 @@ class Database:
     """One SQLite file with one writer and any number of readers that never wait for it.
 
     In memory there is a single connection that all share, one at a time. `appended` is called when memories that were
-    given to `append` are stored, once for many.
+    given to `append` are stored, once for many. With `read_only` nothing is written, not even an older schema brought
+    up to date.
 
     Raises:
-        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program.
+        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program; or
+            another program has it open that indexes words in another way.
     """
 
-    def __init__(self, parameters: Parameters, appended: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, parameters: Parameters, appended: Callable[[], None] = lambda: None, *, read_only: bool = False
+    ) -> None:
         self.path: Path = resolve(parameters.db_path)
+        self.read_only = read_only
         self.foreground = Foreground()
         """Who asks goes first."""
         self._parameters = parameters
         self._lock = threading.RLock()
-        self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
+        self._lending = threading.Condition()
+        self._lent = 0
+        self._idle: list[sqlite3.Connection] = []
         self._closed = False
-        create_file(self.path)
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        self._writer = Writer(self._connection, self._lock, imports.insert_once, appended, self.foreground)
+        self.tokens_missing = index_schemes.tokens_missing(self._connection)
+        """Why text search does not find all that it should; empty if it does."""
+        self._writer = None if read_only else self._new_writer(appended)
 
     @property
     def in_memory(self) -> bool:
@@ -58,19 +63,19 @@ class Database:
     @property
     def waiting(self) -> int:
         """How many write jobs wait, about."""
-        return self._writer.waiting()
+        return self._writer.waiting() if self._writer else 0
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer; the future holds its result once it is committed."""
-        return self._writer.submit(work)
+        return self._writing().submit(work)
 
     def append(self, new: NewMemory) -> Future[Stored]:
         """Gives a new memory to the writer, which stores those that wait together; the future as that of `write`."""
-        return self._writer.append(new)
+        return self._writing().append(new)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer that must not run in a transaction; the future holds its result."""
-        return self._writer.submit_alone(work)
+        return self._writing().submit_alone(work)
 
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
@@ -80,8 +85,6 @@ class Database:
             MemoryClosedError: the database was closed.
             StorageError: SQLite failed.
         """
-        if self._closed:
-            raise MemoryClosedError
         try:
             if self.in_memory:
                 with self._lock:
@@ -94,8 +97,8 @@ class Database:
                 yield connection
             finally:
                 self._give_back(connection)
-        except sqlite3.Error as cause:
-            raise StorageError("read the database", cause) from cause
+        except (sqlite3.Error, *MALFORMED) as cause:
+            raise StorageError("read", self.path, cause) from cause
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -110,7 +113,8 @@ class Database:
             try:
                 yield connection
             finally:
-                connection.execute("COMMIT")
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
 
     def size(self) -> int:
         """Bytes on disk, with the write-ahead log and the files of the index."""
@@ -127,69 +131,104 @@ class Database:
             return schema_version(connection)
 
     def close(self) -> None:
-        """Commits what was accepted and closes the file; a second call does nothing."""
-        if self._closed:
-            return
-        self._writer.close()
-        self._closed = True
-        while not self._idle.empty():
-            self._idle.get_nowait().close()
+        """Commits what was accepted and closes the file when all readers are done; a second call does nothing."""
+        if self._writer:
+            self._writer.close()
+        with self._lending:
+            self._closed = True
+            self._lending.wait_for(lambda: not self._lent)
+        while self._idle:
+            self._idle.pop().close()
         with self._lock:
             self._connection.close()
+        note_closed(self._open_file)
 
     def _opened(self) -> sqlite3.Connection:
+        if self.read_only:
+            check_readable(self.path)
+        else:
+            create_file(self.path)
+        self._open_file = None if self.in_memory else note_open(self.path)
         try:
-            connection = self._connect(read_only=False)
-            try:
-                migrate(connection, self.path)
-                _renew_index(connection, "tokens", tokens.scheme(), REBUILD_TEXT_INDEX)
-                _renew_index(connection, "wording", wording.scheme(), subject_schema.REBUILD_SUBJECTS)
-            except BaseException:
-                connection.close()
-                raise
-        except sqlite3.OperationalError as cause:
-            way_out = "close the other program" if "locked" in str(cause) else "check the file and its disk"
-            why = "is held by another process" if "locked" in str(cause) else f"cannot be opened ({cause})"
-            raise DatabaseUnusableError(self.path, why, way_out) from cause
-        except sqlite3.DatabaseError as cause:
-            raise DatabaseUnusableError(
-                self.path, f"is damaged or no SQLite database ({cause})", "restore a copy of it or give another path"
-            ) from cause
-        return connection
+            return self._opened_to_read() if self.read_only else self._opened_to_write()
+        except BaseException as cause:
+            note_closed(self._open_file)
+            if isinstance(cause, (sqlite3.Error, *MALFORMED)):
+                raise self._unusable(cause) from cause
+            raise
 
-    def _connect(self, *, read_only: bool) -> sqlite3.Connection:
+    def _opened_to_write(self) -> sqlite3.Connection:
+        with self._closed_on_error(self._connect(read_only=False)) as connection:
+            migrate(connection, self.path)
+            index_schemes.note_in_new(connection)
+            if index_schemes.are_current(connection):
+                return connection
+            connection.close()
+        index_schemes.renew(
+            self.path, lambda: self._connect(read_only=False, busy_timeout=0.0), self._parameters.busy_timeout
+        )
+        return self._connect(read_only=False)
+
+    def _opened_to_read(self) -> sqlite3.Connection:
+        with self._closed_on_error(self._connect(read_only=True)) as connection:
+            check_version(connection, self.path)
+            return connection
+
+    @contextmanager
+    def _closed_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+
+    def _unusable(self, cause: BaseException) -> DatabaseUnusableError:
+        if not isinstance(cause, sqlite3.OperationalError):
+            why = f"is damaged or no SQLite database ({cause})"
+            return DatabaseUnusableError(self.path, why, "restore a copy of it or give another path")
+        if "locked" in str(cause):
+            return DatabaseUnusableError(self.path, "is held by another process", "close the other program")
+        return DatabaseUnusableError(self.path, f"cannot be opened ({cause})", "check the file and its disk")
+
+    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> sqlite3.Connection:
         return connect(
             self.path,
-            busy_timeout=self._parameters.busy_timeout,
+            busy_timeout=self._parameters.busy_timeout if busy_timeout is None else busy_timeout,
             synchronous=self._parameters.synchronous,
             read_only=read_only,
         )
 
+    def _new_writer(self, appended: Callable[[], None]) -> Writer:
+        return Writer(
+            self._connection,
+            self.path,
+            self._lock,
+            store=imports.insert_once,
+            appended=appended,
+            foreground=self.foreground,
+        )
+
+    def _writing(self) -> Writer:
+        if self._writer is None:
+            raise ReadOnlyError
+        return self._writer
+
     def _borrowed(self) -> sqlite3.Connection:
+        with self._lending:
+            if self._closed:
+                raise MemoryClosedError
+            self._lent += 1
+            if self._idle:
+                return self._idle.pop()
         try:
-            return self._idle.get_nowait()
-        except queue.Empty:
             return self._connect(read_only=True)
+        except BaseException:
+            self._give_back(None)
+            raise
 
-    def _give_back(self, connection: sqlite3.Connection) -> None:
-        if self._closed:
-            connection.close()
-        else:
-            self._idle.put(connection)
-
-
-def _renew_index(connection: sqlite3.Connection, name: str, scheme: str, rebuild: str) -> None:
-    # An index whose words were cut in another way cannot be asked: by jieba or not, or by an older program.
-    found = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    if found and found[0] == scheme:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone():
-            for statement in rebuild.split(";"):
-                connection.execute(statement)
-        connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, scheme))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
+    def _give_back(self, connection: sqlite3.Connection | None) -> None:
+        with self._lending:
+            self._lent -= 1
+            if connection is not None:
+                self._idle.append(connection)
+            self._lending.notify_all()

@@ -69,16 +69,12 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
         DatabaseUnusableError: it belongs to another program, or to a newer version of this one.
     """
     version = schema_version(connection)
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-    if not is_empty and application != schema.APPLICATION_ID:
-        raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
+    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        _check_application(connection, path)
     # Readers go on while the writer writes. It stays with the file, so it comes after the question whose file it is.
     connection.execute("PRAGMA journal_mode = WAL")
     if version > len(migrations):
-        raise DatabaseUnusableError(
-            path, f"has schema version {version}, newer than {len(migrations)}", "use a newer robotmem_ros"
-        )
+        raise _newer(path, version, len(migrations))
     if 0 < version < len(migrations):
         _back_up(connection, path, version)
     for step in range(version, len(migrations)):
@@ -90,9 +86,37 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
             connection.execute("VACUUM")
 
 
+def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(MIGRATIONS)) -> None:
+    """Check that a database can be read as it is.
+
+    Raises:
+        DatabaseUnusableError: it belongs to another program, or to another version of this one.
+    """
+    _check_application(connection, path)
+    version = schema_version(connection)
+    if version > wanted:
+        raise _newer(path, version, wanted)
+    if version < wanted:
+        raise DatabaseUnusableError(
+            path,
+            f"has schema version {version}, older than {wanted}, and is not changed by what only reads",
+            "start the node with it once, or open it in Python with RobotMemory(path): it is brought up to date after "
+            "a backup",
+        )
+
+
 def schema_version(connection: sqlite3.Connection) -> int:
     """The schema version of a database; 0 for an empty one."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check_application(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
+        raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
+
+
+def _newer(path: Path, version: int, wanted: int) -> DatabaseUnusableError:
+    return DatabaseUnusableError(path, f"has schema version {version}, newer than {wanted}", "use a newer robotmem_ros")
 
 
 def _run(connection: sqlite3.Connection, script: str, step: int) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..decay import Decay
-from ..errors import MemoryNotFoundError, StorageError
+from ..errors import MemoryNotFoundError
 from ..labels import label_key
 from ..records.memory import Kind, Memory, NewMemory, PerceptionData, Pose
 from . import bulk, learning_rows
@@ -179,7 +179,7 @@ def _readable(row: Sequence[object], tags: Iterable[str]) -> Memory:
     try:
         return _memory(row, tags)
     except (TypeError, ValueError) as cause:
-        raise StorageError(f"read memory {row[0]}, which has a column of the wrong type", cause) from cause
+        raise ValueError(f"memory {row[0]} has a column of the wrong type: {cause}") from cause
 
 
 def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:

@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..errors import MemoryClosedError, StorageError
+from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..foreground import Foreground
 from ..records.memory import NewMemory, Stored
+from .log_space import LogSpace, is_full
 
 T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
@@ -35,18 +37,17 @@ class _Job(Generic[T]):
         self.result: T
         self.error: BaseException | None = None
 
-    def run(self, connection: sqlite3.Connection) -> None:
-        if self.begin():
-            self.finish(connection)
-
     def begin(self) -> bool:
         return self.future.set_running_or_notify_cancel()
 
-    def finish(self, connection: sqlite3.Connection) -> None:
+    def run(self, connection: sqlite3.Connection) -> None:
+        self.error = None
         connection.execute("SAVEPOINT job")
         try:
             self.result = self.work(connection)
         except Exception as error:
+            if is_full(error):
+                raise  # it is not this job's fault, and the transaction may be gone
             connection.execute("ROLLBACK TO job")
             self.error = error
         connection.execute("RELEASE job")
@@ -59,12 +60,12 @@ class _Job(Generic[T]):
         except Exception as error:
             self.error = error
 
-    def resolve(self, group_error: BaseException | None) -> None:
-        if self.future.cancelled() or not (self.future.running() or self.future.set_running_or_notify_cancel()):
+    def resolve(self, path: Path, group_error: BaseException | None = None) -> None:
+        if self.future.cancelled():
             return
         error = group_error or self.error
-        if isinstance(error, sqlite3.Error):
-            wrapped = StorageError("write to the database", error)
+        if isinstance(error, (sqlite3.Error, *MALFORMED)):
+            wrapped = StorageError("write to", path, error)
             wrapped.__cause__ = error
             error = wrapped
         if error is not None:
@@ -90,12 +91,16 @@ class Writer:
     def __init__(
         self,
         connection: sqlite3.Connection,
+        path: Path,
         lock: threading.RLock,
+        *,
         store: _Store,
         appended: Callable[[], None],
         foreground: Foreground,
     ) -> None:
         self._connection = connection
+        self._path = path
+        self._log = LogSpace(connection, path)
         self._lock = lock
         self._store = store
         self._appended = appended
@@ -176,42 +181,50 @@ class Writer:
         for job in jobs:
             with self._lock:
                 job.run_alone(self._connection)
-            job.resolve(None)
+            job.resolve(self._path)
 
     def _commit(self, group: list[_Job[Any]]) -> None:
-        error: BaseException | None = None
+        jobs = [job for job in group if job.begin()]
         with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                for kind, jobs in groupby(group, key=type):
-                    if kind is _Append:
-                        self._append([job for job in jobs if isinstance(job, _Append) and job.begin()])
-                    else:
-                        for job in jobs:
-                            job.run(self._connection)
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as cause:
-                error = cause
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-        for job in group:
-            job.resolve(error)
-        appended = sum(type(job) is _Append for job in group)
+            error = self._transaction(jobs)
+            if is_full(error):
+                self._log.make_room()
+                error = self._transaction(jobs)
+            self._log.after_commit()
+        for job in jobs:
+            job.resolve(self._path, error)
+        appended = sum(type(job) is _Append for job in jobs)
         if appended >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
         if appended:
             self._appended()
 
+    def _transaction(self, jobs: list[_Job[Any]]) -> BaseException | None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for kind, alike in groupby(jobs, key=type):
+                if kind is _Append:
+                    self._append([job for job in alike if isinstance(job, _Append)])
+                else:
+                    for job in alike:
+                        job.run(self._connection)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            return error
+        return None
+
     def _append(self, jobs: list[_Append]) -> None:
-        if not jobs:
-            return
         self._connection.execute("SAVEPOINT jobs")
         try:
             for job, stored in zip(jobs, self._store(self._connection, [job.new for job in jobs]), strict=True):
-                job.result = stored
-        except Exception:
+                job.result, job.error = stored, None
+        except Exception as error:
+            if is_full(error):
+                raise
             # One of them cannot be stored: each for itself, then it takes no other with it.
             self._connection.execute("ROLLBACK TO jobs")
             for job in jobs:
-                job.finish(self._connection)
+                job.run(self._connection)
         self._connection.execute("RELEASE jobs")

@@ -30,7 +30,7 @@ class Backfill:
 
     It is woken for new memories; now and then it also looks for those that another process saved, corrected or
     restored. A text whose vector is kept already is not embedded again; one that the model refuses is tried again ever
-    more rarely.
+    more rarely. There is none for a database that is only read.
     """
 
     def __init__(self, database: Database, embedder: BackgroundEmbedder, *, stored: Callable[[], None]) -> None:
@@ -43,11 +43,14 @@ class Backfill:
         self._retries_all = False
         self._closing = False
         trouble = "vectors could not be computed"
-        self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, trouble, rest=_REST)
+        self._worker: Worker | None = None
+        if not database.read_only:
+            self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, trouble, rest=_REST)
 
     def wake(self) -> None:
         """Says that memories were saved, or have lost their vectors."""
-        self._worker.wake()
+        if self._worker:
+            self._worker.wake()
 
     def refused(self, pending: int) -> str:
         """Say how many of the memories that have no vector the model refused, and why; empty if none was."""
@@ -56,12 +59,14 @@ class Backfill:
     def flush(self) -> None:
         """Waits until everything that was saved before has its vector, there is no model, or it refused once more."""
         self._retries_all = True
-        self._worker.flush()
+        if self._worker:
+            self._worker.flush()
 
     def close(self) -> None:
         """Ends the thread after the batch at hand; what is left is embedded at the next start."""
         self._closing = True
-        self._worker.close()
+        if self._worker:
+            self._worker.close()
 
     def _step(self) -> None:
         if self._usable is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class BackgroundEmbedder:
         self._model: Embedder | None = None
         self._why_not = "the embedding model is being loaded"
         self._settled = threading.Event()
+        self._calls = 0
+        self._returned = threading.Condition()
         self._remembered: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="robotmem-model", daemon=True)
@@ -70,20 +73,25 @@ class BackgroundEmbedder:
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """The vectors of texts in their order; equal texts, and texts seen lately, are computed once."""
-        model = self._ready()
-        known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if new:
-            known.update(zip(new, usable(model.embed_batch(new), len(new), model.dim), strict=True))
-            self._remember({text: known[text] for text in new})
-        return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
+        with self._in_use() as model:
+            known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
+            new = [text for text in dict.fromkeys(texts) if text not in known]
+            if new:
+                known.update(zip(new, usable(model.embed_batch(new), len(new), model.dim), strict=True))
+                self._remember({text: known[text] for text in new})
+            return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
 
     def close(self) -> None:
-        """Gives the model's memory back, after it was loaded if it is being loaded."""
+        """Gives the model's memory back, when it is loaded and all calls are done.
+
+        A thread that is still in a model's C++ code when the interpreter ends would abort the process.
+        """
         self._thread.join()
-        if self._model:
-            self._model.close()
-        self._model, self._why_not = None, "the memory is closed"
+        with self._returned:
+            model, self._model, self._why_not = self._model, None, "the memory is closed"
+            self._returned.wait_for(lambda: not self._calls)
+        if model:
+            model.close()
 
     def _run(self) -> None:
         try:
@@ -96,13 +104,21 @@ class BackgroundEmbedder:
             self._why_not = f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}"
         self._settled.set()
 
-    def _ready(self) -> Embedder:
+    @contextmanager
+    def _in_use(self) -> Iterator[Embedder]:
         if self._patience > 0:
             self._settled.wait(self._patience)
-        model = self._model
-        if model is None:
-            raise ModelUnavailableError(self._why_not)
-        return model
+        with self._returned:
+            model = self._model
+            if model is None:
+                raise ModelUnavailableError(self._why_not)
+            self._calls += 1
+        try:
+            yield model
+        finally:
+            with self._returned:
+                self._calls -= 1
+                self._returned.notify_all()
 
     def _recollect(self, text: str) -> Vector | None:
         with self._lock:

@@ -29,8 +29,12 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _jieba_lock = threading.Lock()
 
 
+@cache
 def has_jieba() -> bool:
-    """Whether Chinese is cut into words; else into pieces of two characters."""
+    """Whether Chinese is cut into words; else into pieces of two characters.
+
+    Asked once: a jieba that is installed while the program runs must not cut what goes into an index made without it.
+    """
     return importlib.util.find_spec("jieba") is not None
 
 

@@ -62,7 +62,9 @@ class Learning:
         subject(new.collection, new.content)
         prepared = self._areas.tagged(self._judge.classifier.classified(new))
         near = self._neighbours(prepared.content)
-        return self._database.write(lambda connection: self._admit(connection, prepared, near)).result()
+        learned = self._database.write(lambda connection: self._admit(connection, prepared, near)).result()
+        self._knows_taxonomy = True
+        return learned
 
     def correct(self, correction: Correction) -> None:
         """Corrects a memory. When this returns, it is on disk.
@@ -82,7 +84,6 @@ class Learning:
     def _admit(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:
             learning_rows.set_taxonomy(connection, self._judge.classifier.taxonomy.meta.values())
-            self._knows_taxonomy = True
         return admit(connection, new, near, self._parameters())
 
     def _correct(self, connection: sqlite3.Connection, correction: Correction) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..database import vector_rows
 from ..database.connection import IN_MEMORY
+from ..database.log_space import is_full
 from ..errors import PurgeUnfinishedError
 from .deletion import UNFINISHED, delete_names
 
@@ -27,8 +28,8 @@ def scrub(connection: sqlite3.Connection, path: Path) -> None:
     """Removes the traces of all that was ever deleted; on a connection without a transaction.
 
     Raises:
-        PurgeUnfinishedError: another process holds the file; then what was deleted stays deleted, and this is to be
-            done again.
+        PurgeUnfinishedError: another process holds the file, or the disk is full; then what was deleted stays deleted,
+            and this is to be done again.
         sqlite3.Error: the file could not be written.
     """
     try:
@@ -38,6 +39,8 @@ def scrub(connection: sqlite3.Connection, path: Path) -> None:
     except sqlite3.OperationalError as cause:
         if "locked" in str(cause):
             raise PurgeUnfinishedError(path, "another process writes to the file") from cause
+        if is_full(cause):
+            raise PurgeUnfinishedError(path, "the disk has no room to write the file anew") from cause
         raise
     if busy:
         raise PurgeUnfinishedError(path, "another process reads an older state of the file")

@@ -22,7 +22,6 @@ from ..database import Database
 from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.kept_model import check_kept_model
-from ..errors import MemoryClosedError
 from ..parameters import Parameters
 from ..postings import Block, PostingsIndex
 from ..vectors import VectorIndex
@@ -87,8 +86,18 @@ class Pipeline:
     def _embedded(self, query: str) -> Future[Vector]:
         try:
             return self.threads.submit(self.embedder.embed_one, query)
-        except RuntimeError as cause:
-            raise MemoryClosedError from cause
+        except RuntimeError:
+            # The memory is closed, which the database knows; or the main thread has ended, and Python lets no pool
+            # work any more, while this thread goes on.
+            return self._embedded_here(query)
+
+    def _embedded_here(self, query: str) -> Future[Vector]:
+        embedded: Future[Vector] = Future()
+        try:
+            embedded.set_result(self.embedder.embed_one(query))
+        except Exception as error:
+            embedded.set_exception(error)
+        return embedded
 
 
 @dataclass(frozen=True)
@@ -208,7 +217,8 @@ class _Run:
         try:
             limit = self.parameters.text_candidates
             query = self.question.query
-            return _Leg(text_search(self.connection, self.blocks, query, candidates, depth=wanted, limit=limit))
+            found = text_search(self.connection, self.blocks, query, candidates, depth=wanted, limit=limit)
+            return _Leg(found, self.pipeline.database.tokens_missing)
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")

@@ -34,7 +34,12 @@ class Touches:
         self._timer: threading.Timer | None = None
 
     def add(self, answer: Answer, now: int) -> None:
-        """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more."""
+        """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more.
+
+        Not in a database that is only read.
+        """
+        if self._database.read_only:
+            return
         with self._lock:
             self._latest = now
             self._counts.update(memory.id for memory in answer)

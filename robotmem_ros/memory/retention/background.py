@@ -17,15 +17,17 @@ _LOG = logging.getLogger(__name__)
 
 
 class BackgroundRetention:
-    """Runs retention when it is woken. Does nothing while the parameters give no budget."""
+    """Runs retention when it is woken, if it `runs` at all. Does nothing while the parameters give no budget."""
 
-    def __init__(self, retention: Retention) -> None:
+    def __init__(self, retention: Retention, *, runs: bool = True) -> None:
         self._retention = retention
         self._woken = threading.Event()
         self._closing = threading.Event()
         self._trouble = ""
         self._thread = threading.Thread(target=self._run, name="robotmem-retention", daemon=True)
-        self._thread.start()
+        self._runs = runs
+        if runs:
+            self._thread.start()
 
     @property
     def trouble(self) -> str:
@@ -41,7 +43,8 @@ class BackgroundRetention:
         self._closing.set()
         self._retention.stop()
         self._woken.set()
-        self._thread.join()
+        if self._runs:
+            self._thread.join()
 
     def _run(self) -> None:
         while not self._closing.is_set():

@@ -41,7 +41,7 @@ class Sessions:
         self._database = database
         self._clock = clock
         self._maintenance: SessionMaintenance | None = None
-        if parameters().session_maintenance:
+        if parameters().session_maintenance and not database.read_only:
             self._maintenance = self._maintained(parameters)
 
     def start(

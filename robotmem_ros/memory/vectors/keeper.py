@@ -36,7 +36,10 @@ class InterruptedBuildError(Exception):
 
 
 class Keeper:
-    """A thread that opens the files of the index, builds new ones and gives the open ones to `adopt`."""
+    """A thread that opens the files of the index, builds new ones and gives the open ones to `adopt`.
+
+    Of a database that is only read it builds none.
+    """
 
     def __init__(self, database: Database, minimum: int, adopt: Callable[[Sequence[Segment]], None]) -> None:
         self._database = database
@@ -113,7 +116,8 @@ class Keeper:
                 chain.append(known.get(row) or Segment(self._database.path.parent, row))
         except (OSError, ValueError, RuntimeError) as error:
             _LOG.warning("the index of vectors is built anew from the id %d on: %s", row.low, error)
-            self._name_files([one.row for one in chain], generation)
+            if not self._database.read_only:
+                self._name_files([one.row for one in chain], generation)
         self._open = chain
         self._adopt(chain)
 
@@ -123,6 +127,8 @@ class Keeper:
             is_current = vector_rows.segments(connection) == [one.row for one in self._open]
         if not is_current:
             self._take_up()  # another process has built, or the vectors are those of another model
+        if self._database.read_only:
+            return
         while (kept := self._kept_files()) is not None:
             low = kept[-1].high if kept else 0
             row = segment.build(self._database.path, low, self._vectors(low))

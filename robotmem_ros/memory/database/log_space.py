@@ -1,8 +1,8 @@
 """Keeps the write-ahead log from filling a disk on which there is little room left.
 
 A log is as a rule emptied into the file at every thousandth page. If it takes the last bytes of the disk before that,
-the file cannot grow by what the log holds, so the log can never be emptied. Where room is scarce, it is emptied after every
-commit; and a commit that finds no room is tried again after that.
+the file cannot grow by what the log holds, so the log can never be emptied. Where room is scarce, it is emptied after
+every commit; and a commit that finds no room is tried again after that.
 """
 
 from __future__ import annotations

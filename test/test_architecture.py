@@ -39,6 +39,8 @@ PARTS = {
     ("match", "bm25"),
     ("match", "text_holders"),
     ("vector_search", "vector_holders"),
+    ("unplaced", "spatial_sort"),
+    ("reasons", "context_filter"),
     ("source_weight", "fusion"),
     ("outcome_weight", "fusion"),
     ("contradiction_weight", "fusion"),

@@ -41,6 +41,7 @@ A label is compared by its key. The confidence is the stored one; in a condition
 """
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
+_TAGS = "tags"
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists")
 
 
@@ -65,6 +66,11 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...
         field = f"context_filter.{path}"
         if not all(path.split(".")):
             raise InvalidFieldError("context_filter", path, "is no dot path such as task.success")
+        if path.split(".")[0] == _TAGS:
+            raise InvalidFieldError(
+                "context_filter", path, "cannot be asked for: tags of a memory are no part of its context; a key of "
+                f"that name in the context is context.{path}"
+            )  # fmt: skip
         if isinstance(wanted, dict):
             if not wanted:
                 raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(OPERATORS)}")
@@ -81,7 +87,7 @@ def condition(comparison: Comparison, decay: Decay) -> Condition:
     own = OWN_FIELDS.get(comparison.path)
     if own is not None:
         return _own_condition(comparison, *own)
-    path = comparison.path.removeprefix("context.")
+    path = context_path(comparison.path)
     at_path = "SELECT memory_id AS id FROM context_leaves WHERE path_id = (SELECT id FROM context_paths WHERE path = ?)"
     if comparison.operator == "$exists":
         source = Source(at_path, (path,))
@@ -93,6 +99,11 @@ def condition(comparison: Comparison, decay: Decay) -> Condition:
     return _json_condition(comparison, path, source)
 
 
+def context_path(path: str) -> str:
+    """The path into the context that the path of a comparison names; empty for a field of the memory itself."""
+    return "" if path in OWN_FIELDS else path.removeprefix("context.")
+
+
 LIST_ON_PATH = """
     SELECT path FROM context_paths AS p WHERE path = ?
     AND EXISTS (SELECT 1 FROM context_leaves WHERE path_id = p.id AND value = x'5b')
@@ -102,9 +113,7 @@ LIST_ON_PATH = """
 
 def list_prefixes(comparison: Comparison) -> list[str]:
     """The paths that a comparison goes through before its end, none of which may be a list."""
-    if comparison.path in OWN_FIELDS:
-        return []
-    parts = comparison.path.removeprefix("context.").split(".")
+    parts = context_path(comparison.path).split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts))]
 
 

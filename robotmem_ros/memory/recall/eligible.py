@@ -119,6 +119,16 @@ def only(ids: Sequence[int]) -> Eligible:
     return Eligible((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
 
 
+def newest(connection: sqlite3.Connection, wanted: Eligible, limit: int) -> list[int]:
+    """The newest memories that may be eligible as far as ids tell, newest first, at most `limit`."""
+    if wanted.ids is not None:
+        return sorted(wanted.ids, reverse=True)[:limit]
+    if wanted.among is not None:
+        found: list[int] = wanted.among[::-1][:limit].tolist()
+        return found
+    return columns.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
+
+
 def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequence[int]) -> set[int]:
     """Those of some memories that are eligible."""
     check = wanted.check()

@@ -25,7 +25,7 @@ from ..postings import Block
 from .bm25 import held_words, statistics
 from .condition import Condition, Source
 from .eligible import Eligible, enumerate_if_few, only, still_eligible
-from .text_holders import holders
+from .text_holders import holders, newest_holders
 
 MARGIN = 0.2
 """How much farther in cosine distance than the nearest memory one may be to match by meaning."""
@@ -47,6 +47,11 @@ _JSON = 20_000
 """So many ids and more are not handed to SQLite: a list as long as that is never gone through."""
 
 
+def newest_matching(connection: sqlite3.Connection, blocks: Sequence[Block], query: str, limit: int) -> list[int]:
+    """The newest memories that hold all words of a query, newest first, at most `limit`."""
+    return newest_holders(connection, blocks, _words(query), limit)
+
+
 def matching(
     connection: sqlite3.Connection,
     blocks: Sequence[Block],
@@ -57,7 +62,7 @@ def matching(
     n: int,
 ) -> Eligible:
     """Those of the eligible memories that match the query, of which the `n` nearest are wanted."""
-    words = tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
+    words = _words(query)
     holding = _Many(connection, blocks, eligible, n).holding(words)
     if holding is not None:
         return holding
@@ -80,6 +85,10 @@ def matching(
     if holding is None:
         return similar(eligible, MARGIN) or only(())
     return similar(holding, MARGIN, unmeasured=True) or holding
+
+
+def _words(query: str) -> list[str]:
+    return tokens.query_words(query, extra_stop_words=SPATIAL_WORDS)
 
 
 class _Few(NamedTuple):

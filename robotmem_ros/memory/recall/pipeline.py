@@ -27,17 +27,19 @@ from ..postings import Block, PostingsIndex
 from ..vectors import VectorIndex
 from .answer import Answer, Mode
 from .contradiction_weight import weigh_contradictions
-from .eligible import Eligible, eligible, enumerate_if_few, narrow_down, only
+from .eligible import Eligible, eligible, enumerate_if_few, narrow_down, newest, only
 from .fusion import Scores, blend, blend_depth, reciprocal_rank_fusion, rrf_depth
-from .match import MARGIN, matching
+from .match import MARGIN, matching, newest_matching
 from .normalise import normalise
 from .outcome_weight import has_outcomes, weigh_outcomes
 from .question import Question, SpatialSort
 from .ranking import Ranking
+from .reasons import unknown_paths, why_nothing
 from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
 from .text_search import full_marks, text_search
+from .unplaced import FEW, MANY, told, unknown_field, unplaced
 from .vector_search import Look, first_look, similar, vector_search
 
 _LOG = logging.getLogger(__name__)
@@ -112,6 +114,13 @@ class _Run:
     embedded: Future[Vector] | None
 
     def answer(self) -> Answer:
+        found = self._found()
+        reasons = [found.reason, *unknown_paths(self.connection, self.question.comparisons)]
+        if not found.memories:
+            reasons += why_nothing(self.connection, self.question, found)
+        return replace(found, reason="; ".join(filter(None, reasons)))
+
+    def _found(self) -> Answer:
         candidates = eligible(self.connection, self.question)
         if self.question.spatial_sort is not None:
             return self._by_distance(self.question.spatial_sort, candidates)
@@ -135,22 +144,37 @@ class _Run:
 
     def _by_distance(self, spatial: SpatialSort, candidates: Eligible) -> Answer:
         space = find_space(self.connection, spatial, self.parameters.map_id, self.parameters.memory_frame)
+        if not self.question.query:
+            candidates = narrow_down(self.connection, candidates)
         hits = [] if space.id is None else self._nearest_matching(spatial, space, candidates)
         ids = [hit.memory_id for hit in hits]
         if self.question.query:
             ranked = self._ranked(only(ids), len(ids))
         else:
             ranked = _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
-        left_out = f"positions in {', '.join(map(repr, space.others))} were not compared" if space.others else ""
-        ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, left_out))))
+        left_out = [f"positions in {', '.join(map(repr, space.others))} were not compared"] if space.others else []
+        left_out += self._unplaced(spatial, space, candidates, FEW if len(ids) == self.question.n else MANY)
+        ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *left_out))))
         return self._answer(ids, ranked, {hit.memory_id: hit.measure for hit in hits})
+
+    def _unplaced(self, spatial: SpatialSort, space: Space, candidates: Eligible, most: int) -> list[str]:
+        try:
+            query = self.question.query
+            ids = (
+                newest_matching(self.connection, self.blocks, query, most + 1)
+                if query
+                else newest(self.connection, candidates, most + 1)
+            )
+            found = unplaced(self.connection, ids[:most], candidates, spatial, space)
+            is_all = len(ids) <= most
+            return [unknown_field(self.connection, spatial), *(told(*one, is_all=is_all) for one in found)]
+        except sqlite3.Error as error:
+            _LOG.warning("what has no position could not be counted: %s", error)
+            return []
 
     def _nearest_matching(self, spatial: SpatialSort, space: Space, candidates: Eligible) -> Ranking:
         if self.question.query:
-            placed = candidates.and_(within(spatial, space))
-            candidates = self._matching(placed)
-        else:
-            candidates = narrow_down(self.connection, candidates)
+            candidates = self._matching(candidates.and_(within(spatial, space)))
         return nearest(self.connection, candidates, spatial, space, self.question.n)
 
     def _matching(self, placed: Eligible) -> Eligible:

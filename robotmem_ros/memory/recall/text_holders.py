@@ -31,3 +31,16 @@ def holders(connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequ
     )
     again = columns.ids(connection, _OF_CHANGED, (json.dumps(changed), " ".join(words))) if changed else []
     return np.sort(np.concatenate((covered, np.array([*behind, *again], np.int64))))
+
+
+def newest_holders(
+    connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequence[str], limit: int
+) -> list[int]:
+    """The ids of the newest memories that hold all of some words, newest first, at most `limit`."""
+    if not words:
+        return []
+    if blocks:
+        found: list[int] = holders(connection, blocks, words)[::-1][:limit].tolist()
+        return found
+    sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+    return columns.ids(connection, sql, (tokens.all_of(words), limit))

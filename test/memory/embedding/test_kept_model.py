@@ -24,7 +24,7 @@ def test_who_has_another_model_than_made_the_vectors_answers_by_words_and_says_s
             why = "the vectors in the database are those of the model 'second', not of 'first'"
             assert (answer.mode, answer.reason) == ("bm25_only", why)
             near = first.recall("thing8 somewhere", spatial_sort={"target": [0, 0, 0]})
-            assert (near.mode, near.reason) == ("bm25_only", why)
+            assert (near.mode, near.reason) == ("bm25_only", f"{why}; no memory has a 'position'")
             status = first.status()
             assert (status.mode, why in status.reason) == ("bm25_only", True)
             learned = first.learn("a new lesson")

@@ -37,7 +37,7 @@ class Classifier:
         """A fact with what its caller left open filled in, and each decision with the rule that made it."""
         reading = read(new.content[:_READ])
         numbers = quantities(reading.text)
-        named = scope(reading.text)
+        named = scope(reading.written)
         features = _features(reading, numbers, named, has_context=new.context != "{}")
         decisions = [
             self._category(new, reading, features),

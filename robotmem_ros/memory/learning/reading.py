@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from ..language.simplified import simplified
 from ..language.stems import stem
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
@@ -17,8 +18,10 @@ _NOT_HAN = re.compile(f"[{_HAN}]")
 class Reading(NamedTuple):
     """A text, taken apart once for all rules."""
 
-    text: str
+    written: str
     """In compatible form (NFKC), letters as they were."""
+    text: str
+    """The same in simplified Chinese characters."""
     words: tuple[str, ...]
     """Words other than Chinese ones, in small letters, in order."""
     stems: tuple[str, ...]
@@ -29,9 +32,10 @@ class Reading(NamedTuple):
 
 def read(text: str) -> Reading:
     """Takes a text apart."""
-    plain = unicodedata.normalize("NFKC", text)
+    written = unicodedata.normalize("NFKC", text)
+    plain = simplified(written)
     words = tuple(word.replace("’", "'") for word in _WORD.findall(_NOT_HAN.sub(" ", plain.lower())))
-    return Reading(plain, words, tuple(map(stem, words)), tuple(_HAN_RUN.findall(plain)))
+    return Reading(written, plain, words, tuple(map(stem, words)), tuple(_HAN_RUN.findall(plain)))
 
 
 def has_han(text: str) -> bool:

@@ -28,7 +28,7 @@ _PATTERNS = (
             re.ASCII,
         ),
     ),
-    ("place", re.compile(r"\d+号[\u4e00-\u9fff]{1,3}|[A-Z]\d?区")),
+    ("place", re.compile(r"\d+[号號][\u4e00-\u9fff]{1,3}|[A-Z]\d?[区區]")),
 )
 _CODE = re.compile(r"`[^`]+`|\w\(\)|(?<!\S)--\w+|\$\w+|\b[A-Z_]{3,}=\S", re.ASCII)
 _MOST = 16

@@ -17,6 +17,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..language import tokens
+from ..language.simplified import simplified
 from ..language.stems import stem
 from ..language.stop_words import STOP_WORDS
 from .quantities import QUANTITIES_FILE, Quantity, quantities
@@ -24,7 +25,7 @@ from .reading import read
 from .scope import scope
 from .terms import WORDING_FILE, Term, Terms, load_terms
 
-_VERSION = 3
+_VERSION = 4
 """To be raised when this file takes texts apart in another way."""
 _LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
@@ -103,7 +104,7 @@ def wording(text: str) -> Wording:
     digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     if len(text) > _LONGEST:
         return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), Stance((), frozenset(), 0))
-    plain = _in_digits(unicodedata.normalize("NFKC", text))
+    plain = _in_digits(simplified(unicodedata.normalize("NFKC", text)))
     numbers = quantities(plain)
     values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
     named = scope(plain)

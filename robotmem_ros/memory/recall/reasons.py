@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from ..database import rows, vector_rows
-from ..near_names import near
+from ..nearest import did_you_mean
 from .answer import Answer, Mode
 from .context_filter import OWN_FIELDS, Comparison, context_path
 from .question import Question
@@ -22,7 +22,7 @@ def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparis
         if wanted and not connection.execute("SELECT 1 FROM context_paths WHERE path = ?", (wanted,)).fetchone():
             seen = connection.execute("SELECT path FROM context_paths LIMIT ?", (_NAMES,))
             names = [*OWN_FIELDS, *(name for (name,) in seen)]
-            yield f"context_filter: no memory ever had {path!r}{near(wanted, names)}"
+            yield f"context_filter: no memory ever had {path!r}{did_you_mean(wanted, names)}"
 
 
 def why_nothing(connection: sqlite3.Connection, question: Question, answer: Answer) -> Iterator[str]:
@@ -32,7 +32,7 @@ def why_nothing(connection: sqlite3.Connection, question: Question, answer: Answ
         others = connection.execute(
             "SELECT DISTINCT collection FROM collection_tallies WHERE n > 0 AND collection <> ? LIMIT ?", (name, _NAMES)
         )
-        yield f"there is no memory in the collection {name!r}{near(name, (other for (other,) in others))}"
+        yield f"there is no memory in the collection {name!r}{did_you_mean(name, (other for (other,) in others))}"
         return
     if question.session_id:
         find = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND collection = ? LIMIT 1"

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ..near_names import near
+from ..nearest import did_you_mean
 from .eligible import Eligible
 from .question import SpatialSort
 from .spatial_sort import Space
@@ -27,7 +27,7 @@ _PLACES = """
 def unknown_field(connection: sqlite3.Connection, spatial: SpatialSort) -> str:
     """Say that no memory has the field of a spatial sort, and name near ones; empty if one has."""
     fields = [field for (field,) in connection.execute("SELECT DISTINCT field FROM spaces")]
-    return "" if spatial.field in fields else f"no memory has a {spatial.field!r}{near(spatial.field, fields)}"
+    return "" if spatial.field in fields else f"no memory has a {spatial.field!r}{did_you_mean(spatial.field, fields)}"
 
 
 def unplaced(

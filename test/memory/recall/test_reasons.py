@@ -30,9 +30,9 @@ def test_tags_cannot_be_asked_for_but_a_key_of_that_name_can(memory: RobotMemory
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("tsak.success", "no memory ever had 'tsak.success'; near it: 'task.success'"),
-        ("task.sucess", "no memory ever had 'task.sucess'; near it: 'task.success'"),
-        ("labl", "no memory ever had 'labl'; near it: 'label'"),
+        ("tsak.success", "no memory ever had 'tsak.success'; did you mean 'task.success'?"),
+        ("task.sucess", "no memory ever had 'task.sucess'; did you mean 'task.success'?"),
+        ("labl", "no memory ever had 'labl'; did you mean 'label'?"),
         ("context.label", "no memory ever had 'context.label'"),
         ("zzz", "no memory ever had 'zzz'"),
     ],
@@ -59,7 +59,7 @@ def test_an_unknown_collection_is_named_with_near_ones(memory: RobotMemory, ques
     memory.flush()
     answer = memory.recall(**question, collection="kichten")  # type: ignore[arg-type]
     assert len(answer) == 0
-    assert "there is no memory in the collection 'kichten'; near it: 'kitchen'" in answer.reason
+    assert "there is no memory in the collection 'kichten'; did you mean 'kitchen'?" in answer.reason
     assert "collection" not in memory.recall("mug", collection="kitchen").reason
 
 
@@ -146,7 +146,7 @@ def test_a_field_that_no_memory_has_is_named_with_near_ones(memory: RobotMemory)
     answer = memory.recall(spatial_sort={"field": "spatial.objct_position", **ORIGIN})
     assert len(answer) == 0
     assert answer.reason == (
-        "no memory has a 'spatial.objct_position'; near it: 'spatial.object_position'; "
+        "no memory has a 'spatial.objct_position'; did you mean 'spatial.object_position'?; "
         "1 memory matches but has no 'spatial.objct_position'"
     )
 

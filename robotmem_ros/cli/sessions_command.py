@@ -51,7 +51,7 @@ def _as_json(found: tuple[Session, ...]) -> str:
             "memories": one.memories,
             "superseded": one.superseded,
             "expires_at": one.expires_at,
-            "context": json.loads(one.context_json),
+            "context": one.context,
         }
         for one in found
     ]

@@ -70,10 +70,10 @@ class DatabaseUnusableError(RobotMemoryError):
 class StorageError(RobotMemoryError):
     """The database refused to read or write just now: disk full, locked, damaged."""
 
-    def __init__(self, doing: str, path: Path, cause: BaseException) -> None:
+    def __init__(self, doing: str, cause: BaseException) -> None:
         # SQLite says what is wrong; of other errors the text alone does not.
         why = cause if isinstance(cause, sqlite3.Error) else f"{type(cause).__name__}: {cause}; it seems to be damaged"
-        super().__init__(f"could not {doing} the database {str(path)!r}: {why}")
+        super().__init__(f"could not {doing}: {why}")
 
 
 class PurgeUnfinishedError(RobotMemoryError):

@@ -11,6 +11,7 @@ from .errors import InvalidFieldError
 from .nearest import did_you_mean
 from .objects.label_rules import LabelRules, label_rules
 from .parameter import checked, parameter
+from .paths import expanded
 from .retention.budgets import Budget, budgets
 
 
@@ -248,6 +249,8 @@ class Parameters:
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
         self.label_rules()
         self.budgets()
+        # It is used only when something is to go, in the background.
+        expanded("retention_export", self.retention_export)
 
     def label_rules(self) -> LabelRules:
         """What the parameters of objects say about labels.

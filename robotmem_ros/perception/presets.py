@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from ..memory.errors import InvalidFieldError
+from ..memory.paths import expanded
 from .topic_config import TopicConfig, full_type_name
 from .topic_keys import arguments, flattened
 
@@ -36,7 +37,7 @@ def load_presets(own_file: Path | str | None = None) -> Presets:
         InvalidFieldError: a file cannot be read, or a preset in it cannot be used; the error names file, type and key.
     """
     merged: dict[str, dict[str, object]] = {}
-    for path in [PRESETS_FILE, *([Path(own_file).expanduser()] if own_file else [])]:
+    for path in [PRESETS_FILE, *([expanded("presets_file", own_file)] if own_file else [])]:
         for type_name, values in _read(path).items():
             merged[type_name] = {**merged.get(type_name, {}), **values}
     return Presets(merged)

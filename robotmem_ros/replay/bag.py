@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ..memory.errors import RobotMemoryError
+from ..memory.paths import expanded
 from ..perception import TypestoreTypes
 from .errors import BagError, MissingPackageError
 from .salvage import CutMcap, copy_readable
@@ -46,7 +47,7 @@ class Bag:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path).expanduser()
+        self.path = expanded("recording", path)
         self.damage = ""
         """What is wrong with it, though some of it can be read; may be set while messages are read."""
         self._stack = ExitStack()

@@ -13,6 +13,7 @@ from ..memory.errors import InvalidFieldError, shown
 from ..memory.nearest import did_you_mean
 from ..memory.parameter_file import KEY, misnamed, sections
 from ..memory.parameters import Parameters
+from ..memory.paths import expanded
 from ..perception import TopicConfig, load_presets, parse_topic
 from ..perception.topic_keys import flattened
 
@@ -45,7 +46,7 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
     Raises:
         InvalidFieldError: the file cannot be read, or a parameter or a topic in it cannot be used.
     """
-    path = Path(path).expanduser()
+    path = expanded("config", path)
     values = flattened(str(path), _parameters_in(path))
     own = {entry.name for entry in fields(Parameters)}
     given = {name: value for name, value in values.items() if name in own}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,10 +30,13 @@ def without(*packages: str) -> str:
 
 
 @contextmanager
-def running(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that runs code; it is killed at the end if it still runs."""
+def running(code: str, *arguments: object, before: Sequence[str] = ()) -> Iterator[subprocess.Popen[str]]:
+    """A Python process that runs code; it is killed at the end if it still runs.
+
+    `before` is a command that starts it, such as `unshare` with its options.
+    """
     with subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [*before, sys.executable, "-c", code, *map(str, arguments)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
@@ -47,9 +50,9 @@ def running(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def output_of(code: str, *arguments: object) -> str:
-    """What code prints in a process of its own, which must succeed."""
-    with running(code, *arguments) as process:
+def output_of(code: str, *arguments: object, before: Sequence[str] = ()) -> str:
+    """What code prints in a process of its own, which must succeed; `before` as in `running`."""
+    with running(code, *arguments, before=before) as process:
         printed, complaints = process.communicate(timeout=120)
         assert process.returncode == 0, complaints
     return printed

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InvalidFieldError
+from ..paths import expanded
 from ..validation import name, number
 
 _LOOK_AGAIN = 1.0
@@ -56,7 +57,7 @@ class Areas:
     """
 
     def __init__(self, areas_file: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._file = Path(areas_file).expanduser() if areas_file else None
+        self._file = expanded("areas_file", areas_file) if areas_file else None
         self._clock = clock
         self._lock = threading.Lock()
         self._areas: tuple[Area, ...] = ()

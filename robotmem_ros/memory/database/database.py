@@ -49,10 +49,10 @@ class Database:
         self._lent = 0
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        self.tokens_missing = ""
+        """Why text search does not find all that it should; empty if it does."""
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        self.tokens_missing = index_schemes.tokens_missing(self._connection)
-        """Why text search does not find all that it should; empty if it does."""
         self._writer = None if read_only else self._new_writer(appended)
 
     @property
@@ -98,7 +98,7 @@ class Database:
             finally:
                 self._give_back(connection)
         except (sqlite3.Error, *MALFORMED) as cause:
-            raise StorageError("read", self.path, cause) from cause
+            raise StorageError(f"read the database {str(self.path)!r}", cause) from cause
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -172,6 +172,7 @@ class Database:
     def _opened_to_read(self) -> sqlite3.Connection:
         with self._closed_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
+            self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection
 
     @contextmanager

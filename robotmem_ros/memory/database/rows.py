@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..decay import Decay
-from ..errors import MemoryNotFoundError
+from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..labels import label_key
 from ..records.memory import Kind, Memory, NewMemory, PerceptionData, Pose
 from . import bulk, learning_rows
@@ -83,12 +83,13 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
         (*confidence.arguments, ids),
     )
-    return {row[0]: _readable(row, tags.get(row[0], ())) for row in rows}
+    return {row[0]: _whole(row, tags.get(row[0], ())) for row in rows}
 
 
 def tallies(connection: sqlite3.Connection) -> dict[str, int]:
     """How many active memories there are: `fact`, `perception`, and `vector` for those that have one."""
-    return dict(connection.execute("SELECT name, n FROM tallies"))
+    found = dict(connection.execute("SELECT name, n FROM tallies"))
+    return {name: int(found[name]) for name in ("fact", "perception", "vector")}
 
 
 def count_in(connection: sqlite3.Connection, collection: str) -> int:
@@ -175,11 +176,11 @@ def _values(new: NewMemory) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _readable(row: Sequence[object], tags: Iterable[str]) -> Memory:
+def _whole(row: Sequence[object], tags: Iterable[str]) -> Memory:
     try:
         return _memory(row, tags)
-    except (TypeError, ValueError) as cause:
-        raise ValueError(f"memory {row[0]} has a column of the wrong type: {cause}") from cause
+    except MALFORMED as cause:
+        raise StorageError(f"read memory {row[0]}", cause) from cause
 
 
 def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:

@@ -65,7 +65,7 @@ class _Job(Generic[T]):
             return
         error = group_error or self.error
         if isinstance(error, (sqlite3.Error, *MALFORMED)):
-            wrapped = StorageError("write to", path, error)
+            wrapped = StorageError(f"write to the database {str(path)!r}", error)
             wrapped.__cause__ = error
             error = wrapped
         if error is not None:

@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import InvalidFieldError
+from ..paths import expanded
 from .embedder import ModelUnavailableError
 
 MODEL_VARIABLE = "ROBOTMEM_MODEL"
@@ -27,14 +29,25 @@ class ModelFiles:
 
 
 def find_folder(model: str) -> Path | None:
-    """The folder of a model given as a path or as a name; None when it is not on this machine."""
+    """The folder of a model given as a path or as a name; None when it is not on this machine.
+
+    Raises:
+        ModelUnavailableError: it lies in a home folder that is not known.
+    """
     if os.sep in model or model.startswith("~"):
-        folder = Path(model).expanduser()
+        folder = _expanded(model)
         return folder if folder.is_dir() else None
     chosen = os.environ.get(MODEL_VARIABLE)
-    candidates = [Path(chosen).expanduser()] if chosen and Path(chosen).name == model else []
-    candidates.append((MODELS_FOLDER / model).expanduser())
+    candidates = [_expanded(chosen)] if chosen and Path(chosen).name == model else []
+    candidates.append(_expanded(MODELS_FOLDER / model))
     return next((folder for folder in candidates if folder.is_dir()), None)
+
+
+def _expanded(path: Path | str) -> Path:
+    try:
+        return expanded("embedding_model", path)
+    except InvalidFieldError as error:
+        raise ModelUnavailableError(str(error)) from error
 
 
 def inspect(folder: Path) -> ModelFiles:

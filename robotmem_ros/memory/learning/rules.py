@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..paths import expanded
 from .data_file import Entry, read_data_file
 from .rule import Rule, RuleSet, read_rule
 
@@ -49,7 +50,7 @@ def load_rules(own_file: str = "") -> CompiledRules:
     """
     if not own_file:
         return _built_in()
-    rules = _read(read_data_file("rules_file", Path(own_file).expanduser()), _built_in().rules)
+    rules = _read(read_data_file("rules_file", expanded("rules_file", own_file)), _built_in().rules)
     return _compiled(rules)
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ..paths import expanded
 from .data_file import Entry, read_data_file
 from .rule import RULE_KEYS, Rule, RuleSet, read_rule
 
@@ -44,7 +45,7 @@ def load_taxonomy(own_file: str = "") -> Taxonomy:
     """
     if not own_file:
         return _built_in()
-    return _read(read_data_file("taxonomy_file", Path(own_file).expanduser()), _built_in())
+    return _read(read_data_file("taxonomy_file", expanded("taxonomy_file", own_file)), _built_in())
 
 
 @cache

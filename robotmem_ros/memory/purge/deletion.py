@@ -15,12 +15,20 @@ UNFINISHED = "purge_unfinished"
 
 
 def delete_batch(connection: sqlite3.Connection, selection: Selection) -> int:
-    """Deletes some of the chosen memories and gives their number; 0 when none is left."""
+    """Deletes some of the chosen memories and gives their number; 0 when none is left.
+
+    Raises:
+        sqlite3.DatabaseError: what an index names is not there.
+    """
     ids = selection.ids_in(connection, _BATCH)
-    if ids:
-        _leave_note(connection)
-        connection.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),))
-    return len(ids)
+    if not ids:
+        return 0
+    _leave_note(connection)
+    those = (json.dumps(ids),)
+    deleted = connection.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", those).rowcount
+    if not deleted:
+        raise sqlite3.DatabaseError("an index names memories that are not there; the file is damaged")
+    return deleted
 
 
 def delete_parts(connection: sqlite3.Connection, selection: Selection, parameters: Parameters) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
 from .fact import Decision
+from .json_object import parsed_object
 from .recording import ImportKey
 
 
@@ -127,9 +127,12 @@ class Memory:
 
     @property
     def context(self) -> dict[str, Any]:
-        """The context, parsed."""
-        parsed: dict[str, Any] = json.loads(self.context_json)
-        return parsed
+        """The context, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"context of memory {self.id}", self.context_json)
 
 
 @dataclass(frozen=True)
@@ -146,9 +149,12 @@ class PerceptionData:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata, parsed."""
-        parsed: dict[str, Any] = json.loads(self.metadata_json)
-        return parsed
+        """The metadata, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"metadata of memory {self.memory_id}", self.metadata_json)
 
     @property
     def data_format(self) -> str:

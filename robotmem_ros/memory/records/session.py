@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from .json_object import parsed_object
 
 ENDED, EXPIRED = "ended", "expired"
 """Why a session is over: somebody ended it, or nobody did within its longest duration."""
@@ -29,6 +32,15 @@ class Session:
     """Active memories that name it."""
     superseded: int | None = None
     """Lessons that were superseded when it was consolidated; None until it is."""
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The context, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"context of session {self.session_id!r}", self.context_json)
 
     @property
     def is_open(self) -> bool:

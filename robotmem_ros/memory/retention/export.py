@@ -23,10 +23,8 @@ _EVERY_SIGHTING = -1
 class ExportError(RobotMemoryError):
     """What is about to go could not be written, and so stays."""
 
-    def __init__(self, path: Path, cause: OSError) -> None:
-        super().__init__(
-            f"retention_export: {str(path)!r} cannot be written ({cause.strerror}); until it can, nothing is removed"
-        )
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"retention_export: {str(path)!r} cannot be written ({why}); until it can, nothing is removed")
 
 
 def lines(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[str]:
@@ -43,20 +41,27 @@ def lines(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[str
     ]
 
 
-def append(path: Path, written: Sequence[str]) -> None:
+def append(path: Path, written: Sequence[str], *, database: Path) -> None:
     """Appends lines to a file for its owner alone; when this returns, they are on disk.
 
     Raises:
-        ExportError: the file cannot be written.
+        ExportError: the file cannot be written, or is one of the database.
     """
     try:
+        # What opens a file of SQLite and closes it takes away its locks, and what writes to it destroys it.
+        if any(_is_same(path, Path(f"{database}{suffix}")) for suffix in ("", "-wal", "-shm")):
+            raise ExportError(path, "it is the database")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in written)
             file.flush()
             os.fsync(file.fileno())
     except OSError as cause:
-        raise ExportError(path, cause) from cause
+        raise ExportError(path, cause.strerror or str(cause)) from cause
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _whole(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:

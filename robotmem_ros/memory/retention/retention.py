@@ -10,11 +10,11 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from ..database import Database, sighting_rows
 from ..parameters import Parameters
+from ..paths import expanded
 from .budgets import Budget, Measure
 from .excess import Leaving, leaving, overhead
 from .export import append, lines
@@ -103,7 +103,7 @@ class Retention:
                 chosen = leaving(connection, budget, now=now, used=used, limit=_LOOK)
                 written = lines(connection, [one.memory_id for one in chosen]) if export else []
             if written:
-                append(Path(export).expanduser(), written)
+                append(expanded("retention_export", export), written, database=self._database.path)
             gone = [one for step in self._steps(chosen, budget.measure) for one in step]
             yield gone
             if not gone:

@@ -69,3 +69,14 @@ def test_what_cannot_be_exported_stays(open_memory: OpenMemory, tmp_path: Path, 
         memory.retain()
     assert memory.status().memories == 3
     assert memory.retain(dry_run=True).memories == 2
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+def test_the_export_is_never_the_database(open_memory: OpenMemory, suffix: str) -> None:
+    memory = open_memory()
+    memory.learn("red mug")
+    memory.learn("blue mug")
+    memory.parameters = memory.parameters.changed(retention_rows=1, retention_export=f"{memory.path}{suffix}")
+    with pytest.raises(ExportError, match="it is the database"):
+        memory.retain()
+    assert memory.status().memories == 2

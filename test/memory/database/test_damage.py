@@ -1,0 +1,152 @@
+"""Whatever is wrong in a damaged file, a verb either works or says so with an error of this package."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory, RobotMemoryError, StorageError, View
+from robotmem_ros.memory.new_memory import new_perception
+
+from ..providers import WordVectors
+
+PAGE = 8192
+VIEW = View((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, reach=5.0, horizontal=1.0, vertical=0.5)
+
+Damage = Callable[[bytearray, random.Random], None]
+
+
+def flip_bits(data: bytearray, draw: random.Random) -> None:
+    """Flips bits of bytes that are not 0: in most pages the rest is empty."""
+    used = [at for at, byte in enumerate(data) if byte and at >= 100]
+    for at in draw.sample(used, draw.choice([1, 10, 100])):
+        data[at] ^= 1 << draw.randrange(8)
+
+
+def overwrite_bytes(data: bytearray, draw: random.Random) -> None:
+    """Writes other bytes into texts and numbers, the header of the file included."""
+    for _ in range(draw.choice([1, 10, 100])):
+        data[draw.randrange(len(data))] = draw.randrange(256)
+
+
+def zero_a_page(data: bytearray, draw: random.Random) -> None:
+    """Puts zeros in the place of a page."""
+    start = PAGE * draw.randrange(len(data) // PAGE)
+    data[start : start + PAGE] = bytes(PAGE)
+
+
+def exchange_pages(data: bytearray, draw: random.Random) -> None:
+    """Puts two pages each in the other's place."""
+    one, other = (PAGE * draw.randrange(1, len(data) // PAGE) for _ in range(2))
+    data[one : one + PAGE], data[other : other + PAGE] = data[other : other + PAGE], data[one : one + PAGE]
+
+
+def cut_off(data: bytearray, draw: random.Random) -> None:
+    """Cuts the end of the file off."""
+    del data[draw.randrange(1, len(data)) :]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file that has something in each of its tables."""
+    path = tmp_path_factory.mktemp("whole") / "memory.db"
+    with RobotMemory(path, embedder=WordVectors(), synchronous="normal") as memory:
+        session = memory.start_session({"task": {"name": "tidy"}}).session_id
+        for number in range(30):
+            context = {"task": {"success": True, "n": number}, "spatial": {"object_position": [number, 1, 2]}}
+            memory.learn(f"grip force {number}.5 N holds the glass {number}", context, session_id=session)
+            memory.save_perception(
+                f"a red mug {number}", label="mug", pose=(number, 0, 0), data=b"a", metadata={"a": 1}
+            )
+        memory.store_sightings(chairs(memory, 10)).result()
+        memory.update(3, "grip force 99 N holds the glass")
+        memory.forget(5, "a test")
+        memory.recall("glass")
+        memory.end_session(session, 0.8)
+        memory.start_session({"task": {"name": "look"}})
+        memory.flush()
+    return path.read_bytes()
+
+
+def chairs(memory: RobotMemory, count: int) -> list[Any]:
+    """Perceptions of chairs, five of them in different places."""
+    return [
+        new_perception(memory.parameters, now=lambda: 5, description="a chair", label="chair", pose=(n % 5, 3, 0))
+        for n in range(count)
+    ]
+
+
+def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
+    """All that can be asked of a memory and done with it; what deletes comes last."""
+    yield lambda: [(found.context, found.tags) for found in memory.recall("red mug glass", n=100)]
+    yield lambda: memory.recall(context_filter={"task.success": True, "label": {"$ne": "x"}}, n=100)
+    yield lambda: memory.recall("mug", spatial_sort={"field": "position", "target": [0, 0, 0]})
+    yield lambda: memory.recall(spatial_sort={"field": "spatial.object_position", "target": [0, 0, 0]}, n=50)
+    yield lambda: memory.recall(after=0, n=100)
+    yield lambda: memory.learn("grip force 7.5 N holds the glass 7", {"task": {"success": False}})
+    yield lambda: memory.save_perception("a blue mug", label="mug", pose=(1, 2, 3))
+    yield lambda: memory.store_sightings(chairs(memory, 3), view=VIEW).result()
+    yield lambda: memory.not_seen(VIEW).result()
+    yield lambda: [memory.object_history(seen.memory_id) for seen in memory.objects()]
+    for memory_id in range(1, 72, 5):
+        yield lambda memory_id=memory_id: memory.history(memory_id)  # type: ignore[misc]
+        yield lambda memory_id=memory_id: memory.explain(memory_id)  # type: ignore[misc]
+        yield lambda memory_id=memory_id: memory.update(memory_id, f"other text {memory_id}")  # type: ignore[misc]
+    yield lambda: memory.update(9, context={"a": [1, 2]})
+    yield lambda: memory.forget(11, "a test")
+    yield lambda: memory.restore(5)
+    yield lambda: [session.context for session in memory.sessions()]
+    yield lambda: [memory.consolidate(session.session_id) for session in memory.sessions()]
+    yield memory.start_session
+    yield lambda: [memory.end_session(session.session_id, 1.0) for session in memory.sessions()]
+    yield memory.status
+    yield memory.flush
+    yield lambda: memory.retain(dry_run=True)
+    yield lambda: memory.preview_purge(collection="default")
+    yield memory.retain
+    yield lambda: memory.purge(before=2**62)
+    yield memory.finish_purge
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("damage", [flip_bits, overwrite_bytes, zero_a_page, exchange_pages, cut_off])
+def test_every_verb_works_or_says_that_the_file_is_damaged(
+    tmp_path: Path, whole: bytes, damage: Damage, *, read_only: bool
+) -> None:
+    for seed in range(20):
+        data = bytearray(whole)
+        damage(data, random.Random(seed))
+        path = tmp_path / f"{seed}.db"
+        path.write_bytes(data)
+        try:
+            memory = RobotMemory(
+                path,
+                embedder=WordVectors(),
+                synchronous="normal",
+                retention_rows=20,
+                retention_sightings=3,
+                retention_export=str(tmp_path / "export.jsonl"),
+                read_only=read_only,
+            )
+        except RobotMemoryError:
+            continue
+        with memory:
+            for verb in verbs(memory):
+                with suppress(RobotMemoryError):
+                    verb()
+
+
+def test_a_damaged_context_is_named_by_its_memory(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.learn("grip force 12 N holds the glass", {"zqx": {"number": 12345}})
+    path.write_bytes(path.read_bytes().replace(b'{"zqx":', b'{"zqx"='))
+    with RobotMemory(path, embedding_model="") as memory:
+        (found,) = memory.recall("glass")
+        with pytest.raises(StorageError, match=r"could not read the context of memory 1: JSONDecodeError: .* damaged"):
+            _ = found.context

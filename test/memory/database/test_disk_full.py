@@ -1,0 +1,64 @@
+"""On a disk without room, what is not stored is refused, and nothing has to be restarted when there is room again."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ..children import output_of
+
+FILL = """
+import sys
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory, StorageError
+
+def saved(memory):
+    number = 0
+    while True:
+        try:
+            memory.save_perception(f"a red box {number} on the shelf of room {number}", pose=(number, 0, 0))
+        except StorageError as error:
+            assert "disk is full" in str(error), error
+            return number
+        number += 1
+
+folder = Path(sys.argv[1])
+ballast = folder / "ballast"
+ballast.write_bytes(bytes(1 << 20))
+with RobotMemory(folder / "memory.db", embedding_model="") as memory:
+    counts = [saved(memory)]
+    ballast.unlink()
+    counts.append(saved(memory))
+    kept = memory.status().memories
+print(kept - sum(counts), *counts)
+"""
+
+
+def small_disk(folder: Path) -> list[str]:
+    """The start of a command that sees a disk of 6 MB in a folder; the test is skipped where there can be none."""
+    mine = [] if os.getuid() == 0 else ["--map-root-user"]
+    command = [
+        "unshare",
+        "--mount",
+        *mine,
+        "sh",
+        "-c",
+        'mount -t tmpfs -o size=6m tmpfs "$0" && exec "$@"',
+        str(folder),
+    ]
+    try:
+        subprocess.run([*command, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("only where a process may mount a file system for itself")
+    return command
+
+
+def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_again(tmp_path: Path) -> None:
+    lost, first, second = map(int, output_of(FILL, tmp_path, before=small_disk(tmp_path)).split())
+    assert lost == 0
+    # With a log that is emptied only now and then, there was room for 36.
+    assert first > 1000
+    assert second > 1000

@@ -33,6 +33,11 @@ class Session:
     superseded: int | None = None
     """Lessons that were superseded when it was consolidated; None until it is."""
 
+    def __post_init__(self) -> None:
+        # SQLite gives back what stands there, and in a damaged file that can be of another type.
+        if not isinstance(self.context_json, str) or not isinstance(self.started_at, int):
+            raise TypeError(f"session {self.session_id!r} has no context or no start")
+
     @property
     def context(self) -> dict[str, Any]:
         """The context, parsed.

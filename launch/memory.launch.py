@@ -6,6 +6,7 @@ from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
+from launch_ros.utilities import prefix_namespace
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
@@ -29,7 +30,7 @@ def generate_launch_description() -> LaunchDescription:
                 "log_level",
                 default_value="info",
                 choices=["debug", "info", "warn", "error", "fatal"],
-                description="Least severe message that is logged.",
+                description="Least severe message that the node logs.",
             ),
             DeclareLaunchArgument(
                 "db_path", default_value="", description="Database file; empty means the one in params_file."
@@ -69,9 +70,15 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             name="memory",
             namespace=given("namespace"),
             parameters=[given("params_file"), overrides],
-            arguments=["--ros-args", "--log-level", given("log_level")],
+            arguments=["--ros-args", "--log-level", f"{_logger(context, given('namespace'))}:={given('log_level')}"],
             respawn=given("respawn") == "true",
             respawn_delay=2.0,
             output="screen",
         )
     ]
+
+
+def _logger(context: LaunchContext, namespace: str) -> str:
+    # Of this node alone: at debug, rcl and rmw would say something at every turn of the executor.
+    inside = prefix_namespace(context.launch_configurations.get("ros_namespace"), namespace) or ""
+    return ".".join([*filter(None, inside.split("/")), "memory"])

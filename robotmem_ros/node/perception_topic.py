@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter
@@ -16,11 +17,13 @@ from robotmem_ros.msg import Perception
 
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
+from ..memory.records.memory import NewMemory
 from . import qos
 from .conversions import Clock, perception_from
 from .lost_messages import LostMessages
 from .own_wait_set import NotByExecutor, OwnWaitSet, unused
 
+_LOG = logging.getLogger(__name__)
 _LOG_PERIOD = 5.0
 _LOST = "lost"
 _BATCH = 64
@@ -124,21 +127,23 @@ class PerceptionTopic:
                 return
             received_at = max(self._clock(), 0)
             new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
-            self._memory.store(new).add_done_callback(self._settle)
+            self._memory.store(new).add_done_callback(lambda done: self._settle(new, done))
         except InvalidFieldError as error:
             self._refuse(error.field.removeprefix("header.").partition(".")[0].partition("[")[0], str(error))
         except RobotMemoryError as error:
             self._refuse(type(error).__name__, str(error))
 
-    def _settle(self, future: Future[Stored]) -> None:
+    def _settle(self, new: NewMemory, future: Future[Stored]) -> None:
         error = future.exception()
         if error is not None:
             self._refuse(type(error).__name__, str(error))
             return
         with self._lock:
             self._counts.stored += 1
+        _LOG.debug("~/perception at %.3f s: stored as %d", new.observed_at / 1e9, future.result().memory_id)
 
     def _refuse(self, reason: str, message: str) -> None:
         with self._lock:
             self._counts.refused[reason] += 1
+        _LOG.debug("~/perception: dropped 1: %s (%s)", reason, message)
         self._node.get_logger().warning(f"refused a perception: {message}", throttle_duration_sec=_LOG_PERIOD)

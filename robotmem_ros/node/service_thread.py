@@ -6,6 +6,7 @@ does.
 
 from __future__ import annotations
 
+import logging
 import threading
 import traceback
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from ..memory.errors import RobotMemoryError
 from . import qos
 from .own_wait_set import NotByExecutor, OwnWaitSet, unused
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
@@ -90,6 +92,7 @@ class ServiceThread:
             served.fill(response, done.result())
             response.success = True
         except RobotMemoryError as error:
+            _LOG.debug("%s refused: %s", served.service.srv_name, error)
             response = served.refusal(str(error))
         except Exception as error:
             self._complain(f"a request of {served.service.srv_name} failed: {error!r}")

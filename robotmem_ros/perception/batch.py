@@ -11,6 +11,7 @@ from .observation import Observation
 from .placement import Placed, frame_of, marked, transformed
 from .topic_reader import Reading, TopicReader
 
+_NS = 1_000_000_000
 Origin = tuple[int, int, int]
 """Where in a recording a message stands: the first three numbers of an ImportKey."""
 
@@ -27,6 +28,10 @@ class Batch:
         self._sensor: Transform | None = None
         self._why_no_view = ""
         self._open = 0
+
+    def __str__(self) -> str:
+        """Tell the topic and the stamp, for the log."""
+        return f"{self.source.config.topic} at {self.reading.stamp_ns / _NS:.3f} s"
 
     @property
     def complete(self) -> bool:
@@ -106,6 +111,10 @@ class Part:
     stamp_ns: int
     indices: list[int]
     sensor: bool = False
+
+    def __str__(self) -> str:
+        """Tell the topic and the stamp, for the log."""
+        return f"{self.batch.source.config.topic} at {self.stamp_ns / _NS:.3f} s"
 
     @property
     def observations(self) -> int:

@@ -5,6 +5,7 @@ A message is read and sampled, transformed at its stamp or left to wait for that
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ from .topic_counts import TopicCounts
 from .topic_reader import TopicReader
 from .type_description import TypeDescription
 
+_LOG = logging.getLogger(__name__)
 FUTURE_NS = 10_000_000_000
 """A message that is stamped further ahead of the clock than this has a wrong stamp."""
 
@@ -156,6 +158,8 @@ class Intake:
             elif (gone := self._queue.put(part, part.frame_id, part.stamp_ns)) is not None:
                 self._leave_out(gone, Reason.TF_QUEUE_FULL, "more messages wait for transforms than tf_queue_limit")
                 self._store_if_complete(gone.batch)
+            else:
+                _LOG.debug("%s: waits for its transform: %s", part, error)
         else:
             self._settle([Ready(part, transform)])
 
@@ -171,6 +175,7 @@ class Intake:
             self._store_if_complete(part.batch)
 
     def _leave_out(self, part: Part, reason: Reason, why: str) -> None:
+        _LOG.debug("%s: dropped %d: %s (%s)", part, part.observations, reason.value, why)
         part.drop(why)
         part.batch.source.tally.settle(reason, part.observations, why)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ from .reasons import Reason
 from .sink import Sink
 from .topic_config import TopicConfig
 
+_LOG = logging.getLogger(__name__)
 _PAUSE = 0.002
 _OF_VIEW = -1
 """In place of an element, in the key of a view."""
@@ -36,7 +38,6 @@ class Storing:
 
     def store(self, batch: Batch) -> None:
         """Queues a complete batch: its observations in their order, and its view."""
-        tally = batch.source.tally
         comparison = batch.source.compare()
         new: list[NewMemory] = []
         covariances: list[Matrix | None] = []
@@ -50,13 +51,13 @@ class Storing:
             try:
                 new.append(self._new_memory(batch.source.config, one, batch.origin))
             except InvalidFieldError as error:
-                tally.settle(Reason.INVALID, 1, str(error))
+                _drop(batch, Reason.INVALID, 1, str(error))
                 why_no_view = str(error)
             else:
                 comparison.accept(one)
                 covariances.append(one.observation.covariance)
         for reason, same in known.items():
-            tally.settle(reason, len(same))
+            _drop(batch, reason, len(same))
             batch.leave_out(same)
         view = None if why_no_view else _keyed(batch.view(), batch.origin)
         why_not = self._queue(batch, comparison, new, covariances, view) if new or view else ""
@@ -66,7 +67,7 @@ class Storing:
         if why_not or not (new or view or Reason.MIN_DISPLACEMENT in known):
             batch.source.lost(batch.reading)
         if batch.is_view:
-            tally.view(why_no_view or why_not)
+            batch.source.tally.view(why_no_view or why_not)
 
     def _queue(
         self,
@@ -77,10 +78,9 @@ class Storing:
         view: View | None,
     ) -> str:
         """Hands over, and counts what becomes of it; why it could not be, empty if it could."""
-        tally = batch.source.tally
         if not self._has_room():
             full = "more waits to be written than queue_limit"
-            tally.settle(Reason.QUEUE_FULL, len(new), full)
+            _drop(batch, Reason.QUEUE_FULL, len(new), full)
             return full
         try:
             try:
@@ -90,7 +90,7 @@ class Storing:
                 usable = [_usable(covariance) for covariance in covariances]
                 future = self._memory.store_sightings(new, usable, view=view)
         except RobotMemoryError as error:
-            tally.settle(Reason.NOT_WRITTEN, len(new), str(error))
+            _drop(batch, Reason.NOT_WRITTEN, len(new), str(error))
             return str(error)
         future.add_done_callback(partial(_written, batch, comparison, len(new)))
         return ""
@@ -125,17 +125,24 @@ class Storing:
         return replace(new, source=topic.topic, identity=seen.identity, import_key=key)
 
 
+def _drop(batch: Batch, reason: Reason, number: int, why: str = "") -> None:
+    batch.source.tally.settle(reason, number, why)
+    if number:
+        _LOG.debug("%s: dropped %d: %s%s", batch, number, reason.value, f" ({why})" if why else "")
+
+
 def _written(batch: Batch, comparison: Comparison, number: int, future: Future[tuple[Stored, ...]]) -> None:
-    tally = batch.source.tally
     error = future.exception()
     if error is not None:
         batch.source.not_written(batch.reading, comparison)
-        tally.settle(Reason.NOT_WRITTEN, number, str(error))
+        _drop(batch, Reason.NOT_WRITTEN, number, str(error))
         return
-    fresh = sum(one.is_new for one in future.result())
-    tally.settle(None, fresh)
-    if fresh < number:
-        tally.settle(Reason.ALREADY_STORED, number - fresh)
+    fresh = [one.memory_id for one in future.result() if one.is_new]
+    batch.source.tally.settle(None, len(fresh))
+    if fresh:
+        _LOG.debug("%s: stored as %s", batch, fresh)
+    if len(fresh) < number:
+        _drop(batch, Reason.ALREADY_STORED, number - len(fresh))
 
 
 def _keyed(view: View | None, origin: Origin | None) -> View | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from .topic_counts import Tally
 from .type_description import TypeDescription
 
 _NS = 1_000_000_000
+_LOG = logging.getLogger(__name__)
 _ALL_READ = frozenset({Reason.EMPTY_ARRAY, Reason.NOT_SELECTED})
 """What may be missing from a message that still tells all that its detector saw."""
 
@@ -74,6 +76,7 @@ class TopicReader:
         if self._ahead(stamp_ns, receipt_ns) or not self._sampler.too_soon(stamp_ns):
             return False
         self.tally.left_unread(Reason.MIN_INTERVAL)
+        _LOG.debug("%s at %.3f s: left unread, %s", self.config.topic, stamp_ns / _NS, Reason.MIN_INTERVAL.value)
         return True
 
     def read(self, message: Any, receipt_ns: int) -> Reading:
@@ -94,7 +97,7 @@ class TopicReader:
                 found.append(observation)
         if self._gate is not None and not self._gate.is_open:
             left_out.update({Reason.NOT_LOCALISED: len(found)} if found else ())
-            self.tally.read(0, left_out, why)
+            self._count(receipt_ns, 0, left_out, why)
             return Reading([], receipt_ns)
         stamp_ns = self._extractor.message_stamp(message, receipt_ns)
         # A stamp ahead of time would make the sampler take all others for a jump back.
@@ -102,7 +105,7 @@ class TopicReader:
         time_ns = receipt_ns if is_ahead else stamp_ns
         sample = self._sampler.sample(time_ns, found) if found else Sample((), Counter())
         is_view = not is_ahead and left_out.keys() <= _ALL_READ and Reason.MIN_INTERVAL not in sample.left_out
-        self.tally.read(len(sample.kept), left_out + sample.left_out, why)
+        self._count(stamp_ns, len(sample.kept), left_out + sample.left_out, why)
         placed = [Placed(one, one.frame_id, elements[id(one)]) for one in sample.kept]
         if self.field_of_view is None or not is_view or any(one.pose is None for one in found):
             return Reading(placed, time_ns)
@@ -132,6 +135,13 @@ class TopicReader:
             reading, comparison = self._not_written.popleft()
             comparison.forget()
             self.lost(reading)
+
+    def _count(self, stamp_ns: int, kept: int, left_out: Counter[Reason], why: str) -> None:
+        self.tally.read(kept, left_out, why)
+        if _LOG.isEnabledFor(logging.DEBUG):
+            dropped = ", ".join(f"{number} {reason.value}" for reason, number in left_out.items())
+            said = " ".join(filter(None, (f"; dropped: {dropped}" if dropped else "", f"({why})" if why else "")))
+            _LOG.debug("%s at %.3f s: read, %d to store%s", self.config.topic, stamp_ns / _NS, kept, said)
 
     def _ahead(self, stamp_ns: int, receipt_ns: int) -> bool:
         return self._future_ns is not None and receipt_ns > 0 and stamp_ns > receipt_ns + self._future_ns

@@ -5,12 +5,14 @@ fact -> classified (category, confidence, scope, tags, parameters) -> tagged wit
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Callable
 
 from ..areas.area_tags import AreaTags
 from ..database import Database, learning_rows
 from ..embedding.background import BackgroundEmbedder
+from ..errors import shown
 from ..parameters import Parameters
 from ..records.memory import NewMemory
 from ..vectors import VectorIndex
@@ -20,6 +22,8 @@ from .judge import Judge
 from .learned import Learned
 from .neighbours import Neighbours, neighbours
 from .subject import subject
+
+_LOG = logging.getLogger(__name__)
 
 
 class Learning:
@@ -64,6 +68,8 @@ class Learning:
         near = self._neighbours(prepared.content)
         learned = self._database.write(lambda connection: self._admit(connection, prepared, near)).result()
         self._knows_taxonomy = True
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug("learn %s: %s", shown(new.content), _told(learned))
         return learned
 
     def correct(self, correction: Correction) -> None:
@@ -89,3 +95,12 @@ class Learning:
     def _correct(self, connection: sqlite3.Connection, correction: Correction) -> None:
         correct(connection, self._judge.classifier, correction)
         note_contradictions(connection, correction.memory_id, self._parameters())
+
+
+def _told(learned: Learned) -> str:
+    became = f"stored as {learned.memory_id}"
+    if not learned.is_new:
+        became = f"a duplicate of {learned.memory_id} ({learned.method}, {learned.similarity:.2f})"
+    against = f", contradicts {', '.join(map(str, learned.contradicts))}" if learned.contradicts else ""
+    missing = f"; {learned.reason}" if learned.reason else ""
+    return f"{became}, category {learned.category!r}, confidence {learned.confidence:.2f}{against}{missing}"

@@ -22,6 +22,7 @@ from ..database import Database
 from ..database.rows import read
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.kept_model import check_kept_model
+from ..errors import shown
 from ..parameters import Parameters
 from ..postings import Block, PostingsIndex
 from ..vectors import VectorIndex
@@ -38,6 +39,7 @@ from .reasons import unknown_paths, why_nothing
 from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
+from .stopwatch import Stopwatch
 from .text_search import full_marks, text_search
 from .unplaced import FEW, MANY, told, unknown_field, unplaced
 from .vector_search import Look, first_look, similar, vector_search
@@ -82,8 +84,12 @@ class Pipeline:
         if vector is not None and self.database.in_memory:
             wait([vector])  # there the snapshot is the only connection, and writers need it
         blocks = self.postings.blocks  # before the snapshot
+        times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
-            return _Run(self, connection, blocks, question, parameters, vector).answer()
+            answer = _Run(self, connection, blocks, question, parameters, vector, times).answer()
+        if _LOG.isEnabledFor(logging.DEBUG):
+            _LOG.debug("recall %s: %s", shown(question.query), _told(answer, times))
+        return answer
 
     def _embedded(self, query: str) -> Future[Vector]:
         try:
@@ -112,6 +118,7 @@ class _Run:
     question: Question
     parameters: Parameters
     embedded: Future[Vector] | None
+    times: Stopwatch
 
     def answer(self) -> Answer:
         found = self._found()
@@ -132,6 +139,7 @@ class _Run:
         n = self.question.n
         depth = self._depth(n)
         candidates = narrow_down(self.connection, candidates)
+        self.times.lap("conditions")
         if candidates.ids is None and self.embedded is not None:
             # Where the text search can take milliseconds, the one for vectors goes ahead beside it.
             look = first_look(self.connection, self.pipeline.vectors, candidates, depth)
@@ -148,6 +156,7 @@ class _Run:
             candidates = narrow_down(self.connection, candidates)
         hits = [] if space.id is None else self._nearest_matching(spatial, space, candidates)
         ids = [hit.memory_id for hit in hits]
+        self.times.lap("distance")
         if self.question.query:
             ranked = self._ranked(only(ids), len(ids))
         else:
@@ -195,22 +204,27 @@ class _Run:
             (*check.arguments, self.question.n),
         )
         ids = [memory_id for (memory_id,) in rows]
+        self.times.lap("conditions and time")
         return self._answer(ids, _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED))
 
     def _ranked(self, candidates: Eligible, wanted: int) -> _Ranked:
         blends = self.parameters.fusion != "rrf"
         text = self._text_leg(candidates, wanted)
+        self.times.lap("text search")
         # What one search found is measured by the other one too; these first, as the vector search may still go ahead.
         on_text = self._vector_leg(*_the_same(text)) if blends else _Leg([])
         vector = self._vector_leg(candidates, wanted)
+        self.times.lap("vector search")
         if blends:
             scores = self._blended(text, vector, on_text)
         else:
             scores = reciprocal_rank_fusion([text.ranking, vector.ranking], self.parameters.rrf_k)
+        self.times.lap("fusion")
         scores = weigh_sources(self.connection, scores, self.parameters.real_weight)
         scores = weigh_contradictions(self.connection, scores, self.parameters.contradicted_weight)
         bound = self._outcome_bound()
         scores = weigh_outcomes(self.connection, scores, bound) if bound else scores
+        self.times.lap("weights")
         return _Ranked(scores, *_mode_and_reason(text, vector))
 
     def _depth(self, n: int) -> int:
@@ -289,7 +303,9 @@ class _Run:
         memories = (replace(found[memory_id], score=score[memory_id]) for memory_id in ids if memory_id in found)
         if distances is not None:
             memories = (replace(memory, distance=distances[memory.id]) for memory in memories)
-        return Answer(tuple(memories), ranked.mode, ranked.reason)
+        answer = Answer(tuple(memories), ranked.mode, ranked.reason)
+        self.times.lap("read")
+        return answer
 
 
 @dataclass(frozen=True)
@@ -303,6 +319,11 @@ class _Ranked:
     scores: Scores
     mode: Mode
     reason: str = ""
+
+
+def _told(answer: Answer, times: Stopwatch) -> str:
+    why = f", {answer.reason}" if answer.reason else ""
+    return f"{[memory.id for memory in answer]}, {answer.mode.value}{why}; {times}"
 
 
 def _the_same(leg: _Leg) -> tuple[Eligible, int]:

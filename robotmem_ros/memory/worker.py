@@ -15,15 +15,16 @@ _LOG = logging.getLogger(__name__)
 class Worker:
     """Calls `step` at its start, whenever it is woken, and every `period` seconds for what other processes did.
 
-    Whatever a step raises is logged behind the `complaint`, and tried again with the next one. What is asked and saved
-    goes first: on Linux the thread has a lower priority, and after a step it rests for `rest` seconds, unless somebody
-    waits in `flush`.
+    Whatever a step raises is logged behind the `complaint`, once until it changes, and tried again with the next one.
+    What is asked and saved goes first: on Linux the thread has a lower priority, and after a step it rests for `rest`
+    seconds, unless somebody waits in `flush`.
     """
 
     def __init__(
         self, name: str, step: Callable[[], None], period: float, complaint: str, *, rest: float = 0.0
     ) -> None:
         self._complaint = complaint
+        self._complained = ""
         self._step = step
         self._period = period
         self._rest = rest
@@ -63,11 +64,18 @@ class Worker:
             try:
                 self._step()
             except Exception as error:
-                if not self._closing:
-                    _LOG.warning("%s: %s", self._complaint, error)
+                self._complain(str(error))
+            else:
+                self._complained = ""
             with self._changed:
                 self._done = max(self._done, asked)
                 self._changed.notify_all()
                 self._changed.wait_for(lambda: self._closing or self._awaited > self._done, self._rest)
                 # The condition is looked at before the wait: what was notified meanwhile would be missed.
                 self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, self._period)  # type: ignore[misc]
+
+    def _complain(self, trouble: str) -> None:
+        # A full disk stays full for many periods.
+        if trouble != self._complained and not self._closing:
+            _LOG.warning("%s: %s", self._complaint, trouble)
+        self._complained = trouble

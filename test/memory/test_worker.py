@@ -131,6 +131,27 @@ def test_what_a_step_raises_is_logged_and_the_next_one_is_called(
     ]
 
 
+def test_a_failure_that_lasts_is_logged_once_until_a_step_succeeds(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = threading.Event()
+    failing.set()
+
+    def step() -> None:
+        if failing.is_set():
+            raise ValueError("the disk is full")
+
+    worker = start(step)
+    for _ in range(3):
+        worker.flush()
+    assert len(caplog.records) == 1
+    failing.clear()
+    worker.flush()
+    failing.set()
+    worker.flush()
+    assert [record.getMessage() for record in caplog.records] == ["it cannot be done: the disk is full"] * 2
+
+
 def test_it_rests_after_a_step_unless_somebody_waits_or_it_is_to_end() -> None:
     calls: list[int] = []
     worker = Worker("test-worker", lambda: calls.append(1), NEVER, "it cannot be done", rest=NEVER)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 from robotmem_ros.srv import Learn
 
+from ..readme import replies
 from .graph import DEADLINE, Client
 
+CALL = Path(__file__).with_name("ros2_service_call.py")
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 
 
@@ -37,3 +40,28 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     assert result.returncode == 0, result.stderr
     assert result.stdout == "1.00 a grip force of 12.5 N holds a glass\n"
     client.until_status(lambda status: status.stored == 1, "the perception")
+
+
+def fields(response: str) -> set[str]:
+    """The names of all fields that a printed message has."""
+    return set(re.findall(r"(?<=[(\s])(\w+)=", response))
+
+
+def test_the_calls_of_services_are_answered_as_is_shown(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "collection:=kitchen")
+    client: Client = connect()
+    client.until_active("hybrid")
+    if not shutil.which("ros2"):
+        program = tmp_path / "ros2"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {CALL} "$@"\n')
+        program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{os.environ['PATH']}:{tmp_path}", "ROS_DOMAIN_ID": str(client.domain)}
+    for command, shown in replies("ros2 service call "):
+        result = subprocess.run(
+            ["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
+        )
+        assert result.returncode == 0, result.stderr
+        response = result.stdout.partition("response:\n")[2]
+        assert re.findall("success=\\w+", response) == re.findall("success=\\w+", shown), command
+        assert fields(response) == fields(shown), command

@@ -1,4 +1,4 @@
-"""`ros2 service call NAME TYPE YAML` for where ROS 2 has no command line, as in the wheels: sends and prints the same."""
+"""`ros2 service call NAME TYPE YAML` where ROS 2 has no command line, as in the wheels: sends and prints the same."""
 
 from __future__ import annotations
 

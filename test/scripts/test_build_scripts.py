@@ -17,6 +17,8 @@ MANIFEST = """<package format="3"><name>robotmem_ros</name><version>0.0.0</versi
 CMAKE = """cmake_minimum_required(VERSION 3.16)
 project(robotmem_ros NONE)
 find_package(ament_cmake REQUIRED)
+find_package(ament_cmake_python REQUIRED)
+ament_python_install_package(generated) # as the messages do; with links, none of its folders may be a copy
 install(DIRECTORY robotmem_ros/ DESTINATION lib/robotmem_ros)
 ament_package()
 """
@@ -36,8 +38,9 @@ def repository(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "requirements", folder / "requirements")
     shutil.copy(ROOT / "requirements.txt", folder)
-    for part in ("msg", "srv", "launch", "config", "robotmem_ros"):
+    for part in ("msg", "srv", "launch", "config", "robotmem_ros", "generated"):
         (folder / part).mkdir()
+    (folder / "generated" / "__init__.py").write_text("")
     (folder / "robotmem_ros" / "module.py").write_text("")
     (folder / "package.xml").write_text(MANIFEST)
     (folder / "CMakeLists.txt").write_text(CMAKE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -91,7 +90,7 @@ def _grip_force(truth: Truth) -> Question:
 def _seen_in_the_kitchen(truth: Truth) -> Question:
     after = truth.end - _FIVE_MINUTES
     seen = truth.seen_in("kitchen", after=after)
-    counts = Counter(thing.description for thing in seen)
+    descriptions = sorted(thing.description for thing in seen)
     condition = {"spatial.room": "kitchen", "perception_type": "visual"}
     return Question(
         words="What was seen in the kitchen in the last five minutes?",
@@ -100,9 +99,9 @@ def _seen_in_the_kitchen(truth: Truth) -> Question:
             context_filter=json.dumps(condition),
             after=Time(sec=after // 10**9, nanosec=after % 10**9),
         ),
-        reading=lambda found: _sightings([memory.label for memory in found]),
-        truth=_sightings([thing.label for thing in seen]),
-        is_true=lambda found: Counter(memory.content for memory in found) == counts,
+        reading=lambda found: _things([memory.label for memory in found]),
+        truth=_things([thing.label for thing in seen]),
+        is_true=lambda found: sorted(memory.content for memory in found) == descriptions,
     )
 
 
@@ -136,8 +135,8 @@ def _newtons(forces: list[float]) -> str:
     return ", ".join(f"{force:g}" for force in forces) + " N"
 
 
-def _sightings(labels: list[str]) -> str:
-    return f"{len(labels)} sightings: {', '.join(sorted(set(labels)))}"
+def _things(labels: list[str]) -> str:
+    return f"{len(labels)} things: {', '.join(sorted(set(labels)))}"
 
 
 def _place(memory: Memory) -> str:

@@ -86,9 +86,10 @@ class Truth:
         return min(((thing, math.dist(thing.position, self.robot)) for thing in things), key=lambda pair: pair[1])
 
     def seen_in(self, room: str, *, after: int) -> list[Thing]:
-        """What was seen in a room from a time on, once for each sighting."""
+        """What was seen in a room from a time on, each thing once."""
         events = (event for event in self.events if event.stamp >= after)
-        return [event.about for event in events if isinstance(event.about, Thing) and event.about.room == room]
+        seen = (event.about for event in events if isinstance(event.about, Thing) and event.about.room == room)
+        return list(dict.fromkeys(seen))
 
     def forces_that_worked(self, target: str, *, below: float) -> set[float]:
         """The forces under a limit, in newtons, with which a task on a target succeeded."""
@@ -193,6 +194,7 @@ def _message(event: Event, types: Any) -> Any:
         perception_type=sense,
         pose=[types["geometry_msgs/msg/Pose"](point, upright)],
         label=label,
+        as_object=True,
         confidence=0.9,
         context=json.dumps(context, ensure_ascii=False, separators=(",", ":")),
         data=np.empty(0, np.uint8),

@@ -21,6 +21,7 @@ from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learned import Learned
 from .new_memory import new_fact, new_perception
+from .objects.new_sighting import is_sighting
 from .objects.view import View
 from .parameters import Parameters
 from .parts import Parts
@@ -175,12 +176,17 @@ class RobotMemory:
         pose: Iterable[float] | None = None,
         frame_id: str | None = None,
         label: str | None = None,
+        as_object: bool = True,
         confidence: float = 0.9,
         observed_at: int | None = None,
     ) -> Stored:
-        """Stores a perception; the same description saved twice is two. When this returns, it is on disk.
+        """Stores a perception. When this returns, it is on disk.
 
-        `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`.
+        `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`. A perception with a
+        label and a pose in the memory frame is a sighting of an object: the id is that of the object, and `times_seen`
+        is 1 for one that was not known. Of an object the first description and data stay, and the latest context. What
+        is no sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object`
+        false, and what the robot perceives of itself (proprioceptive, procedural).
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -200,28 +206,34 @@ class RobotMemory:
                 pose=pose,
                 frame_id=frame_id,
                 label=label,
+                as_object=as_object,
                 confidence=confidence,
                 observed_at=observed_at,
             )
         ).result()
 
     def store(self, new: NewMemory) -> Future[Stored]:
-        """Queues a validated memory, to be stored as it is; the future is done when it is on disk."""
-        return self._writable.database.append(self._parts.areas.tagged(new))
+        """Queues a validated memory: a sighting for its object, all else as it is; done when it is on disk."""
+        parts = self._writable
+        if not is_sighting(new, self.parameters):
+            return parts.database.append(parts.areas.tagged(new))
+        future = parts.objects.store(new)
+        future.add_done_callback(lambda done: parts.stored())
+        return future
 
     def store_sightings(
         self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, view: View | None = None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message; the future has the ids of the objects they became, in their order.
 
-        What has no label or no pose is stored as an ordinary memory. `covariances` are of the positions: for each
-        sighting 3 rows of 3 numbers in m², or None; where there are none, none at all. What lies clearly in the
-        `view` and is not among the sightings counts as missed, see `not_seen`.
+        What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
+        positions: for each sighting 3 rows of 3 numbers in m², or None; where there are none, none at all. What lies
+        clearly in the `view` and is not among the sightings counts as missed, see `not_seen`.
 
         Raises:
             InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
         """
-        future = self._writable.objects.store(new, covariances, view)
+        future = self._writable.objects.store_message(new, covariances, view)
         future.add_done_callback(lambda done: self._parts.stored())
         return future
 

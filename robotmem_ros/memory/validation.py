@@ -98,6 +98,13 @@ def whole(field: str, value: object) -> int:
     return result
 
 
+def flag(field: str, value: object) -> bool:
+    """True or false, as Python's own."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidFieldError(field, value, "must be true or false")
+    return bool(value)
+
+
 def time_ns(field: str, value: object) -> int:
     """A time in nanoseconds since the epoch, not negative."""
     result = whole(field, value)

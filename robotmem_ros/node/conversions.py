@@ -125,6 +125,7 @@ def perception_from(message: Perception, parameters: Parameters, clock: Clock, *
         pose=_pose_from(message.pose[0]) if message.pose else None,
         frame_id=message.header.frame_id,
         label=message.label,
+        as_object=bool(message.as_object),
         confidence=exact_float(message.confidence),
         observed_at=_stamp_from("header.stamp", message.header.stamp, clock),
         received_at=received_at,
@@ -164,8 +165,9 @@ def correction_from(request: Update.Request) -> dict[str, Any]:
 
 
 def fill_stored(response: SavePerception.Response, stored: Stored) -> None:
-    """Puts the id of what was stored into the response."""
+    """Puts what became of a perception into the response."""
     response.memory_id = int(stored.memory_id)
+    response.times_seen = int(stored.times_seen)
 
 
 def fill_nothing(response: Forget.Response | Update.Response, result: None) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from geometry_msgs.msg import Point, Pose
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robotmem_ros.srv import Forget, ObjectHistory
+from robotmem_ros.msg import Perception
+from robotmem_ros.srv import Forget, ObjectHistory, SavePerception
 
 from .configured import IN_MEMORY, recalled, stored, topic
 from .graph import Client
 
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 LATCHED = QoSProfile(
     depth=10, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
 )
@@ -51,6 +57,36 @@ def test_an_object_seen_often_is_one_memory_with_a_history(own: Any) -> None:
     unknown = client.call(ObjectHistory, "object_history", memory_id=mug.id + 1)
     assert not unknown.success
     assert f"memory_id: {mug.id + 1}" in unknown.error
+
+
+def test_what_the_readme_saves_is_one_object_however_often_and_whichever_way_it_comes(own: Any) -> None:
+    start, connect = own
+    start(*IN_MEMORY)
+    client: Client = connect()
+    client.until_active()
+    perception = as_the_readme_saves_it()
+    saved = [client.call(SavePerception, "save_perception", perception=perception) for _ in range(4)]
+    assert [(one.success, one.memory_id, one.times_seen) for one in saved] == [(True, 1, n) for n in (1, 2, 3, 4)]
+    (mug,) = recalled(client, query="red mug")
+    assert (mug.times_seen, mug.confirmed, mug.first_seen.sec > 0, mug.last_seen) == (4, True, True, mug.stamp)
+    history = client.call(ObjectHistory, "object_history", memory_id=mug.id)
+    assert (history.success, history.error, len(history.sightings) > 0) == (True, "", True)
+    client.publisher(Perception, "/memory/perception").publish(perception)
+    client.until_status(lambda status: status.stored == 1, "a sighting by the topic")
+    assert [one.times_seen for one in recalled(client, query="red mug")] == [5]
+    perception.as_object = False
+    alone = client.call(SavePerception, "save_perception", perception=perception)
+    assert (alone.success, alone.memory_id, alone.times_seen) == (True, 2, 0)
+    assert client.call(ObjectHistory, "object_history", memory_id=2).error.endswith("there is no such object")
+
+
+def as_the_readme_saves_it() -> Perception:
+    """The perception of the README's call, its frame and stamp left open."""
+    found = re.search(r'SavePerception \\\n\s+"(.*)"\n', README)
+    assert found is not None
+    told = yaml.safe_load(found[1])["perception"]
+    poses = [Pose(position=Point(**pose["position"])) for pose in told.pop("pose")]
+    return Perception(**told, pose=poses)
 
 
 def test_markers_show_the_objects_and_only_what_changed(own: Any) -> None:

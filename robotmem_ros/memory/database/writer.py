@@ -25,7 +25,7 @@ T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 512
 _FLOOD = 16
-"""Memories in one commit; fewer come when the writer keeps up easily."""
+"""Jobs in one commit; fewer come when the writer keeps up easily."""
 _FLOOD_LASTS = 0.1
 
 
@@ -133,7 +133,7 @@ class Writer:
         return self._jobs.qsize()
 
     def floods(self) -> bool:
-        """Whether new memories come in such numbers that many were committed together, a moment ago."""
+        """Whether so much comes in that many jobs were committed together, a moment ago."""
         return time.monotonic() < self._flood_ends
 
     def close(self) -> None:
@@ -193,10 +193,9 @@ class Writer:
             self._log.after_commit()
         for job in jobs:
             job.resolve(self._path, error)
-        appended = sum(type(job) is _Append for job in jobs)
-        if appended >= _FLOOD:
+        if len(jobs) >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
-        if appended:
+        if any(type(job) is _Append for job in jobs):
             self._appended()
 
     def _transaction(self, jobs: list[_Job[Any]]) -> BaseException | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..parameters import Parameters
-from ..records.memory import Kind, NewMemory
+from ..records.memory import Kind, NewMemory, PerceptionType
 from ..records.object import Sighting
 from .association import Seen
 from .covariance import Covariance, isotropic
@@ -33,16 +33,30 @@ class NewSighting(NamedTuple):
         return Sighting(new.observed_at, self.seen.estimate.position, new.confidence, new.label, thinned)
 
 
-def is_sighting(new: NewMemory) -> bool:
-    """Whether something can become an object."""
-    return new.kind is Kind.PERCEPTION and bool(new.label) and new.pose is not None
+_OF_THE_ROBOT = frozenset({PerceptionType.PROPRIOCEPTIVE.value, PerceptionType.PROCEDURAL.value})
+"""What the robot perceives of itself: its pose is where the robot was."""
+
+
+def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
+    """Whether something is a sighting of an object: a perception of a thing with a label, at a place.
+
+    A pose in another frame than that of the memory is no place: nothing says where the frame was.
+    """
+    return (
+        new.kind is Kind.PERCEPTION
+        and new.as_object
+        and bool(new.label)
+        and new.pose is not None
+        and new.frame_id == parameters.memory_frame
+        and new.perception_type not in _OF_THE_ROBOT
+    )
 
 
 def new_sighting(
     place: int, new: NewMemory, covariance: Covariance | None, parameters: Parameters
 ) -> NewSighting | None:
-    """The sighting that a memory tells of; None when it has no label or no position."""
-    if new.pose is None or not is_sighting(new):
+    """The sighting that a memory tells of; None when it is none."""
+    if new.pose is None or not is_sighting(new, parameters):
         return None
     rules = parameters.label_rules()
     estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_noise))

@@ -43,7 +43,13 @@ class Objects:
         self._parameters = parameters
         self._clock = clock
 
-    def store(
+    def store(self, new: NewMemory) -> Future[Stored]:
+        """Queues one sighting that is told in a call, or comes with a stream of sightings."""
+        now, parameters = max(self._clock(), 0), self._parameters()
+        message = _Message([_of_now(new, now)], [None], None, now)
+        return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed)[0])
+
+    def store_message(
         self, new: Sequence[NewMemory], covariances: Iterable[object], view: View | None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message, and the view that they were seen in.
@@ -54,10 +60,11 @@ class Objects:
         now = max(self._clock(), 0)
         clean_view = None if view is None else _checked(view, now)
         known = checked_covariances("covariances", covariances, len(new))
+        parameters = self._parameters()
         received = [replace(one, received_at=now) for one in new]
         # Of an object, the area is that of its estimated position: the writer knows it.
-        ready = [_of_now(one, now) if is_sighting(one) else self._areas.tagged(one) for one in received]
-        message, parameters = _Message(ready, known, clean_view, now), self._parameters()
+        ready = [_of_now(one, now) if is_sighting(one, parameters) else self._areas.tagged(one) for one in received]
+        message = _Message(ready, known, clean_view, now)
         return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed))
 
     def not_seen(self, view: View) -> Future[tuple[int, ...]]:

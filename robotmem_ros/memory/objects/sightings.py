@@ -2,7 +2,7 @@
 
     near -> associate -> update or insert -> keep the sighting -> count neighbours -> merge
 
-A sighting needs a label and a position; what has none of them is stored as an ordinary memory.
+What is no sighting, see `is_sighting`, is stored as a memory of its own.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ _FOLLOWED_NS = 5_000_000_000
 def store_sightings(
     upkeep: Upkeep, new: Sequence[NewMemory], covariances: Sequence[Covariance | None]
 ) -> tuple[Stored, ...]:
-    """Stores what one message says; the ids of the memories that it became, in the order given."""
-    ids: dict[int, int] = {}
+    """Stores what one message says; what became of each, in the order given."""
+    stored: dict[int, Stored] = {}
     groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
     for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
         one = new_sighting(index, memory, covariance, upkeep.parameters)
         if one is None:
-            ids[index] = rows.insert(upkeep.connection, memory)
+            stored[index] = Stored(rows.insert(upkeep.connection, memory))
         else:
             key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
             groups[key].append(one)
     for _, group in sorted(groups.items()):
         ordered = sorted(without_doubtful_tracks(group), key=NewSighting.order)
-        ids |= {found.one.place: found.row.memory_id for found in _store(upkeep, ordered)}
-    return tuple(Stored(ids[index]) for index in range(len(new)))
+        for one, row in _store(upkeep, ordered):
+            stored[one.place] = Stored(row.memory_id, times_seen=row.times_seen)
+    return tuple(stored[index] for index in range(len(new)))
 
 
 def _store(upkeep: Upkeep, group: Sequence[NewSighting]) -> list[Found]:

@@ -58,6 +58,8 @@ class NewMemory:
     perception_data: bytes | None = field(default=None, repr=False)
     perception_metadata: str | None = None
     label: str = ""
+    as_object: bool = True
+    """Of a perception: whether it is a sighting of an object where it has what that takes."""
     confidence: float = 0.9
     category: str = ""
     tags: tuple[str, ...] = ()
@@ -83,6 +85,8 @@ class Stored:
     memory_id: int
     is_new: bool = True
     """False when an import had stored it before, and for a duplicate."""
+    times_seen: int = 0
+    """Of a sighting: how often its object was seen, this time included; 1 for a new one. 0 for what is no sighting."""
 
 
 @dataclass(frozen=True)

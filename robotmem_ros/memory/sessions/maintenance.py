@@ -24,14 +24,14 @@ class SessionMaintenance:
 
     Args:
         pending: Sessions that ended and were not consolidated, by a crash of their process.
-        close_expired: Closes the sessions that have expired by now and hands them to `add`.
+        close_expired: Closes the sessions that have expired by now, and returns them.
         consolidate: Consolidates one session.
     """
 
     def __init__(
         self,
         pending: Iterable[SessionKey],
-        close_expired: Callable[[], None],
+        close_expired: Callable[[], Iterable[SessionKey]],
         consolidate: Callable[[str, str], Consolidation],
     ) -> None:
         self._pending = deque(pending)
@@ -51,7 +51,7 @@ class SessionMaintenance:
         self._worker.close()
 
     def _step(self) -> None:
-        self._close_expired()
+        self._pending.extend(self._close_expired())
         while self._pending and not self._closing.is_set():
             self._consolidate_one(*self._pending.popleft())
 

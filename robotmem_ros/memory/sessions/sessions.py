@@ -139,20 +139,17 @@ class Sessions:
             lambda session_id, collection: self._consolidated(session_id, collection, parameters(), dry_run=False),
         )
 
-    def _close_expired(self) -> None:
+    def _close_expired(self) -> list[SessionKey]:
         now = self._clock()
         with self._database.snapshot() as connection:
             if not session_rows.any_expired(connection, now):
-                return
-        self._expired(self._database.write(lambda connection: session_rows.close_expired(connection, now)).result())
+                return []
+        expired = self._database.write(lambda connection: session_rows.close_expired(connection, now)).result()
+        _log_expired(expired)
+        return expired
 
     def _expired(self, sessions: list[SessionKey]) -> None:
-        for session_id, _ in sessions:
-            _LOG.warning(
-                "session %s was not ended within its longest duration and is closed; end_session still takes its "
-                "outcome",
-                session_id,
-            )
+        _log_expired(sessions)
         if sessions and self._maintenance is not None:
             self._maintenance.add(sessions)
 
@@ -170,6 +167,14 @@ class Sessions:
             return done
 
         return self._database.write(work).result()
+
+
+def _log_expired(sessions: list[SessionKey]) -> None:
+    for session_id, _ in sessions:
+        _LOG.warning(
+            "session %s was not ended within its longest duration and is closed; end_session still takes its outcome",
+            session_id,
+        )
 
 
 def _new(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:

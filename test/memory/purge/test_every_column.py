@@ -26,7 +26,7 @@ NO_TEXT = {
                  "superseded_at"},
     "memory_tags": {"source"},
     "tag_meta": {"tag", "parent", "display_name"},
-    "sessions": {"external_id", "status", "client_type", "end_reason", "owner"},
+    "sessions": {"external_id", "status", "client_type", "end_reason"},
     "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},

@@ -2,288 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from bench.quality_classification import category_of
+from bench.quality_classification import category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.language.simplified import simplified
 from robotmem_ros.memory.learning.classification import load_classifier
 from robotmem_ros.memory.learning.data_file import read_data_file
 from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.quantities import QUANTITIES_FILE
-from robotmem_ros.memory.learning.rules import RULES_FILE
+from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
 from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
 from robotmem_ros.memory.learning.terms import WORDING_FILE
 from robotmem_ros.memory.learning.wording import wording
 
-SENTENCES = {
-    "revert": """
-        把旧的驱动又装回去了
-        地图恢复原样了
-        我们退回到上一个版本
-        新地图有问题，又换回了旧地图
-        昨天的修改已经撤回
-        重新用回了激光雷达导航
-        参数已还原成出厂值
-        放弃了新方案，照旧用吸盘
-        版本降级到上个月的模型
-    """,
-    "decision": """
-        大家商量后决定用轮式底盘
-        最后敲定由二号机器人送餐
-        团队一致认为应该用视觉定位，就这么定了
-        我们打算改用更小的地图
-        从下周起统一走货运电梯
-        方案选的是机械式夹爪
-        选择软指而不是吸盘作为标准配置
-        会上通过了夜间巡逻的计划
-        从明天开始不用旧地图了
-    """,
-    "postmortem": """
-        如果当时先检查电量，就不会停在半路
-        这次撞墙给我们的教训是先减速
-        事后看，我们早该换电池
-        上周的失败原因总结：没有人盯着日志
-        昨天的任务失败了，因为没人提前确认门是开的
-        本来可以避免这次碰撞
-        下一次应该先清空通道再出发
-        回顾这次事故，问题出在交接
-    """,
-    "self_defect": """
-        我经常把玻璃门当成通道
-        我没有确认就说任务完成了
-        我总记不住护士的名字
-        我的抓取估计老是偏大
-        我判断错了杯子的位置
-        我忘了关抽屉
-        我没核对就报告了结果
-        我转弯时停得太晚
-        我分辨不出红色和橙色的盒子
-        我老爱把事情弄得过于复杂
-    """,
-    "gotcha": """
-        千万注意，这个接口的下标是从零开始的
-        留神，右边的门看着开着其实是玻璃
-        容易搞混：两台充电桩的编号是反的
-        没想到这个传感器默认是关着的
-        驱动失败时不会报错
-        这个按钮要按两次才有反应，很多人不知道
-        说明书写的是米，实际上返回的是毫米
-        当心，标签上的方向和实际相反
-        表面上连接成功，其实没有数据
-    """,
-    "constraint": """
-        没有授权任何人不得打开电池仓
-        速度不能高于0.5米每秒
-        有人在场时机械臂绝对不能动
-        进入洁净室前必须消毒
-        与病床至少保持半米距离
-        只有夜班主管同意才能进入药房
-        一次最多搬两个箱子
-        手术室不准机器人进入
-        仓库严禁明火
-        请不要把水杯放在控制柜上
-        任何情况下都不得越过黄线
-        不可在电梯里转向
-        负载不应超过5公斤
-        务必等门完全打开再进
-        电量低于20%时不许出发
-    """,
-    "preference": """
-        王女士更喜欢坐在窗边
-        奶奶不爱吃甜的
-        病人希望晚上把灯调暗
-        住户宁愿自己拿药
-        他偏好安静的机器人
-        老板习惯早上喝咖啡
-        如果可以，走靠窗的那条路
-        能不走坡道就不走坡道
-        护士们倾向于让机器人靠右走
-        客人讨厌机器人靠得太近
-        尽可能用左手递东西
-        李先生想要茶，不想要咖啡
-    """,
-    "worldview": """
-        我觉得简单的机器人更值得信任
-        说到底，安全比速度重要
-        世界总在变化，地图永远是旧的
-        信任靠一次次的可靠建立起来
-        没有完美的传感器，只有合适的传感器
-        归根到底，机器人是为人服务的
-        我坚信慢就是快
-    """,
-    "tradeoff": """
-        分辨率越高，处理越慢
-        走近路省时间，但是要多耗电
-        夹得更紧更稳，不过容易压坏盒子
-        用大模型更准，但是延迟更大
-        以速度为代价换来了精度
-        省电和速度不可兼得
-        有利有弊：软指不伤东西，可是抓不住重物
-        在精度和耗时之间要取个平衡
-        牺牲一点速度换来更平稳的运动
-    """,
-    "root_cause": """
-        定位漂移的根因是地面太亮
-        根本原因在于编码器接线松了
-        抓取失败是由于指尖有油
-        归根结底是线缆接触不良引起的故障
-        电池掉电快，原来是风扇一直在转
-        之所以打滑，是因为地面刚拖过
-        网络延迟使机器人停了下来，罪魁祸首是路由器
-        问题出在相机的曝光上
-        机器人停住是因为急停被按下
-        查明了，振动来自一颗松动的螺丝
-        罪魁祸首是生锈的轴承
-        毛病出在轮子的编码器
-        延迟的源头是无线网络
-        缘由是固件太旧
-        杯子掉落的成因是夹持力不够
-        误报归咎于传感器受潮
-        灯光太强，以致识别失败
-        门打不开，是门锁没电的缘故
-        追查下来是电源模块坏了
-    """,
-    "calibration": """
-        激光雷达重新标定过了
-        相机的外参需要重新校准
-        里程计每走10米多算了0.2米
-        秤读数偏重30克
-        陀螺仪零漂为0.3度每秒
-        手眼标定的误差是1.2毫米
-        把力矩传感器清零
-        右轮的直径要乘以1.02来补偿
-        镜头畸变参数重新算过了
-        深度相机偏大2厘米，要减去
-    """,
-    "hazard": """
-        地上有一滩水，容易滑倒
-        炉子还烫着
-        楼梯口没有栏杆，小心摔下去
-        电线裸露在外，有触电的风险
-        化学品柜有腐蚀性液体
-        货架不稳，可能会倒
-        厨房煤气泄漏
-        桌角很尖，会划伤人
-        剪刀张着放在桌上
-        电池冒烟，有着火的危险
-        玻璃碴子散在走廊
-        小零件孩子可能会吞下去
-    """,
-    "config": """
-        最大速度设成0.5
-        把超时时间调成30秒
-        日志级别改为debug
-        配置文件在config/nav.yaml里
-        max_speed参数默认是0.8
-        端口号配成了8080
-        重试次数设定为3
-        开启了 use_sim_time 选项
-        把膨胀半径从0.3改到0.5
-    """,
-    "architecture": """
-        导航和抓取是两个独立的进程
-        相机节点发布点云，规划节点订阅它
-        系统由感知、规划、控制三个模块组成
-        状态存在数据库里，各模块通过消息队列通信
-        驱动封装在一个插件里
-        行为树负责调度各个技能
-        看门狗监控所有节点
-        后端只提供一个接口
-        控制器跑在单独的工控机上
-    """,
-    "pattern": """
-        每天早上八点走廊都很挤
-        一下雨，门口就挤满了人
-        周五下午通常没有人
-        午饭后电梯总是很忙
-        十次有八次是门先关上
-        冬天电池一般撑不到下班
-        访客大多从南门进来
-        每隔两小时护士会来查房
-        只要阳光照进来，相机就会过曝
-    """,
-    "grasp": """
-        拿杯子要捏住杯柄
-        从两侧夹住盒子
-        用吸盘吸住平整的箱子
-        抓鸡蛋要轻，两指就够
-        握住刀柄再提起来
-        夹紧瓶颈，不要夹瓶盖
-        托着碗底拿起来
-        指尖对准把手中间再闭合
-        袋子要抓提手
-    """,
-    "navigation": """
-        去实验室从大厅左拐最近
-        过了电梯第二个门右拐
-        沿着墙走到尽头就是充电站
-        避开中间的走道，从后门绕
-        穿过大厅再上坡道
-        倒着开进充电桩
-        路口要慢行
-        这条巷子太窄，过不去，要绕路
-        送货去三楼先坐货梯
-        原路返回比较快
-    """,
-    "human_interaction": """
-        跟老人说话要慢一点
-        见到客人先打个招呼
-        递水时等对方拿稳再松手
-        称呼张医生要加上职称
-        小朋友挥手时要回应
-        撞到人要马上道歉
-        病人没听清，要再说一次
-        访客问路时先指方向再带路
-    """,
-    "observation_measurement": """
-        电池电压是24.6伏
-        走廊宽1.8米
-        房间温度为26度
-        水箱只剩2升
-        从仓库到大厅用了95秒
-        箱子重3.2公斤
-        平均速度0.4米每秒
-        噪音有60分贝
-    """,
-    "observation_event": """
-        刚才有人敲门
-        十点钟快递送到了
-        杯子掉到地上了
-        电梯门突然关上了
-        警报响了
-        灯灭了
-        护士走进了病房
-        机器人开始充电
-        有个孩子跑了过去
-    """,
-    "observation_place": """
-        厨房在大厅的左边
-        洗手间位于走廊尽头
-        会议室紧挨着电梯
-        三楼有四间病房
-        药房隔壁就是护士站
-        仓库在地下一层
-        办公室朝南，有两扇窗
-    """,
-    "observation_object": """
-        桌上有一个蓝色的杯子
-        椅子旁边摆着一只箱子
-        伞挂在门后
-        沙发上躺着一本书
-        钥匙放在抽屉里
-        地上有一个纸箱
-        窗台上摆了两盆花
-    """,
-    "observation": """
-        今天病房里很安静
-        没有看到什么异常
-        外面在下雪
-        闻到一股咖啡味
-        比昨天冷一些
-        窗帘拉上了一半
-    """,
-}
+# Sentences of every category, each with a phrase of its own; the rules were tuned on them.
+SENTENCES = read_sentences(Path(__file__).with_name("chinese.tsv"))
+CATEGORIES = sorted({sentence.category for sentence in SENTENCES})
 # What has a phrase of a category in it and means something else.
 OTHERS = """
     root_cause 这里原来是仓库
@@ -377,10 +114,11 @@ def listed(table: str) -> list[tuple[str, str]]:
     return [(meant, sentence) for meant, sentence in rows]
 
 
-@pytest.mark.parametrize("category", SENTENCES)
+@pytest.mark.parametrize("category", CATEGORIES)
 def test_a_native_sentence_gets_its_category(category: str) -> None:
+    assert set(CATEGORIES) == set(load_rules().rules.categories)
     classifier = load_classifier()
-    sentences = [line.strip() for line in SENTENCES[category].strip().splitlines()]
+    sentences = [sentence.text for sentence in SENTENCES if sentence.category == category]
     assert len(sentences) >= 5
     assert {sentence: category_of(classifier, sentence) for sentence in sentences} == dict.fromkeys(sentences, category)
 

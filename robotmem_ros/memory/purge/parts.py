@@ -94,9 +94,8 @@ def _without_contributions(
     learning_rows.set_decisions(connection, memory_id, fact.decisions)
     contribution_rows.delete(connection, [*going] if len(left) > 1 else [one.id for one in contributions])
     connection.execute("UPDATE contributions SET method = ? WHERE id = ?", (FIRST, left[0].id))
-    # What it was before a change since then may be what is to go.
-    since = min(one.learned_at for one in contributions if one.id in going)
-    connection.execute("DELETE FROM memory_history WHERE memory_id = ? AND changed_at >= ?", (memory_id, since))
+    # What it was before a change may be what is to go.
+    connection.execute("DELETE FROM memory_history WHERE memory_id = ?", (memory_id,))
     is_other = (fact.content, fact.context) != (known.content, known.context)
     if is_other and rows.status_of(connection, memory_id) == "active":
         note_contradictions(connection, memory_id, parameters)

@@ -21,11 +21,10 @@ import numpy.typing as npt
 from ..database import rows
 from ..language import tokens
 from ..language.stop_words import SPATIAL_WORDS
-from ..postings import Block
 from .bm25 import held_words, statistics
 from .condition import Condition, Source
 from .eligible import Eligible, enumerate_if_few, only, still_eligible
-from .text_holders import holders, newest_holders
+from .text_holders import Holders
 
 MARGIN = 0.2
 """How much farther in cosine distance than the nearest memory one may be to match by meaning."""
@@ -47,14 +46,14 @@ _JSON = 20_000
 """So many ids and more are not handed to SQLite: a list as long as that is never gone through."""
 
 
-def newest_matching(connection: sqlite3.Connection, blocks: Sequence[Block], query: str, limit: int) -> list[int]:
+def newest_matching(held: Holders, query: str, limit: int) -> list[int]:
     """The newest memories that hold all words of a query, newest first, at most `limit`."""
-    return newest_holders(connection, blocks, _words(query), limit)
+    return held.newest(_words(query), limit)
 
 
 def matching(
     connection: sqlite3.Connection,
-    blocks: Sequence[Block],
+    held: Holders,
     query: str,
     eligible: Eligible,
     similar: Similar,
@@ -63,13 +62,13 @@ def matching(
 ) -> Eligible:
     """Those of the eligible memories that match the query, of which the `n` nearest are wanted."""
     words = _words(query)
-    holding = _Many(connection, blocks, eligible, n).holding(words)
+    holding = _Many(connection, held, eligible, n).holding(words)
     if holding is not None:
         return holding
     # Only now: the conditions alone may hold for so many that listing them is a waste.
     eligible = enumerate_if_few(connection, eligible)
     among = (
-        _Many(connection, blocks, eligible, n) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
+        _Many(connection, held, eligible, n) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
     )
     known = statistics(connection, words).frequencies
     counts = {word: among.count(word) for word in known}
@@ -108,7 +107,7 @@ class _Many(NamedTuple):
     """Eligible memories that only the database can list."""
 
     connection: sqlite3.Connection
-    blocks: Sequence[Block]
+    held: Holders
     eligible: Eligible
     n: int
 
@@ -117,10 +116,10 @@ class _Many(NamedTuple):
             return None
         check = "(SELECT holds_words(?, c.c0, c.c1, c.c2, c.c3) FROM memories_fts_content AS c WHERE c.id = m.id)"
         source = Source("SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?", (tokens.all_of(words),))
-        if not self.blocks:
+        if not self.held.blocks:
             found = enumerate_if_few(self.connection, self.eligible.and_(Condition(check, (" ".join(words),), source)))
             return None if found.ids == () else found
-        ids = holders(self.connection, self.blocks, words)
+        ids = self.held.of(words)
         if len(ids) < _JSON:
             source = Source("SELECT value AS id FROM json_each(?)", (json.dumps(ids.tolist()),))
         condition = Condition(check, (" ".join(words),), source._replace(size=len(ids)))

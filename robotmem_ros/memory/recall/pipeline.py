@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import get_ident
 from typing import Protocol
 
@@ -40,6 +41,7 @@ from .session_neighbours import add_neighbours
 from .source_weight import weigh_sources
 from .spatial_sort import Space, find_space, nearest, within
 from .stopwatch import Stopwatch
+from .text_holders import Holders
 from .text_search import full_marks, text_search
 from .unplaced import FEW, MANY, told, unknown_field, unplaced
 from .vector_search import Look, first_look, similar, vector_search
@@ -120,6 +122,10 @@ class _Run:
     embedded: Future[Vector] | None
     times: Stopwatch
 
+    @cached_property
+    def _held(self) -> Holders:
+        return Holders(self.connection, self.blocks)
+
     def answer(self) -> Answer:
         found = self._found()
         reasons = [found.reason, *unknown_paths(self.connection, self.question.comparisons)]
@@ -162,21 +168,30 @@ class _Run:
         else:
             ranked = _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
         left_out = [f"positions in {', '.join(map(repr, space.others))} were not compared"] if space.others else []
-        left_out += self._unplaced(spatial, space, candidates, FEW if len(ids) == self.question.n else MANY)
+        left_out += self._unplaced(spatial, space, candidates, self._most_unplaced(candidates, len(ids)))
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *left_out))))
         return self._answer(ids, ranked, {hit.memory_id: hit.measure for hit in hits})
 
+    def _most_unplaced(self, candidates: Eligible, found: int) -> int:
+        # To look for what has no position must not take long beside the search.
+        is_listed = bool(self.question.query) or candidates.ids is not None
+        if found == self.question.n:
+            return FEW if is_listed else 0
+        return MANY if is_listed or not found else FEW
+
     def _unplaced(self, spatial: SpatialSort, space: Space, candidates: Eligible, most: int) -> list[str]:
+        query = self.question.query
+        if not most:
+            return []
         try:
-            query = self.question.query
             ids = (
-                newest_matching(self.connection, self.blocks, query, most + 1)
+                newest_matching(self._held, query, most + 1)
                 if query
                 else newest(self.connection, candidates, most + 1)
             )
             found = unplaced(self.connection, ids[:most], candidates, spatial, space)
-            is_all = len(ids) <= most
-            return [unknown_field(self.connection, spatial), *(told(*one, is_all=is_all) for one in found)]
+            unknown = "" if space.id else unknown_field(self.connection, spatial)
+            return [unknown, *(told(*one, is_all=len(ids) <= most) for one in found)]
         except sqlite3.Error as error:
             _LOG.warning("what has no position could not be counted: %s", error)
             return []
@@ -189,7 +204,7 @@ class _Run:
     def _matching(self, placed: Eligible) -> Eligible:
         try:
             query = self.question.query
-            return matching(self.connection, self.blocks, query, placed, self._similar, n=self.question.n)
+            return matching(self.connection, self._held, query, placed, self._similar, n=self.question.n)
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return self._similar(enumerate_if_few(self.connection, placed), MARGIN) or only(())

@@ -33,14 +33,27 @@ def holders(connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequ
     return np.sort(np.concatenate((covered, np.array([*behind, *again], np.int64))))
 
 
-def newest_holders(
-    connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequence[str], limit: int
-) -> list[int]:
-    """The ids of the newest memories that hold all of some words, newest first, at most `limit`."""
-    if not words:
-        return []
-    if blocks:
-        found: list[int] = holders(connection, blocks, words)[::-1][:limit].tolist()
-        return found
-    sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
-    return columns.ids(connection, sql, (tokens.all_of(words), limit))
+class Holders:
+    """Which memories hold all of some words, for one question; looked up once for each list of words."""
+
+    def __init__(self, connection: sqlite3.Connection, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
+        self._connection = connection
+        self._found: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
+
+    def of(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The ids of all of them, ascending; there must be a block and a word."""
+        key = tuple(words)
+        if key not in self._found:
+            self._found[key] = holders(self._connection, self.blocks, words)
+        return self._found[key]
+
+    def newest(self, words: Sequence[str], limit: int) -> list[int]:
+        """The ids of the newest of them, newest first, at most `limit`."""
+        if not words:
+            return []
+        if self.blocks:
+            found: list[int] = self.of(words)[::-1][:limit].tolist()
+            return found
+        sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return columns.ids(self._connection, sql, (tokens.all_of(words), limit))

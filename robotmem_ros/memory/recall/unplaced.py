@@ -6,21 +6,23 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from ..database import columns
 from ..nearest import did_you_mean
 from .eligible import Eligible
 from .question import SpatialSort
 from .spatial_sort import Space
 
-FEW, MANY = 200, 2000
-"""So many memories are looked at: few where the answer has as many as were asked for, many where it has not."""
-_PLACES = """
-    SELECT (
-        SELECT p.space_id FROM positions AS p
-        WHERE p.memory_id = m.id AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
-    ) AS space, count(*)
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+FEW, MANY = 32, 2000
+"""So many memories are looked at: few if the answer has as many as were asked for, many if it has fewer."""
+_ELSEWHERE = """
+    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?) AND {check}
-    GROUP BY space ORDER BY space
+"""
+_PLACES = """
+    SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
+        SELECT p.space_id FROM positions AS p
+        WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
+    ) GROUP BY s.id ORDER BY s.id
 """
 
 
@@ -35,13 +37,13 @@ def unplaced(
 ) -> Iterator[tuple[int, str]]:
     """Count those of some memories that are eligible but have no position in a space, by where their position is."""
     check = eligible.check()
-    arguments = (spatial.field, json.dumps(ids), space.id or 0, *check.arguments)
-    for where, count in connection.execute(_PLACES.format(check=check.sql), arguments).fetchall():
-        if where is None:
+    arguments = (json.dumps(ids), space.id or 0, *check.arguments)
+    elsewhere = columns.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
+    places = connection.execute(_PLACES, (json.dumps(elsewhere), spatial.field)) if elsewhere else ()
+    for frame, in_map, count in places:
+        if frame is None:
             yield count, f"no {spatial.field!r}"
         else:
-            find = "SELECT frame_id, map_id FROM spaces WHERE id = ?"
-            frame, in_map = connection.execute(find, (where,)).fetchone()
             yield count, f"a {spatial.field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
 
 

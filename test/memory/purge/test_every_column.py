@@ -44,7 +44,7 @@ NO_TEXT = {
     "vector_segments": {"file"},
 }  # fmt: skip
 # Tables that SQLite and its extensions keep; the raw bytes of the file are searched for these.
-INTERNAL = ("sqlite_", "memories_fts_", "positions_rtree")
+INTERNAL = ("sqlite_", "memories_fts_", "positions_rtree", "objects_rtree")
 
 
 def columns(connection: sqlite3.Connection) -> list[tuple[str, str]]:

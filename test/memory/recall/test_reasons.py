@@ -46,6 +46,15 @@ def test_a_path_that_no_context_ever_had_is_named(memory: RobotMemory, path: str
     assert (";" in answer.reason) == (";" in told) or path == "context.label"
 
 
+def test_of_many_unknown_paths_some_are_named(memory: RobotMemory) -> None:
+    memory.learn("one", {"task": {"success": True}})
+    answer = memory.recall(context_filter={f"x{number}": 1 for number in range(50)})
+    assert answer.reason == (
+        "context_filter: no memory ever had 'x0'; context_filter: no memory ever had 'x1'; "
+        "context_filter: no memory ever had 'x2'; nor 47 other paths of the filter"
+    )
+
+
 def test_paths_that_there_are_are_no_reason(memory: RobotMemory) -> None:
     memory.learn("one", {"task": {"success": True, "name": "tidy"}})
     wanted = {"task.success": False, "task": {"$exists": True}, "context.task.name": "tidy", "label": "mug"}
@@ -152,14 +161,14 @@ def test_a_field_that_no_memory_has_is_named_with_near_ones(memory: RobotMemory)
 
 
 @pytest.mark.parametrize("query", ["", "mug"])
-def test_of_very_many_only_the_newest_are_looked_at(memory: RobotMemory, query: str) -> None:
+def test_where_the_answer_is_full_only_the_newest_are_looked_at(memory: RobotMemory, query: str) -> None:
     memory.save_perception("mug", pose=[1, 0, 0])
     for future in [memory.store(one) for one in _mugs(memory, 300)]:
         future.result()
     memory.flush()
-    full = memory.recall(query, n=1, spatial_sort=ORIGIN)
-    assert full.reason == "at least 200 memories match but have no 'position'"
-    short = memory.recall(query, n=2, spatial_sort=ORIGIN)
+    full = memory.recall(query, n=1, spatial_sort=ORIGIN, collection="default")
+    assert full.reason == "at least 32 memories match but have no 'position'"
+    short = memory.recall(query, n=2, spatial_sort=ORIGIN, collection="default")
     assert short.reason == "300 memories match but have no 'position'"
 
 

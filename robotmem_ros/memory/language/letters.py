@@ -10,7 +10,8 @@ import re
 
 from .stop_words import ENGLISH, LETTERS
 
-_LETTER = re.compile(r"(?<![\w._\-/:'’])([aài])(?=\s+([^\W_]+))", re.IGNORECASE)
+# The letter comes first, so that the search goes from one to the next; what stands before it is looked at afterwards.
+_LETTER = re.compile(r"([aàiAÀI])(?=\s+([^\W_]+))(?<![\w._\-/:'’].)")
 _CLITIC = re.compile(r"(?<=[^\W_])['’](?:s|t|d|m|re|ve|ll)(?![^\W_])", re.IGNORECASE)
 _ELISION = re.compile(r"(?<![^\W_])[cdjlmnst]['’](?=[^\W\d_]{2})", re.IGNORECASE)
 _LAST_WORD = re.compile(r"([^\W_]+)[ \t]*\Z")
@@ -27,11 +28,21 @@ def without_function_letters(text: str) -> str:
 
 
 def _is_name(match: re.Match[str], *, has_case: bool) -> bool:
-    letter, following = match[1].lower().replace("à", "a"), match[2].lower()
-    before = match.string[max(match.start() - _SIGHT, 0) : match.start()]
-    last = _LAST_WORD.search(before)
-    if letter == "i" and (last is None or last[1].lower() in ENGLISH):
-        return False
-    if match[1] == "A" and has_case and (last is not None or before.rstrip(" \t").endswith(",")):
-        return True
-    return following in ENGLISH and following not in LETTERS[letter]
+    letter, following = match[1], match[2].lower()
+    if letter in "iI":
+        last = _LAST_WORD.search(_before(match))
+        return last is not None and last[1].lower() not in ENGLISH and _cannot_follow("i", following)
+    return (letter == "A" and has_case and _is_within_sentence(match)) or _cannot_follow("a", following)
+
+
+def _cannot_follow(function_letter: str, word: str) -> bool:
+    return word in ENGLISH and word not in LETTERS[function_letter]
+
+
+def _is_within_sentence(match: re.Match[str]) -> bool:
+    before = _before(match)
+    return _LAST_WORD.search(before) is not None or before.rstrip(" \t").endswith(",")
+
+
+def _before(match: re.Match[str]) -> str:
+    return match.string[max(match.start() - _SIGHT, 0) : match.start()]

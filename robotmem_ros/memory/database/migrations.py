@@ -16,6 +16,7 @@ from . import (
     label_schema,
     leaf_schema,
     learning_schema,
+    moving_schema,
     object_schema,
     object_source_schema,
     object_tree_schema,
@@ -53,6 +54,7 @@ MIGRATIONS: Sequence[str] = (
     session_schema.EXPIRY,
     contribution_schema.CONTRIBUTION_TABLES,
     label_schema.LABEL_KEYS,
+    moving_schema.MOVING,
 )
 """Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
 

@@ -165,6 +165,7 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         pose=pose,
         perception_type=None if is_fact else draw.choice(("visual", "tactile")),
         label="" if is_fact else draw.choice(("", "", "mug", "Mug", "desk lamp", "Desk  Lamp")),
+        as_object=False,
         confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
         category=draw.choice(("", "", "grasp", "place", "constraint", "preference")),
         scope_files=draw.choice(("", "grip_forc lamp")),

@@ -38,13 +38,14 @@ test: build lint ## lint, then all tests, those on the real ROS graph included (
 	@$(ENV) python3 -m pytest -q $(PYTEST)
 
 bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
-	@$(ENV) python3 bench/scale.py $(if $(MILLION),--million)
-	@$(ENV) python3 bench/run.py
+	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)
+	@$(ENV) python3 -m bench run
 
 quality: setup ## how well learning judges a fact, and how often recall finds the right memory, by every way it can
-	@$(ENV) python3 bench/quality_classification.py
-	@$(ENV) python3 bench/quality_deduplication.py
-	@$(ENV) python3 bench/quality.py $(SETS)
+	@$(ENV) python3 -m bench classification
+	@$(ENV) python3 -m bench deduplication
+	@$(ENV) python3 -m bench recall $(SETS)
+	@$(ENV) python3 -m bench fusions $(SETS)
 
 clean: ## remove what was built and the caches
 	rm -rf .build .build-* build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

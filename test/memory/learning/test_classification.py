@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality_classification import FRESH, category_of, read_sentences
+from bench.suites.classification import FRESH, category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.learning.classification import load_classifier
 from robotmem_ros.memory.learning.rules import load_rules

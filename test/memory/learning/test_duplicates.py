@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.quality_deduplication import ADVERSARIAL, FRESH, NEVER, Pair, judge, read_pairs
+from bench.suites.deduplication import ADVERSARIAL, FRESH, NEVER, Pair, judge, read_pairs
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding import Embedder
 from robotmem_ros.memory.learning.deduplication import Limits, same_lesson

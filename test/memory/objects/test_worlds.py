@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bench.object_world import Settings, make_world
-from bench.objects import run
+from bench.suites.objects import measure
+from bench.worlds.objects import Settings, make_world
 
 
 @pytest.mark.parametrize("settings", [Settings(), Settings(covariances=True), Settings(missed=0.4, false=0.1)])
 def test_true_things_are_found_once_and_as_precisely_as_they_are_seen(settings: Settings) -> None:
-    report = run(make_world(1, settings), settings)
+    report = measure(make_world(1, settings), settings)
     assert report.found >= 0.98 * report.things
     assert report.per_thing <= 1.05
     assert report.false <= 0.05 * report.things

@@ -1,0 +1,13 @@
+"""Labelled sentences, pairs and queries that the quality suites measure with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATA = Path(__file__).parent
+
+
+def read_table(name: str) -> list[list[str]]:
+    """Return the rows of a file of tab-separated values; empty lines and comments (#) are skipped."""
+    lines = (DATA / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]

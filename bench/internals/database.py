@@ -1,0 +1,87 @@
+"""Fill a database in bulk, with vectors that were computed before, and read the vectors of another one."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotmem_ros.memory import Kind, Parameters, RobotMemory, Stored
+from robotmem_ros.memory.database import Database, rows
+from robotmem_ros.memory.database.functions import text_digest
+from robotmem_ros.memory.database.migrations import MIGRATIONS
+from robotmem_ros.memory.embedding import Vector, Vectors, codec
+from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.vectors import VectorIndex
+
+__all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def perception(content: str, observed_at: int, **fields: Any) -> NewMemory:
+    """Return a perception in the default collection and the frame `map`, ready to be stored."""
+    return NewMemory(Kind.PERCEPTION, content, "default", observed_at, "map", "", **fields)
+
+
+def save(memory: RobotMemory, text: str, **fields: Any) -> Future[Stored]:
+    """Validate and store a perception without waiting, as is done with a message."""
+    return memory.store(new_perception(memory.parameters, now=time.time_ns, description=text, **fields))
+
+
+def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]], model: str = "") -> None:
+    """Store blocks of memories with their vectors of a model, then index these; blocks already there are skipped."""
+    parameters = Parameters(db_path=str(path), embedding_model="", synchronous="normal")
+    with closing(Database(parameters)) as database:
+        began = time.perf_counter()
+        if model:
+            sql = "INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)"
+            database.write(lambda connection: connection.execute(sql, (model,)))
+        there, number = _count(database), 0
+        for memories, vectors in blocks:
+            number += len(memories)
+            if number > there:
+                _store(database, memories, vectors)
+                print(f"\r  {number} stored in {time.perf_counter() - began:.0f} s", end="", file=sys.stderr)
+        print(file=sys.stderr)
+        if model:
+            with closing(VectorIndex(database, parameters.vector_index_size)) as index:
+                index.flush()
+            print(f"  indexed after {time.perf_counter() - began:.0f} s", file=sys.stderr)
+
+
+def vectors_by_text(path: Path) -> dict[str, Vector]:
+    """Return the vectors of a database by the texts of their memories."""
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute(
+            "SELECT m.content, v.embedding FROM memories_vec AS mv JOIN memories AS m ON m.id = mv.memory_id "
+            "JOIN vectors AS v ON v.id = mv.vector_id"
+        ).fetchall()
+    decoded = codec.decode([stored for _, stored in found], codec.dimension(found[0][1]))
+    return dict(zip((content for content, _ in found), decoded, strict=True))
+
+
+def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors | None) -> None:
+    stored = [] if vectors is None else codec.encode(np.asarray(vectors))
+
+    def write(connection: sqlite3.Connection) -> None:
+        connection.executemany(
+            "INSERT INTO vectors (digest, embedding) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [(text_digest(memory.content), vector) for memory, vector in zip(memories, stored, strict=False)],
+        )
+        rows.insert_all(connection, memories)
+
+    database.write(write).result()
+
+
+def _count(database: Database) -> int:
+    with database.reader() as connection:
+        return sum(rows.tallies(connection)[kind] for kind in ("fact", "perception"))

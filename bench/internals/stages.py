@@ -1,0 +1,143 @@
+"""Run single stages of recall: the text search, the vector search, and the fusion of both."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory.database import Database, functions
+from robotmem_ros.memory.decay import Decay
+from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
+from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
+from robotmem_ros.memory.embedding.model_files import find_folder, inspect
+from robotmem_ros.memory.language import stemmer, stop_words, tokens
+from robotmem_ros.memory.postings import PostingsIndex
+from robotmem_ros.memory.recall import bm25, fusion, ranking
+from robotmem_ros.memory.recall.eligible import eligible, narrow_down
+from robotmem_ros.memory.recall.question import parse_question
+from robotmem_ros.memory.recall.text_candidates import rare_and_common
+from robotmem_ros.memory.recall.text_search import full_marks, text_search
+from robotmem_ros.memory.recall.vector_search import vector_search
+from robotmem_ros.memory.vectors import VectorIndex
+
+__all__ = [
+    "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
+    "describe_model", "find_model", "fuse", "load_model", "nearest_vectors", "plainer_words", "stems",
+]  # fmt: skip
+
+Ranking = ranking.Ranking
+Scores = fusion.Scores
+STOP_WORDS = stop_words.ENGLISH
+_UNBOUNDED = 10**9
+_POSTINGS = 1000
+_CONDITIONS: dict[str, Any] = {
+    "n": 10, "min_confidence": 0.3, "session_id": None, "kind": None, "context_filter": None, "spatial_sort": None,
+    "after": None, "before": None, "collection": None,
+}  # fmt: skip
+
+
+class Stages:
+    """The stages on the memories of a file that nothing else has open."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path, *, postings: bool = False) -> Iterator[Stages]:
+        """Open a file; with `postings` in RAM, as a memory has them some seconds after its start."""
+        parameters = Parameters(db_path=str(path), embedding_model="")
+        with (
+            closing(Database(parameters)) as database,
+            closing(PostingsIndex(database, _POSTINGS)) as index,
+            closing(VectorIndex(database, parameters.vector_index_size)) as vectors,
+        ):
+            if postings:
+                index.flush()
+            with database.snapshot() as connection:
+                yield cls(parameters, connection, index.blocks if postings else (), vectors)
+
+    def __init__(
+        self, parameters: Parameters, connection: sqlite3.Connection, blocks: Any, vectors: VectorIndex
+    ) -> None:
+        self._parameters, self._connection, self._blocks, self._vectors = parameters, connection, blocks, vectors
+        question = parse_question(parameters, decay=Decay(0.0, now=0), query="any", **_CONDITIONS)
+        self._candidates = eligible(connection, question)
+
+    def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
+        """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
+        blocks, limit = (self._blocks, self._parameters.text_candidates) if bounded else ((), _UNBOUNDED)
+        return text_search(self._connection, blocks, query, self._candidates, depth=depth, limit=limit)
+
+    def is_bounded(self, query: str) -> bool:
+        """Tell whether `text` ranks only some of the memories that have a word of the query."""
+        words = tokens.query_words(query)
+        statistics = bm25.statistics(self._connection, words)
+        return not self._blocks and bool(rare_and_common(words, statistics, self._parameters.text_candidates)[1])
+
+    def shared_words(self, query: str, memory_id: int) -> int:
+        """Count the words of the query that a memory holds."""
+        row = self._connection.execute("SELECT content FROM memories_fts WHERE rowid = ?", (memory_id,)).fetchone()
+        return len(set(tokens.query_words(query)) & set(row[0].split()))
+
+    def max_score(self, query: str) -> float:
+        """Return the BM25 score of a memory of mean length that holds each word of the query once."""
+        return full_marks(self._connection, query)
+
+    def vector(self, vector: Vector, depth: int) -> Ranking:
+        """Search the vectors."""
+        return vector_search(self._connection, self._vectors, vector, self._candidates, depth)
+
+
+def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
+    """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
+    wanted = {**_CONDITIONS, **arguments}
+    vector = memory._parts.embedder.embed_one(wanted["query"])
+    with memory._database.snapshot() as connection:
+        question = parse_question(memory.parameters, decay=memory.decay(), **wanted)
+        candidates = narrow_down(connection, eligible(connection, question))
+        hits = vector_search(connection, memory.vectors, vector, candidates, fusion.blend_depth(wanted["n"]))
+    return [hit.memory_id for hit in hits[: wanted["n"]]]
+
+
+def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
+    """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
+    if method == "scores":
+        return fusion.blend(text, vector, max_score)
+    return fusion.reciprocal_rank_fusion([text, vector], 60)
+
+
+@contextmanager
+def plainer_words(*, without_stop_words: bool, stems: bool) -> Iterator[None]:
+    """Index and query words without a list of stop words, or without stemming."""
+    before = {name: vars(tokens)[name] for name in ("STOP_WORDS", "stem")}
+    listed = stop_words.STOP_WORDS if without_stop_words else frozenset()
+    vars(tokens).update(STOP_WORDS=listed, stem=stemmer.stem if stems else str)
+    functions.indexed_text.cache_clear()
+    try:
+        yield
+    finally:
+        vars(tokens).update(before)
+        functions.indexed_text.cache_clear()
+
+
+def stems(text: str) -> set[str]:
+    """Return the words of a text as they are indexed."""
+    return set(tokens.query_words(text))
+
+
+def load_model(model: str) -> Embedder:
+    """Load an embedding model."""
+    return FastEmbedEmbedder(model)
+
+
+def find_model(name: str) -> str:
+    """Return the folder of an embedding model given by name or path; empty if there is none."""
+    return str(find_folder(name) or "")
+
+
+def describe_model(model: str) -> dict[str, Any]:
+    """Return what another program needs to load the same model."""
+    files = inspect(Path(model))
+    return {"folder": model, "onnx": files.onnx, "dim": files.dim, "cls_pooling": files.cls_pooling}

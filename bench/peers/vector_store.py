@@ -1,0 +1,71 @@
+"""Serve one vector store: load a world into it, and query it.
+
+Each store is used as its documentation shows: rows with their conditions beside the vectors, a search of the nearest by
+cosine distance with a filter. None of them orders by position: for the nearest object the 50 nearest in meaning with
+the label are ordered by distance, as a program that uses the store would.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from bench.peers.channel import resident_bytes, serve
+
+Row = dict[str, Any]
+_TO_ORDER = 50
+
+
+class Store(Protocol):
+    """What is measured of each store."""
+
+    def add(self, first: int, vectors: Any, rows: list[Row]) -> None:
+        """Store rows, numbered from `first`."""
+
+    def nearest(self, vector: Any, query: Row, n: int) -> list[int]:
+        """Return the numbers of the n rows nearest to a vector that satisfy the conditions of a query."""
+
+
+def equal_conditions(query: Row) -> Row:
+    """Return the conditions of a query by which a column equals a value."""
+    return {name: query[name] for name in ("robot", "task", "label") if query[name] is not None}
+
+
+def run(create: Callable[[Path], Store]) -> None:
+    """Serve a store in the folder that the first argument names."""
+    server = _Server(create(Path(sys.argv[1])))
+    serve({"world": server.world, "load": server.load, "query": server.query})
+
+
+class _Server:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._rows: list[Row] = []
+        self._places: list[tuple[float, float]] = []
+        self._vectors: Any = None
+
+    def world(self, rows: str, vectors: str) -> None:
+        self._rows = [json.loads(line) for line in Path(rows).read_text().splitlines()]
+        self._places = [row.pop("position") for row in self._rows]
+        self._vectors = np.load(vectors, mmap_mode="r")
+
+    def load(self, first: int, last: int) -> Row:
+        began = time.perf_counter()
+        self._store.add(first, np.ascontiguousarray(self._vectors[first:last]), self._rows[first:last])
+        return {"kept": last - first, "seconds": time.perf_counter() - began}
+
+    def query(self, query: Row, vector: list[float]) -> Row:
+        array = np.array(vector, np.float32)
+        began = time.perf_counter()
+        found = self._store.nearest(array, query, 10 if query["target"] is None else _TO_ORDER)
+        if query["target"] is not None:
+            found.sort(key=lambda number: math.dist(self._places[number], query["target"]))
+        seconds = time.perf_counter() - began
+        return {"seconds": seconds, "found": found[:10], "rss": resident_bytes()}

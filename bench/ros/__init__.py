@@ -1,0 +1,1 @@
+"""The node in a process of its own, and what talks to it over the real graph."""

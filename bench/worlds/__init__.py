@@ -1,0 +1,1 @@
+"""Worlds made from a seed, and the queries that are run on them."""

@@ -1,0 +1,130 @@
+"""Make queries on a site of any size, by sort, and find their true results by a scan of all memories."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.worlds.house import COLOURS, ROOMS, THINGS
+from bench.worlds.site import AREA, FEW_WORDS, PERIOD, ROBOTS, START, Parts, SiteMemory, memories, naming
+
+HYBRID, FEW_PERCENT, RARE, WINDOW = "hybrid recall", "with a 5 % filter", "with a 1-in-100,000 filter", "time window"
+NEAREST_TEXT, NEAREST, TEXT_ONLY = "nearest object with label and text", "nearest object without text", "text only"
+SORTS = (HYBRID, FEW_PERCENT, RARE, NEAREST_TEXT, NEAREST, WINDOW, TEXT_ONLY)
+MEANING = (HYBRID, FEW_PERCENT, RARE)
+"""The sorts whose ten nearest vectors are compared with the exact ones."""
+WARM_UP = 10
+"""The first queries of each sort, which do not count."""
+SEED = 3
+Columns = dict[str, npt.NDArray[Any]]
+_WINDOW = 600.0
+_FORMS = (
+    "where is the {} {} in the {}", "what happened with the {} {} in the {}", "{} {} near the door of the {}",
+    "did you see a {} {} when you were in the {}", "the {} {} that was in the {}", "which {} {} stood in the {}",
+)  # fmt: skip
+_TAILS = (
+    "", "yesterday", "this morning", "before lunch", "after the patrol", "while it rained", "last time", "at night",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SiteQuery:
+    """One query; None is no condition. Times in seconds."""
+
+    sort: str
+    text: str = ""
+    robot: str | None = None
+    task: str | None = None
+    label: str | None = None
+    after: float | None = None
+    before: float | None = None
+    target: tuple[float, float] | None = None
+    colour: str | None = None
+    """What the nearest one must be besides its label; one of the words of the text."""
+
+    def json(self) -> dict[str, Any]:
+        """Return the query for another process."""
+        return asdict(self)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of RobotMemory.recall()."""
+        given = {"robot.id": self.robot, "task.id": self.task, "label": self.label}
+        conditions = {path: value for path, value in given.items() if value is not None}
+        return {
+            "query": self.text,
+            "n": 10,
+            "context_filter": conditions or None,
+            "spatial_sort": {"field": "position", "target": list(self.target)} if self.target else None,
+            "after": None if self.after is None else int(self.after * 1e9),
+            "before": None if self.before is None else int(self.before * 1e9),
+        }
+
+
+def make_queries(world: str, count: int, size: int, seed: int) -> dict[str, list[SiteQuery]]:
+    """Make queries of each sort on a world of a size. No text comes twice, so that every one is embedded."""
+    dice = random.Random(seed)
+    texts = _texts(world, dice)
+    things, colours = (THINGS[:10], COLOURS[:5]) if world == FEW_WORDS else (THINGS, COLOURS)
+    tasks = -(-size // max(1, size // 100_000))
+    made: dict[str, list[SiteQuery]] = {sort: [] for sort in SORTS}
+    for _ in range(count):
+        after = START + dice.uniform(0, max(1.0, size * PERIOD - _WINDOW))
+        thing, colour = dice.choice(things), dice.choice(colours)
+        made[HYBRID].append(SiteQuery(HYBRID, next(texts)))
+        made[FEW_PERCENT].append(SiteQuery(FEW_PERCENT, next(texts), robot=f"r{dice.randrange(ROBOTS)}"))
+        made[RARE].append(SiteQuery(RARE, next(texts), task=f"t{dice.randrange(tasks)}"))
+        made[WINDOW].append(SiteQuery(WINDOW, next(texts), after=after, before=after + _WINDOW))
+        made[TEXT_ONLY].append(SiteQuery(TEXT_ONLY, next(texts)))
+        made[NEAREST].append(SiteQuery(NEAREST, target=_place(dice)))
+        made[NEAREST_TEXT].append(
+            SiteQuery(NEAREST_TEXT, f"{colour} {thing}", label=thing, colour=colour, target=_place(dice))
+        )
+    return made
+
+
+def columns(parts: Parts, size: int) -> Columns:
+    """Return a world of a size as columns for numpy, by name; row i is the memory i. A colour tells who names it."""
+    rows = zip(*(memory[1:] for memory in memories(parts, size)), strict=True)
+    table = {name: np.array(column) for name, column in zip(SiteMemory._fields[1:], rows, strict=True)}
+    # A remark may name another colour than the scene.
+    return table | {colour: naming(parts, size, colour) for colour in COLOURS}
+
+
+def matching(table: Columns, query: SiteQuery) -> npt.NDArray[np.int64]:
+    """Return the rows that satisfy the conditions of a query, and name its colour if it has one."""
+    kept = np.ones(len(table["stamp"]), bool)
+    for name in ("robot", "task", "label"):
+        if (wanted := getattr(query, name)) is not None:
+            kept &= table[name] == wanted
+    if query.colour is not None:
+        kept &= table[query.colour]
+    if query.after is not None and query.before is not None:
+        kept &= (table["stamp"] >= query.after) & (table["stamp"] < query.before)
+    return np.flatnonzero(kept)
+
+
+def nearest_row(table: Columns, query: SiteQuery) -> int:
+    """Return the row that is the true result of a query for the nearest."""
+    rows = matching(table, query)
+    away = table["position"][rows] - np.array(query.target)
+    return int(rows[np.argmin(np.einsum("ij,ij->i", away, away))])
+
+
+def _place(dice: random.Random) -> tuple[float, float]:
+    return round(dice.uniform(0, AREA[0]), 3), round(dice.uniform(0, AREA[1]), 3)
+
+
+def _texts(world: str, dice: random.Random) -> Iterator[str]:
+    things, colours, rooms = (THINGS[:10], COLOURS[:5], ROOMS[:6]) if world == FEW_WORDS else (THINGS, COLOURS, ROOMS)
+    known: set[str] = set()
+    while True:
+        form, tail = dice.choice(_FORMS), dice.choice(_TAILS)
+        text = f"{form.format(dice.choice(colours), dice.choice(things), dice.choice(rooms))} {tail}".strip()
+        if text not in known:
+            known.add(text)
+            yield text

@@ -1,0 +1,104 @@
+"""The suites of the benchmarks are listed, explain their options and run; peers run without our package."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench.__main__ import parser_of, suites
+from bench.peers.channel import Loaded, Peer
+
+ROOT = Path(__file__).resolve().parents[2]
+WITHOUT_US = """
+import sys
+sys.modules["robotmem_ros"] = None
+import bench.peers.chroma, bench.peers.lancedb, bench.peers.robotmem, bench.peers.sqlite_vec
+"""
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bench", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_suite_all_are_listed_with_what_they_do() -> None:
+    listed = bench()
+    assert (listed.returncode, listed.stderr) == (0, "")
+    for name, summary in suites().items():
+        assert re.search(rf"^  {name} +{re.escape(summary)}$", listed.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", suites())
+def test_every_suite_explains_its_options(name: str) -> None:
+    _, parser = parser_of(name)
+    told = parser.format_help()
+    assert told.startswith(f"usage: python3 -m bench {name}")
+    assert suites()[name] in told
+    assert all(action.help for action in parser._actions)
+
+
+def test_an_unknown_suite_is_refused_with_the_names_of_all() -> None:
+    refused = bench("nothing")
+    assert refused.returncode == 2
+    assert "'nothing'" in refused.stderr
+    assert all(name in refused.stderr for name in suites())
+
+
+def test_a_suite_prints_its_table() -> None:
+    measured = bench("learning", "--facts", "20", "--worlds", "English")
+    assert measured.returncode == 0, measured.stderr
+    head, rule, row = measured.stdout.split("\n")[:3]
+    assert head.startswith("| facts of the collection ")
+    assert set(rule) == {"|", "-"}
+    assert row.startswith("| 20: English ")
+    assert len(row.split("|")) == len(head.split("|"))
+
+
+def test_the_suites_that_the_readme_names_exist() -> None:
+    named = set(re.findall(r"-m bench (\w+)", (ROOT / "README.md").read_text() + (ROOT / "Makefile").read_text()))
+    assert {"scale", "run", "recall"} <= named <= set(suites())
+
+
+def test_only_the_internals_use_what_has_no_public_interface() -> None:
+    files = {file.relative_to(ROOT): file.read_text() for file in (ROOT / "bench").rglob("*.py")}
+    using = {
+        str(file.parent) for file, text in files.items() if re.search(r"(from|import) robotmem_ros\.memory\.", text)
+    }
+    assert using == {"bench/internals"}
+
+
+def test_peers_are_imported_without_our_package() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_US], cwd=ROOT, check=True)
+
+
+def test_a_peer_in_a_process_of_its_own_is_filled_and_queried(tmp_path: Path) -> None:
+    rows = [
+        {"robot": f"r{number % 2}", "task": "t0", "label": "mug", "stamp": float(number), "position": [number, 0]}
+        for number in range(4)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    vectors = np.eye(4, 384, dtype=np.float32)
+    np.save(tmp_path / "vectors.npy", vectors)
+    with closing(Peer("sqlite_vec", Path(sys.executable), tmp_path / "log", str(tmp_path))) as peer:
+        loaded = peer.load(tmp_path / "rows.jsonl", tmp_path / "vectors.npy", len(rows))
+        assert loaded == Loaded(4, loaded.seconds)
+        query = {"robot": "r1", "task": None, "label": None, "after": None, "before": None, "target": None}
+        assert peer.call("query", query=query, vector=vectors[3].tolist())["found"] == [3, 1]
+        nearest = peer.call("query", query={**query, "target": [0, 0]}, vector=vectors[3].tolist())
+        assert nearest["found"] == [1, 3]
+
+
+def test_a_peer_that_cannot_start_is_reported_with_its_reason(tmp_path: Path) -> None:
+    with (
+        closing(Peer("no_such_peer", Path(sys.executable), tmp_path / "log")) as peer,
+        pytest.raises(RuntimeError, match=r"the peer has ended: .*No module named bench.peers.no_such_peer"),
+    ):
+        peer.call("query")

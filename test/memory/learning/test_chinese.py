@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.quality_classification import category_of, read_sentences
+from bench.suites.classification import category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.language.simplified import simplified
 from robotmem_ros.memory.learning.classification import load_classifier
@@ -19,7 +19,7 @@ from robotmem_ros.memory.learning.terms import WORDING_FILE
 from robotmem_ros.memory.learning.wording import wording
 
 # Sentences of every category, each with a phrase of its own; the rules were tuned on them.
-SENTENCES = read_sentences(Path(__file__).with_name("chinese.tsv"))
+SENTENCES = read_sentences(str(Path(__file__).with_name("chinese")))
 CATEGORIES = sorted({sentence.category for sentence in SENTENCES})
 # What has a phrase of a category in it and means something else.
 OTHERS = """

@@ -143,5 +143,5 @@ def test_a_stamp_that_was_stored_as_bytes_is_told_of_by_the_id_of_its_memory(
     connection.close()
     memory = open_memory()
     for query in ("box", ""):
-        with pytest.raises(StorageError, match=r"could not read memory 1, which has a column of the wrong type"):
+        with pytest.raises(StorageError, match=r"could not read memory 1: .*; it seems to be damaged"):
             memory.recall(query, kind="perception")

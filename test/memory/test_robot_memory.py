@@ -20,6 +20,7 @@ from robotmem_ros.memory import (
 )
 from robotmem_ros.memory.embedding import Embedder
 
+from .clock import Clock
 from .conftest import OpenMemory
 from .providers import Borrowed
 
@@ -114,11 +115,13 @@ def test_what_is_not_sure_enough_is_left_out(memory: RobotMemory) -> None:
 
 
 def test_the_robots_clock_gives_the_time_of_observation(open_memory: OpenMemory) -> None:
-    clock = iter([5, 6, 7, 0])
-    memory = open_memory(clock=lambda: next(clock))
+    clock = Clock(5)
+    memory = open_memory(clock=clock)
     memory.learn("one")
+    clock.now = 6
     memory.save_perception("two")
     assert [found.observed_at for found in memory.recall(after=0)] == [6, 5]
+    clock.now = 0
     with pytest.raises(InvalidFieldError, match="observed_at: None is not given, and the clock shows no time yet"):
         memory.learn("three")
 

@@ -61,7 +61,7 @@ def use_another():
         other.learn("of the child")
 in_child(use_another)
 memory.save_perception("of the parent, later")
-print(len(memory.recall("parent")))
+print(len(memory.recall("parent")), flush=True)  # or a child writes it once more
 memory.close()
 def use_the_same():
     with RobotMemory(sys.argv[1], embedding_model="") as same:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the table of parameters: config/memory.yaml, and the tables in the README.
+"""Write what is derived from the tables of parameters and topic keys: config/memory.yaml, and the tables in docs/.
 
 python3 scripts/render_parameters.py
 """
@@ -22,7 +22,7 @@ from robotmem_ros.perception.topic_config import key_of, table  # noqa: E402
 
 
 def as_yaml() -> str:
-    """All parameters with their defaults, as a parameter file for the node."""
+    """Return all parameters with their defaults, as a parameter file for the node."""
     lines = [
         "# Every parameter of the memory node with its default; unit and range stand behind it.",
         "# Written by scripts/render_parameters.py. Only `/**:` here, so that `-p name:=value` wins over this file.",
@@ -37,7 +37,7 @@ def as_yaml() -> str:
 
 
 def as_markdown() -> str:
-    """All parameters as a table for the README."""
+    """Return all parameters as a table."""
     rows = ["| parameter | type | default | unit, range | meaning |", "|---|---|---|---|---|"]
     for entry in fields(Parameters):
         limits = "; ".join(_limits(entry)) or " "
@@ -49,7 +49,7 @@ def as_markdown() -> str:
 
 
 def topic_keys_as_markdown() -> str:
-    """The keys of a configured topic as a table for the README."""
+    """Return the keys of a configured topic as a table."""
     rows = ["| parameter `<name>.` | default | unit, range | meaning |", "|---|---|---|---|"]
     for entry in table():
         limits = entry.metadata
@@ -62,13 +62,11 @@ def topic_keys_as_markdown() -> str:
     return "\n".join(rows)
 
 
-def with_tables(readme: str) -> str:
-    """The text of the README with the tables in their places."""
-    for name, written in (("parameters", as_markdown()), ("topic keys", topic_keys_as_markdown())):
-        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-        pattern = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
-        readme = pattern.sub(lambda _, text=f"{begin}\n{written}\n{end}": text, readme)  # type: ignore[misc]
-    return readme
+def with_table(page: str, name: str, table: str) -> str:
+    """Return the text of a page with the table between the markers of its name."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    pattern = re.compile(f"{re.escape(begin)}.*{re.escape(end)}", re.DOTALL)
+    return pattern.sub(lambda _: f"{begin}\n{table}\n{end}", page)
 
 
 def _written(default: object) -> str:
@@ -89,9 +87,13 @@ def _limits(entry: Field[Any]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Writes the files, or with --check says whether they are as they would be written."""
-    readme = ROOT / "README.md"
-    wanted = {ROOT / "config" / "memory.yaml": as_yaml(), readme: with_tables(readme.read_text())}
+    """Write the files, or with --check report those that are stale."""
+    parameters, topics = ROOT / "docs" / "parameters.md", ROOT / "docs" / "topics.md"
+    wanted = {
+        ROOT / "config" / "memory.yaml": as_yaml(),
+        parameters: with_table(parameters.read_text(), "parameters", as_markdown()),
+        topics: with_table(topics.read_text(), "topic keys", topic_keys_as_markdown()),
+    }
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:

@@ -1,4 +1,4 @@
-"""The commands of the README, as a reader types them."""
+"""The commands of the README and of docs/, as a reader types them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = {page.name: page.read_text() for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+TEXT = "".join(PAGES.values())
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PROGRAMS = {".", "colcon", "make", "pip", "python3", "robotmem", "ros2", "rosdep"}
 
 
 def blocks() -> list[list[str]]:
     """The commands of each block that shows a shell."""
-    return [list(_commands(kind, text)) for kind, text in _FENCE.findall(README) if kind in {"sh", "console"}]
+    return [list(_commands(kind, text)) for kind, text in _FENCE.findall(TEXT) if kind in {"sh", "console"}]
 
 
 def replies(program: str) -> list[tuple[str, str]]:
     """The commands of a program in the blocks with a prompt, and what they print there."""
-    shown = "\n".join(text for kind, text in _FENCE.findall(README) if kind == "console")
+    shown = "\n".join(text for kind, text in _FENCE.findall(TEXT) if kind == "console")
     pairs = (part.replace("\\\n", " ").partition("\n") for part in re.split(r"^\$ ", shown, flags=re.MULTILINE))
     return [(command, printed) for command, _, printed in pairs if command.startswith(program)]
 
 
 def inline() -> list[str]:
     """The commands within sentences: a program's name alone is none."""
-    spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", _FENCE.sub("", README)))
+    spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", _FENCE.sub("", TEXT)))
     return [span for span in spans if " " in span and span.split()[0] in _PROGRAMS]
 
 

@@ -1,4 +1,4 @@
-"""The README and the parameter file say what the code does."""
+"""The README, docs/ and the parameter file say what the code does."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.recall.context_filter import OPERATORS, OWN_FIELDS
 
-ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
+from .readme import PAGES, ROOT, TEXT
 
 
-def section(title: str) -> str:
-    """What stands below a heading of the README."""
-    return re.split(r"^## ", README.partition(f"## {title}\n")[2], flags=re.MULTILINE)[0]
+def section(page: str, title: str) -> str:
+    """Return the text below a heading of a page, up to the next heading."""
+    return re.split(r"^#+ ", PAGES[page].partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of the headings of a page."""
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
 def rows(text: str) -> Iterator[list[str]]:
@@ -41,14 +48,14 @@ def test_the_parameter_file_and_the_table_are_those_of_the_code(tmp_path: Path) 
 
 
 def test_the_table_of_services_is_that_of_the_node() -> None:
-    told = {(name.strip("`"), kind) for name, kind, _ in rows(section("Services"))}
+    told = {(name.strip("`"), kind) for name, kind, _ in rows(section("interfaces.md", "Services"))}
     interfaces = {path.stem for path in (ROOT / "srv").glob("*.srv")}
-    assert {re.sub(r"\[(\w+)\]\(srv/\1.srv\)", r"\1", kind) for _, kind in told} == interfaces
+    assert {re.sub(r"\[(\w+)\]\(../srv/\1.srv\)", r"\1", kind) for _, kind in told} == interfaces
     assert {name.removeprefix("~/") for name, _ in told} == names_in_code(r'\.add\(\w+, "~/(\w+)"')
 
 
 def test_the_table_of_topics_is_that_of_the_node() -> None:
-    told = {name.strip("`") for name, *_ in rows(section("Topics"))}
+    told = {name.strip("`") for name, *_ in rows(section("interfaces.md", "Topics"))}
     told = {name for cell in told for name in re.findall(r"[~/][\w/]+", cell)}
     assert told == names_in_code(r'"(~/(?:perception|status|markers)|/diagnostics|/tf|/tf_static)"')
     published = names_in_code(r"create_(?:publisher|subscription)\(\s*(\w+)")
@@ -57,34 +64,47 @@ def test_the_table_of_topics_is_that_of_the_node() -> None:
 
 def test_the_launch_arguments_are_those_of_the_launch_file() -> None:
     declared = re.findall(r'DeclareLaunchArgument\(\s*"(\w+)"', (ROOT / "launch" / "memory.launch.py").read_text())
-    told = section("Parameters").partition("Launch arguments:")[2].partition(". On a command line")[0]
+    told = section("parameters.md", "Launch arguments").partition(" takes ")[2]
     assert re.findall(r"`(\w+)`", told) == declared
 
 
 def test_the_operators_and_own_fields_are_those_of_the_code() -> None:
-    recall = section("How recall works")
-    told = re.findall(r"`(\$\w+)`", recall.partition("Operators:")[2].partition(". JSON types")[0])
-    assert sorted(told) == sorted(OPERATORS)
-    names = recall.partition("The names ")[2].partition(" mean the memory's own")[0]
-    assert re.findall(r"`(\w+)`", names) == list(OWN_FIELDS)
+    assert sorted(re.findall(r"`(\$\w+)`", section("recall.md", "Operators"))) == sorted(OPERATORS)
+    named = section("recall.md", "Fields of the memory").partition("\n\n`context.label`")[0]
+    assert re.findall(r"`(\w+)`", named) == list(OWN_FIELDS)
+
+
+def test_the_readme_is_short_and_leads_to_every_page() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 150
+    assert set(PAGES) - {"README.md"} <= set(re.findall(r"\(docs/([\w.]+)", PAGES["README.md"]))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_relative_link_resolves(page: str) -> None:
+    folder = ROOT if page == "README.md" else ROOT / "docs"
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", PAGES[page]):
+        path, _, anchor = target.partition("#")
+        file = folder / path if path else folder / page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file.read_text()), target
 
 
 def test_the_commands_and_files_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE))
+    told = set(re.findall(r"(?:^|`)make ([a-z]+)", TEXT, re.MULTILINE))
     assert {"demo", "test", "bench"} <= told <= targets
-    paths = re.findall(r"(?<![\w/])((?:scripts|config|srv|msg|bench)/[\w./-]+\.\w+)", README)
+    paths = re.findall(r"(?<![\w/])((?:scripts|config|srv|msg|bench)/[\w./-]+\.\w+)", TEXT)
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    assert "scripts/fetch_model.py" in README
+    assert "scripts/fetch_model.py" in TEXT
 
 
 def test_the_defaults_the_text_tells_are_those_of_the_parameters() -> None:
-    assert f"k = {Parameters().rrf_k}" in README
-    assert f"count {Parameters().real_weight} times" in README
+    assert f"k = {Parameters().rrf_k}," in PAGES["recall.md"]
+    assert f"count {Parameters().real_weight} times (`real_weight`)" in PAGES["recall.md"]
 
 
 def test_the_examples_without_ros_run(tmp_path: Path) -> None:
-    examples = [code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "RobotMemory(" in code]
+    examples = [code for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "RobotMemory(" in code]
     printed = []
     for example in examples:
         result = subprocess.run(

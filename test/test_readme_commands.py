@@ -1,4 +1,4 @@
-"""Every command of the README runs as it is written, or the reason why not stands here."""
+"""Every command of the README and of docs/ runs as it is written, or the reason why not stands here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every parameter of the system, one table: names, defaults, units and ranges.
 
-The table drives the checks, the declarations of the node, `config/memory.yaml` and the README.
+The table drives the checks, the declarations of the node, `config/memory.yaml` and `docs/parameters.md`.
 """
 
 from __future__ import annotations

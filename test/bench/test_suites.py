@@ -15,6 +15,8 @@ import pytest
 from bench.__main__ import parser_of, suites
 from bench.peers.channel import Loaded, Peer
 
+from ..readme import TEXT
+
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_US = """
 import sys
@@ -62,8 +64,8 @@ def test_a_suite_prints_its_table() -> None:
     assert len(row.split("|")) == len(head.split("|"))
 
 
-def test_the_suites_that_the_readme_names_exist() -> None:
-    named = set(re.findall(r"-m bench (\w+)", (ROOT / "README.md").read_text() + (ROOT / "Makefile").read_text()))
+def test_the_suites_that_the_documentation_names_exist() -> None:
+    named = set(re.findall(r"-m bench (\w+)", TEXT + (ROOT / "Makefile").read_text()))
     assert {"scale", "run", "recall"} <= named <= set(suites())
 
 

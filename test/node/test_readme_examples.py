@@ -1,4 +1,4 @@
-"""The README's ROS examples, run as they stand against a real node."""
+"""The ROS examples of the README and of docs/, run as they stand against a real node."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from typing import Any
 
 from robotmem_ros.srv import Learn
 
-from ..readme import replies
+from ..readme import TEXT, replies
 from .graph import DEADLINE, Client
 
 CALL = Path(__file__).with_name("ros2_service_call.py")
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 
 
 def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path: Path) -> None:
@@ -26,7 +25,7 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     client.until_active()
     context = '{"task": {"success": true}, "params": {"force": {"value": 12.5}}}'
     assert client.call(Learn, "learn", insight="a grip force of 12.5 N holds a glass", context=context).success
-    planner, publishing = (code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "node." in code)
+    planner, publishing = (code for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "node." in code)
     matched = "while not publisher.get_subscription_count(): rclpy.spin_once(node, timeout_sec=0.1)\n"
     publishing = publishing.replace("publisher.publish", f"{matched}publisher.publish")
     result = subprocess.run(

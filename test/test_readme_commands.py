@@ -103,6 +103,8 @@ def test_robotmem_runs(command: str, memory: str, tmp_path: Path) -> None:
         (recording,) = write_bag(tmp_path / "bag", messages, content).glob("*.mcap")
         recording.rename(tmp_path / "nav2_turtlebot.mcap")
         (tmp_path / "memory.yaml").write_text(PARAMETERS)
+    if " import " in command:
+        command = command.replace(" import ", " export ") + f"; {command}"
     for name, value in {" ID": " 1", " FILE": " memory.db", " IMAGE": " image", " SESSION": f" {memory}"}.items():
         command = command.replace(name, value)
     environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{ROOT / 'scripts'}:{os.environ['PATH']}"}

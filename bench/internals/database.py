@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 import time
+import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -24,7 +25,8 @@ from robotmem_ros.memory.vectors import VectorIndex
 
 __all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
 
-SCHEMA_VERSION = len(MIGRATIONS)
+SCHEMA_VERSION = f"{zlib.crc32(chr(0).join(MIGRATIONS).encode()):08x}"
+"""Differs for every schema, for the names of cached databases."""
 
 
 def perception(content: str, observed_at: int, **fields: Any) -> NewMemory:

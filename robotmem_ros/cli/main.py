@@ -17,6 +17,7 @@ from . import (
     retention_command,
     sessions_command,
     status_command,
+    transfer_commands,
 )
 from .running import run
 
@@ -32,6 +33,7 @@ _COMMANDS = (
     restore_command,
     retention_command,
     purge_command,
+    transfer_commands,
 )
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Answer, InvalidFieldError, Memory, Parameters, RobotMemory
 from robotmem_ros.memory.database.functions import register
-from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.recall.question import parse_question
@@ -188,17 +187,3 @@ def test_decay_writes_nothing(memory: RobotMemory, clock: Clock) -> None:
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**120)
     with memory._database.reader() as connection:
         assert connection.execute("SELECT confidence, access_count FROM memories").fetchall() == [(0.9, 0)]
-
-
-def test_what_was_stored_before_there_was_decay_counts_from_then(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    connection = sqlite3.connect(path, isolation_level=None)
-    register(connection)
-    migrate(connection, path, MIGRATIONS[:3])
-    connection.execute(
-        "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
-        "VALUES ('default', 'fact', 'red mug', 5, 'map', '', '2026-09-21T14:13:20.000000+00:00', '')"
-    )
-    connection.close()
-    with RobotMemory(path, embedding_model="", clock=Clock(NOW + 7 * DAY)) as memory:
-        assert only(memory).confidence == 0.9 * 0.99**7

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 import unicodedata
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
-from robotmem_ros.memory.database import migrations
-from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.labels import label_key
 from robotmem_ros.memory.objects.view import Glimpse
 
 from .conftest import OpenMemory
-from .database.consistency import check_file
-from .objects.sightings import SECOND, objects, see, sighting, the
+from .objects.sightings import SECOND, see, sighting, the
 
 COMPOSED = "Café  lamp"
 DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
@@ -102,31 +98,3 @@ def test_a_session_counts_objects_by_label_whatever_its_form(memory: RobotMemory
     stamp = memory.decay().now / SECOND
     see(memory, sighting(1.0, t=stamp, label="Mug"), sighting(5.0, t=stamp, label="mug"))
     assert memory.end_session(session).objects == {"Mug": 2}
-
-
-def test_objects_of_an_older_file_are_found_by_the_keys_of_their_labels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "memory.db"
-    before = migrations.MIGRATIONS[: migrations.MIGRATIONS.index(_step("label_key"))]
-    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
-    migrations.migrate(old, path, before)
-    old.execute(
-        "INSERT INTO memories (collection, type, content, label, observed_at, frame_id, map_id, x, y, z, created_at, "
-        "updated_at) VALUES ('default', 'perception', 'a mug', 'MUG', 1, 'map', '', 1, 2, 3, :now, :now)",
-        {"now": "2026-01-01T00:00:00+00:00"},
-    )
-    old.execute(
-        "INSERT INTO objects (memory_id, votes, vxx, vxy, vxz, vyy, vyz, vzz, first_seen, last_seen, times_seen, "
-        "best_confidence, confirmed, last_kept) "
-        "VALUES (1, '{\"MUG\": 1}', 0.01, 0, 0, 0.01, 0, 0.01, 1, 1, 1, 0.9, 0, 1)"
-    )
-    old.close()
-    with RobotMemory(path, embedding_model="") as memory:
-        assert see(memory, sighting(1.1, 2.0, 3.0, label="mug")) == [1]
-        assert [found.times_seen for found in objects(memory, label="Mug")] == [2]
-    assert check_file(path) == 1
-
-
-def _step(name: str) -> str:
-    return next(step for step in migrations.MIGRATIONS if name in step)

@@ -142,7 +142,7 @@ def test_who_looks_sees_what_another_writes_and_keeps_nobody_from_writing(open_m
 
 def test_a_file_of_another_schema_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     path = filled(tmp_path / "memory.db")
-    for version, wanted in ((1, "older than .* start the node with it once"), (99, "newer than .* use a newer")):
+    for version, wanted in ((0, "older than .* start the node with it once"), (99, "newer than .* use a newer")):
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(f"PRAGMA user_version = {version}")
         before = path.read_bytes()

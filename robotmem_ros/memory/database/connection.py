@@ -13,6 +13,8 @@ from ..errors import DatabaseUnusableError
 from .functions import register
 
 IN_MEMORY = ":memory:"
+INCREMENTAL = 2
+"""The value of PRAGMA auto_vacuum with which free pages can be given back in small steps."""
 LOG_LIMIT = 8_388_608
 """Bytes; about the size at which SQLite writes the log back into the file, 1000 pages."""
 
@@ -95,8 +97,8 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         # 4096 to 87 %.
         connection.execute("PRAGMA page_size = 8192")
         if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
-            # So that what retention frees can be given back in small steps. To an older file it would be a write.
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            # So that what retention frees can be given back in small steps. To a file with pages it would be a write.
+            connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}")
         # What a large write made of the log is cut back to what an ordinary one makes of it.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_LIMIT}")
         connection.execute(f"PRAGMA synchronous = {synchronous}")

@@ -25,7 +25,7 @@ def points(context: object) -> list[tuple[str, list[float]]]:
 
 
 def stored(value: object) -> object:
-    """A value as the index has it: numbers and texts as such, the rest as a blob, see schema.py."""
+    """A value as the index has it: numbers and texts as such, the rest as a blob, see schema.sql."""
     kind = type(value)
     if kind is str or kind is float:
         return value

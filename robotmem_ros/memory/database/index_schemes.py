@@ -16,10 +16,36 @@ from typing import NamedTuple
 from ..errors import DatabaseUnusableError
 from ..language import tokens
 from ..learning import wording
-from .subject_schema import REBUILD_SUBJECTS
-from .text_schema import REBUILD_TEXT_INDEX
 
 _PAUSE = 0.05
+_REBUILD_TEXT_INDEX = """
+DELETE FROM memories_fts;
+DELETE FROM words;
+INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities)
+SELECT id, indexed_text(content), indexed_text(human_summary), indexed_text(scope_files),
+    indexed_text(scope_entities || ' ' || label)
+FROM memories;
+INSERT INTO words (word, memories)
+SELECT value, count(*) FROM memories_fts
+CROSS JOIN json_each(distinct_words(content, human_summary, scope_files, scope_entities)) GROUP BY value;
+UPDATE text_totals SET memories = (SELECT count(*) FROM memories), words = (
+    SELECT coalesce(sum(word_count(content, human_summary, scope_files, scope_entities)), 0) FROM memories_fts
+)
+"""
+_REBUILD_SUBJECTS = """
+DELETE FROM subject_facts;
+DELETE FROM subjects;
+INSERT INTO subjects (id, size, signature, words)
+SELECT id, json_array_length(words), signature, words FROM (
+    SELECT subject_id(collection, content) AS id, subject_signature(collection, content) AS signature,
+        subject_words(collection, content) AS words
+    FROM memories WHERE type = 'fact'
+) GROUP BY id;
+INSERT INTO subject_facts (memory_id, subject_id, lesson, stance, active)
+SELECT id, subject_id(collection, content), fact_lesson(collection, content), fact_stance(content), status = 'active'
+FROM memories WHERE type = 'fact';
+UPDATE memories SET content_hash = content_digest(content) WHERE type = 'fact'
+"""
 
 
 class _Index(NamedTuple):
@@ -29,8 +55,8 @@ class _Index(NamedTuple):
 
 
 _INDEXES = (
-    _Index("tokens", tokens.scheme, REBUILD_TEXT_INDEX),
-    _Index("wording", wording.scheme, REBUILD_SUBJECTS),
+    _Index("tokens", tokens.scheme, _REBUILD_TEXT_INDEX),
+    _Index("wording", wording.scheme, _REBUILD_SUBJECTS),
 )
 
 

@@ -1,79 +1,35 @@
-"""Brings a database to the schema of this program: ordered steps, each in one transaction, after a backup."""
+"""Bring a database to the schema of this program: ordered steps, each in one transaction, after a backup."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from . import (
-    appending_schema,
-    contribution_schema,
-    history_schema,
-    import_schema,
-    label_schema,
-    leaf_schema,
-    learning_schema,
-    moving_schema,
-    object_schema,
-    object_source_schema,
-    object_tree_schema,
-    retention_schema,
-    rtree_schema,
-    schema,
-    session_schema,
-    subject_schema,
-    text_change_schema,
-    text_schema,
-    vector_schema,
-    wording_schema,
-)
 from .connection import create_empty
 
-MIGRATIONS: Sequence[str] = (
-    schema.VERSION_1,
-    object_schema.OBJECT_TABLES,
-    import_schema.IMPORT_TABLES,
-    object_source_schema.OBJECT_SOURCES,
-    session_schema.SESSION_TABLES,
-    leaf_schema.LEAF_TRIGGERS,
-    history_schema.HISTORY_TABLES,
-    retention_schema.REMOVED,
-    learning_schema.LEARNING_TABLES,
-    wording_schema.WORDING_TABLES,
-    text_schema.TEXT_TABLES,
-    rtree_schema.THICK_SPACES,
-    vector_schema.VECTOR_TABLES,
-    appending_schema.APPENDING,
-    subject_schema.SUBJECT_TABLES,
-    session_schema.CONSOLIDATED,
-    text_change_schema.TEXT_CHANGES,
-    object_tree_schema.OBJECT_TREE,
-    session_schema.EXPIRY,
-    contribution_schema.CONTRIBUTION_TABLES,
-    label_schema.LABEL_KEYS,
-    moving_schema.MOVING,
-)
-"""Step i brings a database from version i to version i + 1. Never change one that was released; add one."""
+MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
+"""Step i brings a database from version i to version i + 1. Never change a released step; add one."""
 
-INCREMENTAL = 2
-"""The value of PRAGMA auto_vacuum with which free pages can be given back in small steps."""
+APPLICATION_ID = 0x726F626D  # "robm"
+BEFORE_RELEASE = 0x726D656D  # "rmem", with versions of another schema
+LAST_BEFORE_RELEASE = 22
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Brings the database of a connection to version `len(migrations)`.
+    """Bring the database of a connection to version `len(migrations)`.
 
     An older database is first copied to `<name>.v<version>.bak` beside it.
 
     Raises:
-        DatabaseUnusableError: it belongs to another program, or to a newer version of this one.
+        DatabaseUnusableError: it belongs to another program, or was made by a newer version of this one or by one
+            before the first release.
     """
     version = schema_version(connection)
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         _check_application(connection, path)
-    # Readers go on while the writer writes. It stays with the file, so it comes after the question whose file it is.
+    # Readers go on while the writer writes. The mode stays with the file, so set it only in a file of ours.
     connection.execute("PRAGMA journal_mode = WAL")
     if version > len(migrations):
         raise _newer(path, version, len(migrations))
@@ -81,11 +37,6 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
         _back_up(connection, path, version)
     for step in range(version, len(migrations)):
         _run(connection, migrations[step], step)
-    if 0 < version < len(migrations) and connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
-        # A file of an older program begins to give free pages back only when it is written anew. It works without, too.
-        with suppress(sqlite3.OperationalError):
-            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            connection.execute("VACUUM")
 
 
 def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(MIGRATIONS)) -> None:
@@ -101,19 +52,44 @@ def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(
     if version < wanted:
         raise DatabaseUnusableError(
             path,
-            f"has schema version {version}, older than {wanted}, and is not changed by what only reads",
-            "start the node with it once, or open it in Python with RobotMemory(path): it is brought up to date after "
-            "a backup",
+            f"has schema version {version}, older than {wanted}, and is opened to be read only",
+            "start the node with it once, or open it in Python with RobotMemory(path): it is migrated after a backup",
         )
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
-    """The schema version of a database; 0 for an empty one."""
+    """Return the schema version of a database; 0 for an empty one."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
+def check_exportable(connection: sqlite3.Connection, path: Path) -> None:
+    """Check that memories can be exported: the file has this schema, or the last one before the first release.
+
+    Raises:
+        DatabaseUnusableError: it has another one.
+    """
+    if _application(connection) != BEFORE_RELEASE:
+        check_version(connection, path)
+    elif schema_version(connection) != LAST_BEFORE_RELEASE:
+        why = f"has version {schema_version(connection)} of the schema before the first release"
+        way_out = f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version"
+        raise DatabaseUnusableError(path, why, way_out)
+
+
+def _application(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA application_id").fetchone()[0])
+
+
 def _check_application(connection: sqlite3.Connection, path: Path) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
+    application = _application(connection)
+    if application == BEFORE_RELEASE:
+        raise DatabaseUnusableError(
+            path,
+            "was made by a version before the first release",
+            f"export it and import it into a new file: `robotmem export memories.jsonl --db {path}`, then "
+            "`robotmem import memories.jsonl --db NEW_FILE`",
+        )
+    if application != APPLICATION_ID:
         raise DatabaseUnusableError(path, "was not made by robotmem_ros", "give the path of another file")
 
 
@@ -122,13 +98,13 @@ def _newer(path: Path, version: int, wanted: int) -> DatabaseUnusableError:
 
 
 def _run(connection: sqlite3.Connection, script: str, step: int) -> None:
-    # The version is read again inside the transaction: another process may have run the step meanwhile.
+    # Another process may have run the step since the version was read, so read it again inside the transaction.
     connection.execute("BEGIN IMMEDIATE")
     try:
         if schema_version(connection) == step:
             for statement in _statements(script):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {step + 1}")
         connection.execute("COMMIT")
     except BaseException:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..database import vector_rows
-from ..database.connection import LOG_LIMIT
-from ..database.migrations import INCREMENTAL
+from ..database.connection import INCREMENTAL, LOG_LIMIT
 
 _STEP = 64
 """Pages."""

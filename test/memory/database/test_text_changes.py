@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-
 import pytest
 
-from robotmem_ros.memory import Kind, Parameters, RobotMemory
+from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.database import Database, rows, text_rows
-from robotmem_ros.memory.database.connection import connect
-from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate
-from robotmem_ros.memory.database.text_change_schema import TEXT_CHANGES
 from robotmem_ros.memory.records.memory import NewMemory
-
-from .consistency import check_file
 
 ALL = 2**62
 
@@ -82,26 +74,3 @@ def test_one_statement_numbers_each_of_its_memories(database: Database) -> None:
     assert number(database) == 5
     assert len(changed(database, 3)) == 2
     database.close()
-
-
-def test_an_older_database_gets_the_table(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    step = MIGRATIONS.index(TEXT_CHANGES)
-    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
-    migrate(old, path, MIGRATIONS[:step])
-    old.execute(
-        "INSERT INTO memories (collection, type, content, observed_at, frame_id, map_id, created_at, updated_at) "
-        "VALUES ('default', 'fact', 'two red mugs', 1, 'map', '', :now, :now)",
-        {"now": "2026-01-01T00:00:00.000000+00:00"},
-    )
-    with pytest.raises(sqlite3.OperationalError, match="no such table: text_changes"):
-        text_rows.changes(old)
-    old.close()
-    with RobotMemory(path, embedding_model="") as memory:
-        memory.update(1, "one blue lamp")
-        assert [found.content for found in memory.recall("lamp", min_confidence=0.0)] == ["one blue lamp"]
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT memory_id, number FROM text_changes").fetchall() == [(1, 1)]
-    connection.close()
-    assert path.with_name(f"memory.db.v{step}.bak").exists()
-    assert check_file(path) == 1

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.database.object_source_schema import OBJECT_SOURCES
 from robotmem_ros.memory.records.memory import NewMemory
 
 from ..conftest import OpenMemory
@@ -59,13 +58,12 @@ def test_tracking_ids_outlive_the_process(open_memory: OpenMemory) -> None:
     assert the(memory, 1).times_seen == 4
 
 
-def test_objects_of_an_older_file_get_their_tracking_ids_when_they_are_seen_again(
+def test_objects_without_tracking_ids_get_them_when_they_are_seen_again(
     open_memory: OpenMemory, tmp_path: Path
 ) -> None:
     two_chairs(open_memory).close()
     with sqlite3.connect(tmp_path / "memory.db") as connection:
-        connection.execute("ALTER TABLE objects DROP COLUMN sources")
-        connection.executescript(OBJECT_SOURCES)
+        connection.execute("UPDATE objects SET sources = '{}'")
     connection.close()
     memory = open_memory()
     assert see(memory, tracked(0.3, "a", 103)) == [2]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory, SessionNotFoundError
 from robotmem_ros.memory.consolidation import consolidation
-from robotmem_ros.memory.database.connection import connect
-from robotmem_ros.memory.database.migrations import MIGRATIONS, migrate
 from robotmem_ros.memory.records.session import Session
 
 from ..children import running
@@ -233,22 +230,3 @@ def test_lessons_that_wait_for_consolidation_are_spared_by_retention(open_memory
     assert memory.retain().memories >= 1
     with pytest.raises(MemoryNotFoundError):
         memory.explain(later)
-
-
-def test_a_session_of_an_older_file_that_a_crash_ended_takes_its_outcome(
-    open_memory: OpenMemory, tmp_path: Path
-) -> None:
-    path = tmp_path / "memory.db"
-    old = connect(path, busy_timeout=1.0, synchronous="normal", read_only=False)
-    migrate(old, path, MIGRATIONS[:17])
-    row = "(external_id, collection, started_at, owner, status, ended_at, end_reason)"
-    old.execute(f"INSERT INTO sessions {row} VALUES ('open', 'default', 1, 'gone', 'active', NULL, '')")
-    old.execute(f"INSERT INTO sessions {row} VALUES ('crashed', 'default', 1, '', 'ended', 5, 'crashed')")
-    old.close()
-    memory = open_memory(path)
-    for session in ("open", "crashed"):
-        assert memory.end_session(session, 1.0).session.outcome == 1.0
-    with sqlite3.connect(path) as connection:
-        columns = {name for _, name, *_ in connection.execute("PRAGMA table_info(sessions)")}
-    connection.close()
-    assert not columns & {"owner", "session_count"}

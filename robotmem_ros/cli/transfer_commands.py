@@ -1,0 +1,116 @@
+"""`robotmem export` and `robotmem import`: from one file to another, also from before the first release."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from ..memory.database.connection import check_readable, connect, resolve
+from ..memory.database.migrations import check_exportable
+from ..memory.errors import InvalidFieldError, StorageError
+from ..memory.records.memory import Kind, NewMemory, Pose
+from ..memory.retention.export import lines
+from ..memory.robot_memory import RobotMemory
+from .options import add_database
+
+_GIVEN = ("category", "tags", "confidence", "scope_files", "scope_entities")
+_SAME = (
+    "content", "collection", "observed_at", "frame_id", "map_id", "session_id", "human_summary", "perception_type",
+    "label", "confidence", "category", "scope_files", "scope_entities",
+)  # fmt: skip
+
+
+def add_to(commands: Any) -> None:
+    """Add both commands to those of `robotmem`."""
+    exporting = commands.add_parser(
+        "export",
+        help="write all active memories as JSON lines",
+        description="Write all active memories of a file as JSON lines, with their sightings and history. The last "
+        "version before the first release can be read, too.",
+    )
+    exporting.set_defaults(run=_export)
+    importing = commands.add_parser(
+        "import",
+        help="learn and store exported memories",
+        description="Learn the facts and store the perceptions of an export. They get new ids. Of an object, the last "
+        "sighting is stored. Sessions, outcomes and history are not imported.",
+    )
+    importing.set_defaults(run=_import)
+    for parser in (exporting, importing):
+        parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="the JSON lines, a new file for an export")
+        add_database(parser)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    path = resolve(arguments.db)
+    check_readable(path)
+    written = 0
+    try:
+        with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
+            check_exportable(connection, path)
+            connection.execute("BEGIN")
+            active = connection.execute("SELECT id FROM memories WHERE status = 'active' ORDER BY id").fetchall()
+            descriptor = os.open(arguments.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                for start in range(0, len(active), 256):
+                    some = lines(connection, [memory_id for (memory_id,) in active[start : start + 256]])
+                    file.writelines(f"{line}\n" for line in some)
+                    written += len(some)
+    except OSError as cause:
+        raise InvalidFieldError("FILE.jsonl", str(arguments.file), f"cannot be written ({cause.strerror})") from cause
+    except sqlite3.DatabaseError as cause:
+        raise StorageError(f"export {str(path)!r}", cause) from cause
+    sys.stdout.write(f"exported: {written} memories\n")
+    return 0
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    stored = 0
+    with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
+        for new in _read(arguments.file):
+            if new.kind is Kind.FACT:
+                memory.learn_fact(new)
+            else:
+                memory.store(new).result()
+            stored += 1
+    sys.stdout.write(f"imported: {stored} memories\n")
+    return 0
+
+
+def _read(path: Path) -> Iterator[NewMemory]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                yield _parsed(line, f"line {number} of {path}")
+    except OSError as cause:
+        raise InvalidFieldError("FILE.jsonl", str(path), f"cannot be read ({cause.strerror})") from cause
+
+
+def _parsed(line: str, where: str) -> NewMemory:
+    try:
+        return _new(json.loads(line))
+    except (KeyError, TypeError, ValueError) as cause:
+        raise InvalidFieldError(where, line, "was not written by `robotmem export`") from cause
+
+
+def _new(row: dict[str, Any]) -> NewMemory:
+    data, metadata = row["perception_data"], row["perception_metadata"]
+    return NewMemory(
+        Kind(row["type"]),
+        **{name: row[name] for name in _SAME},
+        context=json.dumps(row["context"], ensure_ascii=False, separators=(",", ":")),
+        pose=None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields)),
+        perception_data=None if data is None else base64.b64decode(data),
+        perception_metadata=None if metadata is None else json.dumps(metadata, ensure_ascii=False),
+        tags=tuple(row["tags"]),
+        received_at=row["refreshed_at"],
+        given=frozenset(name for name in _GIVEN if row[name]),
+    )

@@ -1,0 +1,76 @@
+"""The commands that carry memories from one file to another."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.database.migrations import BEFORE_RELEASE, LAST_BEFORE_RELEASE
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    path = tmp_path / "old.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.learn("hold the glass with 5 N", {"arm": "left"}, "s1", "lab", tags=["glass"], confidence=0.8)
+        memory.save_perception("a red mug", label="mug", pose=(1.0, 2.0, 3.0), data=b"\1\2", metadata={"format": "raw"})
+        memory.forget(memory.learn("mugs can fly").memory_id, "a mistake")
+    return path
+
+
+def make_older(db: Path, version: int) -> None:
+    with sqlite3.connect(db) as connection:
+        connection.execute(f"PRAGMA application_id = {BEFORE_RELEASE}")
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_active_memories_are_carried_to_another_file(db: Path, tmp_path: Path, older: bool) -> None:
+    if older:
+        make_older(db, LAST_BEFORE_RELEASE)
+    lines, new = tmp_path / "memories.jsonl", tmp_path / "new.db"
+    before = db.read_bytes()
+    assert main(["export", str(lines), "--db", str(db)]) == 0
+    assert db.read_bytes() == before
+    assert main(["import", str(lines), "--db", str(new)]) == 0
+    with RobotMemory(new, embedding_model="") as memory:
+        fact = memory.recall("glass", collection="lab")[0]
+        assert (fact.content, fact.context["arm"], fact.session_id) == ("hold the glass with 5 N", "left", "s1")
+        assert fact.tags == ("glass",)
+        assert fact.confidence == pytest.approx(0.8, abs=1e-6)
+        mug = memory.recall("mug")[0]
+        assert (mug.content, mug.label, mug.pose and mug.pose[:3]) == ("a red mug", "mug", (1.0, 2.0, 3.0))
+        data = memory.data(mug.id)
+        assert (data.data, data.data_format) == (b"\1\2", "raw")
+        assert (memory.status().facts, memory.status().perceptions) == (1, 1)
+
+
+def test_an_export_overwrites_nothing(db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for taken in (db, tmp_path / "taken.jsonl"):
+        taken.touch()
+        before = taken.read_bytes()
+        assert main(["export", str(taken), "--db", str(db)]) == 1
+        assert "cannot be written (File exists)" in capsys.readouterr().err
+        assert taken.read_bytes() == before
+
+
+def test_a_version_that_cannot_be_exported_is_refused(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_older(db, LAST_BEFORE_RELEASE - 1)
+    assert main(["export", str(tmp_path / "memories.jsonl"), "--db", str(db)]) == 1
+    assert f"only version {LAST_BEFORE_RELEASE} can be exported" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["{", "[]", json.dumps({"type": "fact"})])
+def test_a_line_that_is_no_memory_is_named(tmp_path: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = tmp_path / "memories.jsonl"
+    lines.write_text(line + "\n")
+    assert main(["import", str(lines), "--db", str(tmp_path / "new.db")]) == 1
+    assert f"line 1 of {lines}" in capsys.readouterr().err

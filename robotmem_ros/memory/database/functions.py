@@ -22,6 +22,7 @@ from .context_values import leaves, points
 
 def register(connection: sqlite3.Connection) -> None:
     """Makes the functions of this file known to a connection, and sqlite-vec's if it can be loaded."""
+    connection.create_function("only_robotmem_ros_inserts_memories", 0, lambda: 1, deterministic=True)
     connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
     connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
     connection.create_function("word_count", -1, word_count, deterministic=True)

@@ -10,17 +10,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..labels import label_key
+from ..learning.subject import digest
 from ..records.memory import Kind, Memory, NewMemory, PerceptionData, Pose
 from . import bulk, learning_rows
 from .indexing import index
 from .wall_clock import iso, nanoseconds
 
 _NEW = """memories (
-    id, indexed, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
-    perception_metadata, label, label_key, category, scope_files, scope_entities, confidence, observed_at, refreshed_at,
-    frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
+    id, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
+    perception_metadata, label, label_key, category, scope_files, scope_entities, content_hash, confidence, observed_at,
+    refreshed_at, frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
 )"""
-_NEW_ROW = "(?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
+_NEW_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
 _NO_POSE = (None,) * 7
 _COLUMNS = """
     m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
@@ -39,7 +40,7 @@ def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
 
 
 def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequence[int]:
-    """Stores memories and gives their ids, in their order. To be called in a transaction."""
+    """Store and index memories, and return their ids in their order. To be called in a transaction."""
     last = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'memories'").fetchone()[0] or 0
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
@@ -171,8 +172,8 @@ def _values(new: NewMemory) -> tuple[object, ...]:
     return (
         new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
         new.perception_type, new.perception_data, new.perception_metadata, new.label, label_key(new.label),
-        new.category, new.scope_files, new.scope_entities, new.confidence, new.observed_at, new.received_at,
-        new.frame_id, new.map_id, *(new.pose or _NO_POSE),
+        new.category, new.scope_files, new.scope_entities, digest(new.content) if new.kind is Kind.FACT else None,
+        new.confidence, new.observed_at, new.received_at, new.frame_id, new.map_id, *(new.pose or _NO_POSE),
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@
 -- ISO 8601 texts in UTC (created_at, changed_at, ...), lengths are metres. Booleans are 0 and 1.
 -- Positions and orientations are in the frame `frame_id` (see REP 105) of the map `map_id` ('' if unnamed).
 --
--- Triggers that update and delete keep every index in step with `memories`. They call functions of functions.py, so a
--- program without them cannot change half a memory: its statement fails as a whole.
+-- insert_all() of rows.py inserts memories, into all indexes. Triggers keep the indexes in step with what is updated or
+-- deleted. They call functions of functions.py, so a program without them cannot change half a memory: its statement
+-- fails as a whole.
 
 
 -- Memories ------------------------------------------------------------------------------------------------------------
@@ -49,7 +50,6 @@ CREATE TABLE memories (
     last_accessed TEXT,  -- whole seconds; NULL if never recalled
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,  -- '' until the memory is changed
-    indexed INTEGER NOT NULL DEFAULT 0,  -- whether the insert put it into the indexes itself
     -- Last, so that the columns before them are read without the pages of a large value
     perception_metadata TEXT,  -- a JSON object; NULL if there is none
     perception_data BLOB  -- NULL if there is none
@@ -62,6 +62,10 @@ CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT N
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 
+-- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that.
+CREATE TRIGGER memories_insert BEFORE INSERT ON memories WHEN false AND only_robotmem_ros_inserts_memories() BEGIN
+    SELECT 1;
+END;
 CREATE TRIGGER memories_id_stays BEFORE UPDATE OF id ON memories WHEN old.id IS NOT new.id BEGIN
     SELECT raise(ABORT, 'the id of a memory never changes');
 END;
@@ -273,7 +277,7 @@ CREATE TRIGGER context_leaves_delete AFTER DELETE ON memories WHEN old.context <
     END, old.id
     FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
 END;
--- Not INSERT OR IGNORE: in a trigger, an INSERT OR REPLACE of memories would turn it into a replacement.
+-- Not INSERT OR IGNORE: in a trigger, an UPDATE OR REPLACE of memories would turn it into a replacement.
 CREATE TRIGGER context_leaves_update AFTER UPDATE OF context ON memories WHEN old.context IS NOT new.context BEGIN
     INSERT INTO context_leaves_gone (path_id, value, memory_id)
     SELECT p.id, CASE leaf.type
@@ -621,67 +625,3 @@ CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
-
-
--- Inserts by other programs, which do not say by `indexed` that they keep the indexes -----------------------------------
-
-CREATE TRIGGER memories_fts_insert AFTER INSERT ON memories WHEN NOT new.indexed BEGIN 
-    INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities) VALUES (new.id, indexed_text(new.content), indexed_text(new.human_summary), indexed_text(new.scope_files), indexed_text(new.scope_entities || ' ' || new.label));
-    INSERT INTO words (word, memories) SELECT value, 1 FROM json_each(distinct_words(indexed_text(new.content), indexed_text(new.human_summary), indexed_text(new.scope_files), indexed_text(new.scope_entities || ' ' || new.label))) WHERE true
-    ON CONFLICT (word) DO UPDATE SET memories = memories + 1;
-    UPDATE text_totals SET memories = memories + 1, words = words + word_count(indexed_text(new.content), indexed_text(new.human_summary), indexed_text(new.scope_files), indexed_text(new.scope_entities || ' ' || new.label));
- END;
-CREATE TRIGGER memories_vec_insert AFTER INSERT ON memories WHEN NOT new.indexed BEGIN 
-    INSERT INTO memories_vec (memory_id, vector_id) SELECT new.id, id FROM vectors
-    WHERE digest = text_digest(new.content) AND new.status = 'active';
- END;
-CREATE TRIGGER context_leaves_insert AFTER INSERT ON memories WHEN NOT new.indexed AND (new.context <> '{}') BEGIN 
-    INSERT INTO context_paths (path) SELECT key FROM json_each(context_leaves(new.context)) WHERE true
-    ON CONFLICT DO NOTHING;
-    INSERT INTO context_leaves (path_id, value, memory_id) 
-    SELECT p.id, CASE leaf.type
-        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
-        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value END
-    , new.id
-    FROM json_each(context_leaves(new.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
- END;
-CREATE TRIGGER positions_insert AFTER INSERT ON memories WHEN NOT new.indexed AND (new.x IS NOT NULL OR instr(new.context, '"spatial"')) BEGIN 
-    INSERT INTO spaces (field, frame_id, map_id)
-    SELECT field, new.frame_id, new.map_id FROM (
-    SELECT 'position' AS field, new.x AS x, new.y AS y, new.z AS z WHERE new.x IS NOT NULL
-    UNION ALL
-    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
-    FROM json_each(context_positions(new.context))
-    ) WHERE true
-    ON CONFLICT DO NOTHING;
-    INSERT INTO positions (memory_id, space_id, x, y, z)
-    SELECT new.id, s.id, f.x, f.y, f.z FROM (
-    SELECT 'position' AS field, new.x AS x, new.y AS y, new.z AS z WHERE new.x IS NOT NULL
-    UNION ALL
-    SELECT key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
-    FROM json_each(context_positions(new.context))
-    ) AS f
-    JOIN spaces AS s ON s.field = f.field AND s.frame_id = new.frame_id AND s.map_id = new.map_id;
- END;
-CREATE TRIGGER tallies_insert AFTER INSERT ON memories WHEN NOT new.indexed AND (new.status = 'active') BEGIN UPDATE tallies SET n = n + 1 WHERE name = new.type; END;
-CREATE TRIGGER collection_tallies_insert AFTER INSERT ON memories WHEN NOT new.indexed AND (new.status = 'active') BEGIN 
-    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
-    UPDATE collection_tallies SET n = n + 1 WHERE collection = new.collection AND type = new.type;
- END;
-CREATE TRIGGER wording_insert AFTER INSERT ON memories WHEN new.type = 'fact' BEGIN
-    
-    INSERT INTO subjects (id, size, signature, words)
-    SELECT subject_id(new.collection, new.content), json_array_length(subject_words(new.collection, new.content)),
-        subject_signature(new.collection, new.content), subject_words(new.collection, new.content)
-    WHERE new.type = 'fact'
-    AND NOT EXISTS (SELECT 1 FROM subjects WHERE id = subject_id(new.collection, new.content));
-    INSERT INTO subject_facts (memory_id, subject_id, lesson, stance, active)
-    SELECT new.id, subject_id(new.collection, new.content), fact_lesson(new.collection, new.content),
-        fact_stance(new.content), new.status = 'active'
-    WHERE new.type = 'fact';
-
-    UPDATE memories SET content_hash = content_digest(new.content) WHERE id = new.id;
-END;
-CREATE TRIGGER label_key_insert AFTER INSERT ON memories WHEN new.label <> '' AND new.label_key = '' BEGIN
-    UPDATE memories SET label_key = label_key(new.label) WHERE id = new.id;
-END;

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Parameters, StorageError, Stored
 from robotmem_ros.memory.database import Database, imports
@@ -19,23 +17,8 @@ from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.records.recording import ImportKey, Recording
 
 from .consistency import check
-from .test_triggers import MEMORIES, insert_as_others_do
 
 MUG = NewMemory(Kind.PERCEPTION, "red mug", "default", 1, "map", "", context='{"a": {"b": 1}}')
-INDEXES = (
-    "SELECT rowid, * FROM memories_fts ORDER BY rowid",
-    "SELECT * FROM words ORDER BY word",
-    "SELECT * FROM text_totals",
-    """SELECT l.memory_id, p.path, typeof(l.value), l.value
-    FROM context_leaves AS l JOIN context_paths AS p ON p.id = l.path_id ORDER BY 1, 2""",
-    """SELECT p.memory_id, s.field, s.frame_id, s.map_id, p.x, p.y, p.z
-    FROM positions AS p JOIN spaces AS s ON s.id = p.space_id ORDER BY 1, 2""",
-    "SELECT * FROM tallies ORDER BY 1",
-    "SELECT * FROM collection_tallies ORDER BY 1, 2",
-    "SELECT * FROM subjects ORDER BY 1",
-    "SELECT * FROM subject_words ORDER BY 1, 2, 3",
-    "SELECT * FROM subject_facts ORDER BY 1",
-)
 BROKEN = replace(MUG, context="{")
 
 
@@ -122,22 +105,3 @@ def test_a_group_that_cannot_be_committed_says_so_to_everyone(database: Database
         assert isinstance(future.exception(), StorageError)
     database.write_alone(lambda connection: connection.execute("PRAGMA query_only = OFF")).result()
     assert database.append(MUG).result() == Stored(1)
-
-
-@settings(max_examples=60)
-@given(memories=st.lists(MEMORIES, max_size=8))
-def test_the_group_indexes_what_the_triggers_index(memories: list[NewMemory]) -> None:
-    found = []
-    for alone in (False, True):
-        database = Database(Parameters(db_path=":memory:"))
-        if alone:
-            for new in memories:
-                database.write(lambda connection, new=new: insert_as_others_do(connection, new)).result()  # type: ignore[misc]
-        else:
-            with held(database):
-                futures = [database.append(new) for new in memories]
-            assert [future.result().memory_id for future in futures] == list(range(1, len(memories) + 1))
-        with database.reader() as connection:
-            found.append([connection.execute(table).fetchall() for table in INDEXES])
-        database.close()
-    assert found[0] == found[1]

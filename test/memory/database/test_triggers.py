@@ -50,33 +50,25 @@ COLUMNS = st.fixed_dictionaries(
         "confidence": st.just(0.5),
     },
 )
-RAW = st.sampled_from((
-    "DELETE FROM memories WHERE id = ?",
-    "UPDATE memories SET frame_id = 'other', map_id = 'm' WHERE id = ?",
-    "UPDATE memories SET x = NULL, y = NULL, z = NULL, context = '{}' WHERE id = ?",
-    "UPDATE memories SET x = 1.5, y = 2.5, z = NULL WHERE id = ?",
-    "UPDATE memories SET label = 'changed', scope_files = 'b.py', scope_entities = 'c' WHERE id = ?",
-    "UPDATE memories SET status = 'superseded' WHERE id = ?",
-    "UPDATE memories SET status = 'active', type = 'fact' WHERE id = ?",
-    ("INSERT OR REPLACE INTO memories (id, collection, type, content, context, observed_at, frame_id, map_id, x, y, "
-    "created_at, updated_at) VALUES (?, 'c', 'perception', 'replaced', '{\"a\": 1}', 1, 'map', '', 1, 2, '', '')"),
-))  # fmt: skip
+RAW = st.sampled_from(
+    (
+        "DELETE FROM memories WHERE id = ?",
+        "UPDATE memories SET frame_id = 'other', map_id = 'm' WHERE id = ?",
+        "UPDATE memories SET x = NULL, y = NULL, z = NULL, context = '{}' WHERE id = ?",
+        "UPDATE memories SET x = 1.5, y = 2.5, z = NULL WHERE id = ?",
+        "UPDATE memories SET label = 'changed', scope_files = 'b.py', scope_entities = 'c' WHERE id = ?",
+        "UPDATE memories SET status = 'superseded' WHERE id = ?",
+        "UPDATE memories SET status = 'active', type = 'fact' WHERE id = ?",
+    )
+)
 STEPS = st.one_of(
     st.tuples(st.just("insert"), MEMORIES),
     st.tuples(st.just("insert all"), st.lists(MEMORIES, max_size=4)),
-    st.tuples(st.just("foreign insert"), MEMORIES),
     st.tuples(st.just("embed"), st.none()),
     st.tuples(st.just("update"), COLUMNS),
     st.tuples(st.just("forget"), st.none()),
     st.tuples(st.just("fail"), MEMORIES),
     st.tuples(st.just("raw"), RAW),
-)
-
-
-FOREIGN = (
-    "INSERT INTO memories (collection, type, content, human_summary, context, label, scope_files, scope_entities, x, "
-    "y, z, observed_at, frame_id, map_id, created_at, updated_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')"
 )
 
 
@@ -95,9 +87,6 @@ def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int
     elif action == "insert all":
         assert isinstance(argument, list)
         rows.insert_all(connection, argument)
-    elif action == "foreign insert":
-        assert isinstance(argument, NewMemory)
-        insert_as_others_do(connection, argument)
     elif action == "embed":
         found = vector_rows.pending(connection, 0, memory_id)
         vector_rows.store(connection, [(one, text, b"\1\2\3") for one, text in found])
@@ -108,14 +97,6 @@ def run(connection: sqlite3.Connection, step: tuple[str, object], memory_id: int
         changes.invalidate(connection, memory_id, "a test")
     else:
         connection.execute(str(argument), (memory_id,))
-
-
-def insert_as_others_do(connection: sqlite3.Connection, new: NewMemory) -> None:
-    """A plain INSERT, which leaves the indexes to the triggers."""
-    pose = new.pose or (None,) * 7
-    texts = (new.human_summary, new.context, new.label, new.scope_files, new.scope_entities)
-    place = (*pose[:3], new.observed_at, new.frame_id, new.map_id)
-    connection.execute(FOREIGN, (new.collection, new.kind.value, new.content, *texts, *place))
 
 
 @settings(max_examples=120)
@@ -149,6 +130,13 @@ def test_a_program_without_our_functions_cannot_write_half_a_memory(tmp_path: Pa
     stranger = sqlite3.connect(path, isolation_level=None)
     for statement in ("UPDATE memories SET content = 'blue mug'", "UPDATE memories SET context = '{}'"):
         with pytest.raises(sqlite3.OperationalError, match="no such function"):
+            stranger.execute(statement)
+    insert = (
+        "INSERT INTO memories (type, collection, content, observed_at, frame_id, map_id, created_at, updated_at) "
+        "VALUES ('perception', 'default', 'a red mug', 1, 'map', '', '', '')"
+    )
+    for statement in (insert, insert.replace("INSERT", "INSERT OR REPLACE"), "REPLACE" + insert.removeprefix("INSERT")):
+        with pytest.raises(sqlite3.OperationalError, match="no such function: only_robotmem_ros_inserts_memories"):
             stranger.execute(statement)
     stranger.execute("UPDATE memories SET status = 'invalidated'")
     stranger.close()

@@ -29,10 +29,10 @@ CREATE TABLE memories (
     scope_entities TEXT NOT NULL DEFAULT '',
     times_learned INTEGER NOT NULL DEFAULT 1,
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions
-    -- Confidence, and when it begins to decay: see decay.py
-    confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, as it was at `refreshed_at`
-    decay_rate REAL NOT NULL DEFAULT 0.01,  -- share of the confidence that is lost per day
-    refreshed_at INTEGER NOT NULL DEFAULT 0,  -- received or last recalled, whichever is later; robot's clock
+    -- How sure it is: see decay.py
+    confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
+    decay_rate REAL NOT NULL DEFAULT 0.01,  -- 0 if it does not decay, else the parameter says how fast
+    refreshed_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream or was last recalled; 0 for never
     -- Only active memories are recalled
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'superseded', 'invalidated')),
     status_reason TEXT NOT NULL DEFAULT '',
@@ -369,7 +369,7 @@ END;
 -- times_seen = its rows of sightings + the sum of their `thinned` + `unkept`.
 CREATE TABLE objects (
     memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
-    votes TEXT NOT NULL,  -- a JSON object: how much each label was seen
+    votes TEXT NOT NULL,  -- a JSON object: how many sightings gave each label
     -- The covariance of the position, in square metres
     vxx REAL NOT NULL, vxy REAL NOT NULL, vxz REAL NOT NULL, vyy REAL NOT NULL, vyz REAL NOT NULL, vzz REAL NOT NULL,
     first_seen INTEGER NOT NULL,
@@ -387,8 +387,8 @@ CREATE TABLE objects (
     described_in TEXT NOT NULL DEFAULT ''
 );
 
--- The tree of all positions has no height: on shelves, a box holds the objects of every level. So objects have a tree in
--- three dimensions. Each has a box that reaches 5 cm from its position to all sides, and a new one only when its
+-- The tree of all positions has no height: on shelves, a box holds the objects of every level. So objects have a tree
+-- in three dimensions. Each has a box that reaches 5 cm from its position to all sides, and a new one only when its
 -- position has left the box, because moving a box costs a tenth of a sighting. Ids are those of memories.
 CREATE VIRTUAL TABLE objects_rtree USING rtree(id, space0, space1, x0, x1, y0, y1, z0, z1);
 CREATE TRIGGER objects_rtree_insert AFTER INSERT ON objects BEGIN
@@ -456,7 +456,7 @@ CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended'
 CREATE TABLE session_outcomes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     session_id TEXT NOT NULL,
-    score REAL NOT NULL  -- -1 to 1
+    score REAL NOT NULL  -- 0 to 1
 );
 CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
 
@@ -612,7 +612,7 @@ CREATE TABLE imported (
 
 -- How much retention has deleted.
 CREATE TABLE removed (
-    reason TEXT NOT NULL,  -- the budget that was exceeded
+    reason TEXT NOT NULL,  -- the measure of the budget
     kind TEXT NOT NULL,  -- `fact`, `perception` or `sighting`
     n INTEGER NOT NULL,
     PRIMARY KEY (reason, kind)

@@ -14,7 +14,7 @@ import pytest
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.recall.context_filter import OPERATORS, OWN_FIELDS
 
-from .readme import PAGES, ROOT, TEXT
+from .support.readme import PAGES, ROOT, TEXT
 
 
 def section(page: str, title: str) -> str:

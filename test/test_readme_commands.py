@@ -13,8 +13,8 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 
-from .readme import blocks, inline
-from .replay.bags import Messages, write_bag
+from .support.bags import Messages, write_bag
+from .support.readme import blocks, inline
 
 ROOT = Path(__file__).resolve().parents[1]
 (WORKSPACE,) = (block for block in blocks() if any(command.startswith("colcon ") for command in block))

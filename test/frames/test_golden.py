@@ -29,7 +29,7 @@ from robotmem_ros.frames import (
     TransformBuffer,
 )
 
-from .transforms import apart
+from ..support.transforms import apart
 
 WORLDS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "golden" / "random_trees.json").read_text())
 ERRORS = {"Lookup": FrameLookupError, "Connectivity": ConnectivityError, "Extrapolation": ExtrapolationError}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robotmem_ros.frames import IDENTITY, Transform
 from robotmem_ros.memory import Pose
 
-from .transforms import about_z, apart, points, transforms
+from ..support.transforms import about_z, apart, points, transforms
 
 NEAR = 1e-11
 Point = tuple[float, float, float]

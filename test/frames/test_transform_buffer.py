@@ -23,7 +23,7 @@ from robotmem_ros.frames import (
 )
 from robotmem_ros.memory import RobotMemoryError
 
-from .transforms import about_z, apart
+from ..support.transforms import about_z, apart
 
 SECOND = 1_000_000_000
 

@@ -13,7 +13,7 @@ from robotmem_ros.memory.embedding import Embedder
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.parameters import Parameters
 
-from .providers import Borrowed, WordVectors
+from ..support.embedders import Borrowed, WordVectors
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.register_profile("searching", deadline=None, max_examples=2000, database=None)

@@ -15,7 +15,7 @@ from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.recall.question import parse_question
 
-from .clock import DAY, NOW, Clock
+from ..support.clock import DAY, NOW, Clock
 from .conftest import OpenMemory
 
 

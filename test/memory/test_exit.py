@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
 
-from .children import output_of, running
+from ..support.subprocesses import output_of, running
 
 END = """
 import sys, threading

@@ -12,7 +12,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.foreground import Foreground
 
-from .waiting import until
+from ..support.waiting import until
 
 _PATIENCE = 30.0
 

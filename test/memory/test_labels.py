@@ -14,8 +14,8 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
 from robotmem_ros.memory.labels import label_key
 from robotmem_ros.memory.objects.view import Glimpse
 
+from ..support.sightings import SECOND, see, sighting, the
 from .conftest import OpenMemory
-from .objects.sightings import SECOND, see, sighting, the
 
 COMPOSED = "Café  lamp"
 DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)

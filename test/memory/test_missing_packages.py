@@ -8,7 +8,7 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 
-from .children import output_of, without
+from ..support.subprocesses import output_of, without
 
 ALL = ("sqlite_vec", "usearch", "jieba", "fastembed", "onnxruntime")
 USE = """

@@ -15,7 +15,7 @@ import pytest
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import DatabaseUnusableError, ReadOnlyError, RobotMemory, View
 
-from .children import NOBODY, output_of, without
+from ..support.subprocesses import NOBODY, output_of, without
 from .conftest import OpenMemory
 
 WORDS = ("机器人", "充电站", "护士站", "实验室", "杯子")

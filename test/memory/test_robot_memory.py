@@ -20,9 +20,9 @@ from robotmem_ros.memory import (
 )
 from robotmem_ros.memory.embedding import Embedder
 
-from .clock import Clock
+from ..support.clock import Clock
+from ..support.embedders import Borrowed
 from .conftest import OpenMemory
-from .providers import Borrowed
 
 
 def test_a_fact_comes_back_with_all_that_was_learnt(real_memory: RobotMemory) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.memory.worker import Worker
 
-from .waiting import until
+from ..support.waiting import until
 
 NEVER = 3600.0
 Start = Callable[..., Worker]

@@ -13,7 +13,7 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ["ROS_PYTHON_CHECK_FIELDS"] = "1"
 pytest.importorskip("rclpy", reason="ROS 2 is not in this environment: `make test` brings it")
 
-from .graph import Client, NodeProcess, own_domain
+from ..support.node.graph import Client, NodeProcess, own_domain
 
 StartNode = Callable[..., NodeProcess]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .graph import EXECUTABLE
+from ..support.node.graph import EXECUTABLE
 
 
 def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ import pytest
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 
-from .graph import Client
+from ..support.node.graph import Client
 
 Status = pytest.importorskip("bond.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh").Status
 

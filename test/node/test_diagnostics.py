@@ -11,8 +11,8 @@ from std_msgs.msg import String
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Learn
 
-from .configured import CAPTIONS, IN_MEMORY, diagnostic, topic, values
-from .graph import Client
+from ..support.node.configured import CAPTIONS, IN_MEMORY, diagnostic, topic, values
+from ..support.node.graph import Client
 
 
 def test_a_working_node_says_what_it_holds_and_how_fast_it_takes(own: Any, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from robotmem_ros.srv import (
     Update,
 )
 
-from .graph import Client
+from ..support.node.graph import Client
 
 SERVICES = [
     (Learn, "learn", {"insight": "x"}),

@@ -13,10 +13,10 @@ from robotmem_ros.memory import RobotMemory, SeenObject
 from robotmem_ros.perception import TopicCounts, message_class
 from robotmem_ros.replay import Bag, Replay, load_config
 
-from ..perception.messages import RosbagsMaker
-from . import drive
-from .configured import values
-from .graph import Client
+from ..support.node import drive
+from ..support.node.configured import values
+from ..support.node.graph import Client
+from ..support.perception.messages import RosbagsMaker
 
 pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
 pytest.importorskip("vision_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")

@@ -11,7 +11,7 @@ from std_msgs.msg import String
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Learn, Recall
 
-from .graph import Client
+from ..support.node.graph import Client
 
 TOPIC = """
 /**:

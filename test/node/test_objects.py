@@ -15,8 +15,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Forget, ObjectHistory, SavePerception
 
-from .configured import IN_MEMORY, recalled, stored, topic
-from .graph import Client
+from ..support.node.configured import IN_MEMORY, recalled, stored, topic
+from ..support.node.graph import Client
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 LATCHED = QoSProfile(

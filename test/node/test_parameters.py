@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 from robotmem_ros.memory import Parameters
 from robotmem_ros.srv import Learn
 
-from .graph import Client
+from ..support.node.graph import Client
 
 CONFIG = Path(__file__).resolve().parents[2] / "config" / "memory.yaml"
 

@@ -14,7 +14,7 @@ from rosgraph_msgs.msg import Clock
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Learn, Recall, SavePerception, StartSession, Update
 
-from .graph import Client
+from ..support.node.graph import Client
 
 PERCEPTIONS = 800
 """As many as fit into the history of the topic, so that the burst of a test cannot overflow it."""

@@ -11,8 +11,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Learn
 
-from .configured import CAPTIONS, IN_MEMORY, stored, topic, values
-from .graph import Client
+from ..support.node.configured import CAPTIONS, IN_MEMORY, stored, topic, values
+from ..support.node.graph import Client
 
 BLOCK = ("-p", "queue_limit:=3", "-p", "queue_policy:=block")
 MARKERS = {"topic": "/markers", "type": "visualization_msgs/msg/MarkerArray"}

@@ -12,10 +12,10 @@ from typing import Any
 
 from robotmem_ros.srv import Learn
 
-from ..readme import TEXT, replies
-from .graph import DEADLINE, Client
+from ..support.node.graph import DEADLINE, Client
+from ..support.readme import TEXT, replies
 
-CALL = Path(__file__).with_name("ros2_service_call.py")
+CALL = Path(__file__).resolve().parents[1] / "support" / "node" / "ros2_service_call.py"
 
 
 def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path: Path) -> None:

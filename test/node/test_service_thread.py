@@ -18,7 +18,7 @@ from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.node.service_thread import ServiceThread
 from robotmem_ros.srv import Forget
 
-from .graph import Client, own_domain
+from ..support.node.graph import Client, own_domain
 
 Begin = Callable[[Forget.Request], "Future[str]"]
 

@@ -14,7 +14,7 @@ from std_msgs.msg import Header
 from robotmem_ros.msg import Perception, SpatialSort
 from robotmem_ros.srv import Forget, GetData, Learn, Recall, Restore, SavePerception, Update
 
-from .graph import Client
+from ..support.node.graph import Client
 
 _COLLECTIONS = iter(range(10_000))
 
@@ -238,7 +238,9 @@ def test_a_bad_perception_is_answered_with_what_is_wrong(client: Client, percept
 @pytest.mark.parametrize(
     ("name", "kind", "fields"),
     [
-        ("forget", Forget, {"reason": "gone"}), ("restore", Restore, {}), ("update", Update, {"content": "new"}),
+        ("forget", Forget, {"reason": "gone"}),
+        ("restore", Restore, {}),
+        ("update", Update, {"content": "new"}),
         ("get_data", GetData, {}),
     ],
 )

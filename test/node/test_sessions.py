@@ -16,7 +16,7 @@ from rclpy.qos import QoSPresetProfiles
 from robotmem_ros.msg import Perception
 from robotmem_ros.srv import Consolidate, EndSession, Learn, SavePerception, StartSession
 
-from .graph import Client, NodeProcess
+from ..support.node.graph import Client, NodeProcess
 
 LESSONS = ("hold the thin glass softly", "hold the thin glass softly on the night shift", "charge before noon")
 

@@ -14,8 +14,8 @@ from rosgraph_msgs.msg import Clock
 from robotmem_ros.msg import SpatialSort
 from robotmem_ros.srv import Recall, SavePerception
 
-from .configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, values
-from .graph import Client
+from ..support.node.configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, values
+from ..support.node.graph import Client
 
 tf2_msgs = pytest.importorskip("tf2_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")
 vision_msgs = pytest.importorskip("vision_msgs.msg", reason="`make test` builds it: scripts/build_test_interfaces.sh")

@@ -15,8 +15,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robotmem_ros.srv import GetData, Learn
 
-from .configured import CAPTIONS, IN_MEMORY, message, recalled, stored, topic, values
-from .graph import Client
+from ..support.node.configured import CAPTIONS, IN_MEMORY, message, recalled, stored, topic, values
+from ..support.node.graph import Client
 
 
 def test_captions_become_memories_by_topic_and_type_alone(own: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .messages import Maker, RclpyMaker, RosbagsMaker
+from ..support.perception.messages import Maker, RclpyMaker, RosbagsMaker
 
 
 @pytest.fixture(scope="session", params=[RosbagsMaker, RclpyMaker], ids=["rosbags", "rclpy"])

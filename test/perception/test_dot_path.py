@@ -15,7 +15,7 @@ from robotmem_ros.perception.errors import NoValueError, PathError
 from robotmem_ros.perception.field_type import FieldType, from_rclpy
 from robotmem_ros.perception.scalars import scalar
 
-from .messages import HEADER, Maker, pose
+from ..support.perception.messages import HEADER, Maker, pose
 
 names = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
 steps = st.lists(st.one_of(names, st.integers(0, 3)), min_size=1, max_size=6)

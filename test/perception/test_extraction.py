@@ -11,7 +11,7 @@ import pytest
 
 from robotmem_ros.perception import Reason
 
-from .messages import HEADER, RECEIPT, STAMP, STAMP_NS, Maker, detection, extract, extractor, pose
+from ..support.perception.messages import HEADER, RECEIPT, STAMP, STAMP_NS, Maker, detection, extract, extractor, pose
 
 MARKERS = "visualization_msgs/msg/MarkerArray"
 PERCEPTION = "robotmem_ros/msg/Perception"

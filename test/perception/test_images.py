@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from robotmem_ros.perception import Reason
 from robotmem_ros.perception.images import shrunk
 
-from .messages import HEADER, Maker, extract
+from ..support.perception.messages import HEADER, Maker, extract
 
 IMAGE, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 RED = {"rgb8": b"\xff\x00\x00", "bgr8": b"\x00\x00\xff", "rgba8": b"\xff\x00\x00\x09", "bgra8": b"\x00\x00\xff\x09",

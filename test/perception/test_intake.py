@@ -12,7 +12,7 @@ from robotmem_ros.frames import Transform
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.perception import Intake, Limits, LocalisationGate, Reason, TopicCounts
 
-from .intakes import (
+from ..support.perception.intakes import (
     DETECTIONS,
     POSE,
     QUARTER,
@@ -25,7 +25,7 @@ from .intakes import (
     stored,
     transforms,
 )
-from .messages import HEADER, STAMP_NS, RosbagsMaker, detection, pose
+from ..support.perception.messages import HEADER, STAMP_NS, RosbagsMaker, detection, pose
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from robotmem_ros.frames import TransformBuffer
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.perception import Intake, Reason, parse_topic
 
-from .messages import PRESETS, STAMP_NS, RosbagsMaker
+from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker
 
 STRING = "std_msgs/msg/String"
 

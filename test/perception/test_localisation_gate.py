@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.perception import Limits, LocalisationGate
 
-from .messages import Maker, pose
+from ..support.perception.messages import Maker, pose
 
 
 def covariance(xx: float = 0.0, yy: float = 0.0, yaw: float = 0.0, xy: float = 0.0) -> list[float]:

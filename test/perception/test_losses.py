@@ -11,8 +11,18 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.perception import Intake, Reason
 
-from .intakes import POSE, QUARTER, SECOND, STRING, intake_into, settled, stamped, stored, transforms
-from .messages import HEADER, STAMP_NS, RosbagsMaker, pose
+from ..support.perception.intakes import (
+    POSE,
+    QUARTER,
+    SECOND,
+    STRING,
+    intake_into,
+    settled,
+    stamped,
+    stored,
+    transforms,
+)
+from ..support.perception.messages import HEADER, STAMP_NS, RosbagsMaker, pose
 
 NOTHING_BUT_CHANGES = {"label": "'door'", "changes_only": "pose.position.z"}
 REFUSING = "CREATE TRIGGER refusing BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, 'refused'); END"

@@ -11,7 +11,7 @@ import pytest
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.perception import Observation, Reason, load_presets, parse_topic
 
-from .messages import HEADER, PRESETS, RECEIPT, STAMP_NS, Maker, detection, extract, extractor, pose
+from ..support.perception.messages import HEADER, PRESETS, RECEIPT, STAMP_NS, Maker, detection, extract, extractor, pose
 
 COVARIANCE = [0.25, 0.01, *[0.0] * 4, 0.01, 0.24, *[0.0] * 27, 0.07]
 VECTOR = {"x": 1.0, "y": 2.0, "z": 3.0}

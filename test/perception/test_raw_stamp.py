@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from robotmem_ros.perception import raw_stamp_reader
 from robotmem_ros.perception.raw_stamp import _read
 
-from .messages import HEADER, STAMP_NS, Maker
+from ..support.perception.messages import HEADER, STAMP_NS, Maker
 
 
 @pytest.mark.parametrize(

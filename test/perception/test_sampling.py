@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.perception import Observation, Reason, Sample, Sampler, parse_topic
 
-from .messages import PRESETS
+from ..support.perception.messages import PRESETS
 
 S = 1_000_000_000
 

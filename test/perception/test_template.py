@@ -13,7 +13,7 @@ from robotmem_ros.perception.errors import NoValueError, PathError
 from robotmem_ros.perception.field_type import FieldType
 from robotmem_ros.perception.template import Constant, Template, reader
 
-from .messages import HEADER, Maker
+from ..support.perception.messages import HEADER, Maker
 
 ODOMETRY = FieldType("nav_msgs/msg/Odometry")
 

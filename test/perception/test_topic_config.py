@@ -13,7 +13,7 @@ from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.perception import Extractor, TopicConfig, TopicError, parse_topic
 from robotmem_ros.perception.topic_config import key_of, table
 
-from .messages import PRESETS, Maker, extractor
+from ..support.perception.messages import PRESETS, Maker, extractor
 
 STRING = {"topic": "/caption", "type": "std_msgs/msg/String"}
 

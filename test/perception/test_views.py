@@ -14,7 +14,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.perception import Intake, Reason, TopicCounts, TopicError, parse_topic
 
-from .messages import PRESETS, STAMP_NS, RosbagsMaker, detection, pose
+from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker, detection, pose
 
 SECOND = 1_000_000_000
 DETECTIONS = "vision_msgs/msg/Detection3DArray"

@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.cli.main import main
 
-from .bags import CONFIG, Messages, config_file
+from ..support.bags import CONFIG, Messages, config_file
 
 Import = Callable[..., int]
 

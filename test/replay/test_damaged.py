@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .bags import SECOND, START, Messages, contents, drive, split_bag, stored, write_bag, write_ros1
+from ..support.bags import SECOND, START, Messages, contents, drive, split_bag, stored, write_bag, write_ros1
 from .conftest import Import
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from robotmem_ros.memory import Memory
 
-from .bags import SECOND, START, Messages, contents, drive, lz4_bag, split_bag, stored, write_bag, write_ros1
+from ..support.bags import SECOND, START, Messages, contents, drive, lz4_bag, split_bag, stored, write_bag, write_ros1
 from .conftest import Import
 
 VISION = "perception_topics: [seen]\nseen: {topic: /caption, type: vision_msgs/msg/Detection3DArray}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .bags import POSE, SECOND, START, Messages, config_file, write_bag
+from ..support.bags import POSE, SECOND, START, Messages, config_file, write_bag
 from .conftest import Import
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import pytest
 from robotmem_ros.memory import Memory, RobotMemory
 from robotmem_ros.replay import Bag, Replay, load_config
 
-from .bags import NAV2, SECOND, TF_EXAMPLE, config_file, everything
+from ..support.bags import NAV2, SECOND, TF_EXAMPLE, config_file, everything
 
 CONFIG = """
 perception_topics: [amcl, odometry]

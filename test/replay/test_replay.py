@@ -11,7 +11,7 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 
-from .bags import CONFIG, SECOND, START, Messages, contents, drive, stored, write_bag
+from ..support.bags import CONFIG, SECOND, START, Messages, contents, drive, stored, write_bag
 from .conftest import Import
 
 INT8 = "std_msgs/msg/Int8, description: '{data}'"

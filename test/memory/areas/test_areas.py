@@ -10,8 +10,8 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError
 from robotmem_ros.memory.areas.areas import Area, Areas
 
+from ...support.sightings import see, sighting, the
 from ..conftest import OpenMemory
-from ..objects.sightings import see, sighting, the
 
 TEXT = """
 areas:

@@ -9,8 +9,8 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory, SessionNotFoundError
 from robotmem_ros.memory.consolidation import consolidation
 
+from ...support.consistency import check_file
 from ..conftest import OpenMemory
-from ..database.consistency import check_file
 from .test_clusters import all_pairs
 
 ALIKE = ("hold the thin glass softly", "hold the thin glass very softly", "always hold the thin glass softly")

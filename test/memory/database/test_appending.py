@@ -16,7 +16,7 @@ from robotmem_ros.memory.database import Database, imports
 from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.records.recording import ImportKey, Recording
 
-from .consistency import check
+from ...support.consistency import check
 
 MUG = NewMemory(Kind.PERCEPTION, "red mug", "default", 1, "map", "", context='{"a": {"b": 1}}')
 BROKEN = replace(MUG, context="{")

@@ -9,15 +9,15 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 
-from ..children import running
-from .consistency import check_file
+from ...support.consistency import check_file
+from ...support.subprocesses import running
 
 SAVE_FOR_EVER = """
 import sys
 from itertools import count
 from threading import Thread
 from robotmem_ros.memory import RobotMemory
-from test.memory.providers import WordVectors
+from test.support.embedders import WordVectors
 
 memory = RobotMemory(sys.argv[1], embedder=WordVectors(), synchronous=sys.argv[2])
 

@@ -13,7 +13,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory, RobotMemoryError, StorageError, View
 from robotmem_ros.memory.new_memory import new_perception
 
-from ..providers import WordVectors
+from ...support.embedders import WordVectors
 
 PAGE = 8192
 VIEW = View((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, reach=5.0, horizontal=1.0, vertical=0.5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ..children import output_of
+from ...support.subprocesses import output_of
 
 FILL = """
 import sys

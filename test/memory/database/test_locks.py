@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ..children import output_of, running
+from ...support.subprocesses import output_of, running
 
 SAVE_WITH_TWO_MEMORIES = """
 import sys

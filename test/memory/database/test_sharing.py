@@ -14,10 +14,10 @@ from robotmem_ros.memory.database import Database
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.parameters import Parameters
 
-from ..children import output_of
+from ...support.consistency import check_file
+from ...support.embedders import WordVectors
+from ...support.subprocesses import output_of
 from ..conftest import OpenMemory
-from ..providers import WordVectors
-from .consistency import check_file
 
 
 def contents(memory: RobotMemory, query: str, n: int = 1) -> list[str]:

@@ -14,7 +14,7 @@ from robotmem_ros.memory import Kind, Parameters, Pose, StorageError
 from robotmem_ros.memory.database import Database, changes, rows, vector_rows
 from robotmem_ros.memory.records.memory import NewMemory
 
-from .consistency import check
+from ...support.consistency import check
 
 NUMBERS = st.floats(-1e6, 1e6) | st.integers(-5, 5)
 SCALARS = st.none() | st.booleans() | NUMBERS | st.sampled_from(("", "real", "杯子", "a'b", '"q"'))

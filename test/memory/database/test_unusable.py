@@ -12,7 +12,7 @@ import pytest
 
 from robotmem_ros.memory import DatabaseUnusableError, InvalidFieldError, RobotMemory, StorageError
 
-from ..children import NOBODY, output_of, running
+from ...support.subprocesses import NOBODY, output_of, running
 from ..conftest import OpenMemory
 
 OPEN_AS_NOBODY = f"""

@@ -16,9 +16,9 @@ from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, Vectors
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
 from robotmem_ros.memory.records.memory import NewMemory
 
+from ...support.consistency import check_file
+from ...support.embedders import BreakingVectors, WordVectors
 from ..conftest import OpenMemory
-from ..database.consistency import check_file
-from ..providers import BreakingVectors, WordVectors
 
 
 def vectors(path: Path) -> dict[int, bytes]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
 
-from ..providers import WordVectors
+from ...support.embedders import WordVectors
 
 
 def test_who_has_another_model_than_made_the_vectors_answers_by_words_and_says_so(tmp_path: Path) -> None:

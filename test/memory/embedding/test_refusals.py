@@ -13,9 +13,9 @@ from robotmem_ros.memory import Mode
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.embedding.refusals import Refusals
 
+from ...support.embedders import WrongVectors
+from ...support.waiting import until
 from ..conftest import OpenMemory
-from ..providers import WrongVectors
-from ..waiting import until
 
 SPOILED = {
     "not a number": lambda vectors: vectors * np.nan,

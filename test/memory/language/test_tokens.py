@@ -12,7 +12,7 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.language.stop_words import SPATIAL_WORDS
 from robotmem_ros.memory.language.tokens import all_of, any_of, indexed_text, query_phrases, query_words, scheme
 
-from ..children import output_of, without
+from ...support.subprocesses import output_of, without
 from ..conftest import OpenMemory
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.memory import MemoryNotFoundError, RobotMemory
 
-from ..database.consistency import check_file
+from ...support.consistency import check_file
 
 COLD = "The cup slipped because the fingers were wet at 5 N"
 

@@ -14,8 +14,8 @@ from robotmem_ros.memory.embedding import Embedder
 from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.wording import wording
 
+from ...support.embedders import WordVectors
 from ..conftest import OpenMemory
-from ..providers import WordVectors
 
 PAIRS = [*read_pairs(), *read_pairs(FRESH), *read_pairs(ADVERSARIAL)]
 GLASS = "Hold the glass with 12.5 N"

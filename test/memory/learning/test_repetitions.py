@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Memory, RobotMemory
 
-from ..database.consistency import check
+from ...support.consistency import check
 
 LAB = "the lab is closed to robots at night"
 

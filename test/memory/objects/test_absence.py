@@ -11,8 +11,8 @@ from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
 from robotmem_ros.memory.objects.view import Glimpse
 from robotmem_ros.memory.records.recording import ImportKey, Recording
 
+from ...support.sightings import SECOND, see, sighting, the
 from ..conftest import OpenMemory
-from .sightings import SECOND, see, sighting, the
 
 VIEW = View(
     origin=(0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0), observed_at=200 * SECOND, reach=5.0,

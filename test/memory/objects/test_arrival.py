@@ -14,9 +14,9 @@ from robotmem_ros.memory.objects.arrival import is_later, possible_stamp
 from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.records.recording import ImportKey, Recording
 
-from ..clock import Clock
+from ...support.clock import Clock
+from ...support.sightings import SECOND, see, sighting, the
 from ..conftest import OpenMemory
-from .sightings import SECOND, see, sighting, the
 
 NOW = 1_750_000_000
 YEARS = 10 * 365 * 86_400

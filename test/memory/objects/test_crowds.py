@@ -17,8 +17,8 @@ from robotmem_ros.memory.objects.covariance import checked_covariance
 from robotmem_ros.memory.objects.new_sighting import NewSighting, new_sighting
 from robotmem_ros.memory.records.memory import NewMemory
 
-from ..database.consistency import check
-from .sightings import see, sighting
+from ...support.consistency import check
+from ...support.sightings import see, sighting
 
 WIDE = ((0.25, 0.0, 0.0), (0.0, 0.01, 0.0), (0.0, 0.0, 0.01))
 NARROW = ((0.0004, 0.0, 0.0), (0.0, 0.0004, 0.0), (0.0, 0.0, 0.0004))

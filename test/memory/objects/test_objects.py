@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
 from robotmem_ros.memory.records.memory import NewMemory
 
+from ...support.consistency import check
+from ...support.sightings import SECOND, objects, place, see, sighting, the
 from ..conftest import OpenMemory
-from ..database.consistency import check
-from .sightings import SECOND, objects, place, see, sighting, the
 
 PLACES = st.tuples(st.integers(-8, 8), st.integers(-3, 3)).map(lambda at: (at[0] / 4, at[1] / 4))
 DETECTIONS = st.tuples(PLACES, st.sampled_from(("chair", "mug")), st.integers(3, 10))

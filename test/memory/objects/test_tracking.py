@@ -9,8 +9,8 @@ from pathlib import Path
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.records.memory import NewMemory
 
+from ...support.sightings import see, sighting, the
 from ..conftest import OpenMemory
-from .sightings import see, sighting, the
 
 
 def tracked(x: float, identity: str, t: float = 100.0, source: str = "/detections") -> NewMemory:

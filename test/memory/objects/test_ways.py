@@ -12,9 +12,9 @@ from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMem
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.recording import ImportKey, Recording
 
-from ..clock import DAY, NOW, SECOND, Clock
+from ...support.clock import DAY, NOW, SECOND, Clock
+from ...support.sightings import objects, place, see, the
 from ..conftest import OpenMemory
-from .sightings import objects, place, see, the
 
 MUG: dict[str, Any] = {"description": "a red mug on the table", "label": "mug", "pose": [3.0, 1.0, 0.0]}
 

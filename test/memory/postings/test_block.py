@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory.postings.block import SPAN, Postings, build
 
-from .texts import WORDS, Texts, block_of, texts_behind_three
+from ...support.text_blocks import WORDS, Texts, block_of, texts_behind_three
 
 LOW, HIGH = 3, 63
 asked_words = st.lists(st.sampled_from((*WORDS, "unheard")), min_size=1, max_size=5)

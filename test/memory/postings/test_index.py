@@ -11,10 +11,10 @@ from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.database import Database, text_rows
 from robotmem_ros.memory.postings import Block, PostingsIndex, outdated
 
-from ..children import output_of
-from ..waiting import until
-from . import crowds
-from .crowds import MINIMUM
+from ...support import corpus
+from ...support.corpus import MINIMUM
+from ...support.subprocesses import output_of
+from ...support.waiting import until
 
 STORE = """
 import sys
@@ -49,13 +49,13 @@ def skip_ids(database: Database, last: int) -> None:
 
 
 def test_there_are_blocks_from_the_minimum_on(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
         index.flush()
         assert ranges(index) == []
-        crowds.fill(database, MINIMUM - 1)
+        corpus.fill(database, MINIMUM - 1)
         index.flush()
         assert ranges(index) == []
-        crowds.fill(database, 1)
+        corpus.fill(database, 1)
         index.flush()
         assert ranges(index) == [(0, MINIMUM)]
 
@@ -63,7 +63,7 @@ def test_there_are_blocks_from_the_minimum_on(tmp_path: Path) -> None:
 def test_a_few_new_memories_are_left_to_the_text_index_and_more_take_in_the_blocks_that_are_not_much_larger(
     tmp_path: Path,
 ) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
         for count, expected in (
             (1600, [(0, 1600)]),
             (99, [(0, 1600)]),
@@ -72,62 +72,62 @@ def test_a_few_new_memories_are_left_to_the_text_index_and_more_take_in_the_bloc
             (100, [(0, 1600), (1600, 2000), (2000, 2100)]),
             (350, [(0, 2450)]),
         ):
-            crowds.fill(database, count)
+            corpus.fill(database, count)
             index.flush()
             assert ranges(index) == expected
-        crowds.check(database, index.blocks, [crowds.Asked("red mug", 30), crowds.Asked("grip_force", 5, most=0)])
+        corpus.check(database, index.blocks, [corpus.Asked("red mug", 30), corpus.Asked("grip_force", 5, most=0)])
 
 
 def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 300)
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 700)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 700)
         index.flush()
         assert ranges(index) == [(0, 300), (300, 600), (600, 700)]
         first, second, _ = index.blocks
-        crowds.fill(database, 300)
+        corpus.fill(database, 300)
         index.flush()
         assert ranges(index) == [(0, 300), (300, 600), (600, 900), (900, 1000)]
         assert [one.words is other.words for one, other in zip(index.blocks, (first, second), strict=False)] == [
             True
         ] * 2
-        crowds.check(database, index.blocks, [crowds.Asked("red mug", 30), crowds.Asked("grip_force", 5, most=0)])
+        corpus.check(database, index.blocks, [corpus.Asked("red mug", 30), corpus.Asked("grip_force", 5, most=0)])
 
 
 def test_what_is_gone_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 300)
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
         for last in (10**6, 10**8, 2**53):
-            crowds.fill(database, 150, seed=last)
+            corpus.fill(database, 150, seed=last)
             skip_ids(database, last)
-        crowds.fill(database, 150)
+        corpus.fill(database, 150)
         index.flush()
         # Between the last two there are more ids than a block reaches over.
         assert [len(block.lengths) for block in index.blocks] == [300, 150, 150]
         assert (index.blocks[0].low, index.blocks[0].high, index.blocks[-1].high) == (0, 10**6 + 150, 2**53 + 150)
-        crowds.check(database, index.blocks, [crowds.Asked("red mug", 30), crowds.Asked("grip_force", 5, most=0)])
+        corpus.check(database, index.blocks, [corpus.Asked("red mug", 30), corpus.Asked("grip_force", 5, most=0)])
 
 
 def test_the_first_block_begins_at_the_first_memory_that_is_there(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, _):
-        crowds.fill(database, 400)
-        crowds.delete(database, range(1, 251))
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
+    with corpus.opened(tmp_path / "memory.db") as (database, _):
+        corpus.fill(database, 400)
+        corpus.delete(database, range(1, 251))
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
         index.flush()
         assert ranges(index) == [(250, 400)]
 
 
 def test_a_block_is_made_anew_when_two_hundred_of_its_texts_have_changed(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 1000)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000)
         index.flush()
         (block,) = index.blocks
         for count in range(1, 4):  # of the same memories
-            crowds.rewrite(database, range(1, 200), f"zebra {count}")
+            corpus.rewrite(database, range(1, 200), f"zebra {count}")
         index.flush()
         assert [one.words is block.words for one in index.blocks] == [True]
         assert stale(database, index.blocks) == list(range(1, 200))
-        crowds.rewrite(database, [200], "zebra")
+        corpus.rewrite(database, [200], "zebra")
         index.flush()
         assert stale(database, index.blocks) == []
         assert index.blocks[0].postings(["zebra"])[0].places.tolist()[:200] == list(range(200))
@@ -137,44 +137,44 @@ def test_changes_are_looked_for_in_the_blocks_that_they_concern(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 500)
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 1000)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000)
         index.flush()
-        crowds.rewrite(database, [7], "zebra")
+        corpus.rewrite(database, [7], "zebra")
         index.flush()
         for count in range(3):
-            crowds.rewrite(database, range(501, 801), f"zebra {count}")
+            corpus.rewrite(database, range(501, 801), f"zebra {count}")
             index.flush()
-        crowds.fill(database, 20)
-        crowds.rewrite(database, [1005], "zebra")
+        corpus.fill(database, 20)
+        corpus.rewrite(database, [1005], "zebra")
         assert stale(database, index.blocks) == [7]
         with database.reader() as connection:
             assert text_rows.changes(connection) == 902
 
 
 def test_everything_is_made_anew_when_more_than_half_is_gone(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 0, texts=["red mug"] * 1000)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 0, texts=["red mug"] * 1000)
         index.flush()
-        crowds.delete(database, range(1, 501))
+        corpus.delete(database, range(1, 501))
         index.flush()
         assert ranges(index) == [(0, 1000)]
-        crowds.delete(database, [501])
+        corpus.delete(database, [501])
         index.flush()
         assert ranges(index) == [(501, 1000)]
         assert index.blocks[0].memories == 499
-        crowds.delete(database, range(502, 1001))
+        corpus.delete(database, range(502, 1001))
         index.flush()
         assert index.blocks == ()
 
 
 def test_what_is_forgotten_or_touched_makes_no_block_anew(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 1000)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000)
         index.flush()
         (block,) = index.blocks
-        crowds.change(database, "UPDATE memories SET status = 'invalidated' WHERE id = ?", [(1,)] * 500)
-        crowds.change(database, "UPDATE memories SET access_count = 7 WHERE id <> ?", [(1,)])
+        corpus.change(database, "UPDATE memories SET status = 'invalidated' WHERE id = ?", [(1,)] * 500)
+        corpus.change(database, "UPDATE memories SET access_count = 7 WHERE id <> ?", [(1,)])
         index.flush()
         assert stale(database, index.blocks) == []
         assert [one.words is block.words for one in index.blocks] == [True]
@@ -182,28 +182,28 @@ def test_what_is_forgotten_or_touched_makes_no_block_anew(tmp_path: Path) -> Non
 
 def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with crowds.opened(path) as (database, index):
-        crowds.fill(database, 1000)
+    with corpus.opened(path) as (database, index):
+        corpus.fill(database, 1000)
         index.flush()
         output_of(STORE, path, MINIMUM + 50)
-        crowds.check(database, index.blocks, [crowds.Asked("zebra", 500), crowds.Asked("zebra number", 3)])
+        corpus.check(database, index.blocks, [corpus.Asked("zebra", 500), corpus.Asked("zebra number", 3)])
         assert stale(database, index.blocks) == [1]
         index.flush()
-        assert crowds.covered(index.blocks) == 1000 + MINIMUM + 50
-        crowds.check(database, index.blocks, [crowds.Asked("zebra", 500), crowds.Asked("zebra number", 3)])
+        assert corpus.covered(index.blocks) == 1000 + MINIMUM + 50
+        corpus.check(database, index.blocks, [corpus.Asked("zebra", 500), corpus.Asked("zebra number", 3)])
 
 
 def test_whoever_wakes_it_need_not_wait(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
         index.flush()
-        crowds.fill(database, 300)
+        corpus.fill(database, 300)
         index.wake()
-        until(lambda: crowds.covered(index.blocks) == 300, "block after a wake")
+        until(lambda: corpus.covered(index.blocks) == 300, "block after a wake")
 
 
 def test_closing_while_blocks_are_made_waits_for_no_block(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, _):
-        crowds.fill(database, 0, texts=["red mug in the hall"] * 5000)
+    with corpus.opened(tmp_path / "memory.db") as (database, _):
+        corpus.fill(database, 0, texts=["red mug in the hall"] * 5000)
     before = threads()
     for _ in range(20):
         database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
@@ -228,8 +228,8 @@ def test_a_database_that_is_closed_first_is_no_harm(tmp_path: Path, caplog: pyte
 
 def test_a_memory_in_ram_has_no_postings() -> None:
     before = threads()
-    with crowds.opened(":memory:", minimum=1) as (database, index):
-        crowds.fill(database, 500)
+    with corpus.opened(":memory:", minimum=1) as (database, index):
+        corpus.fill(database, 500)
         index.wake()
         index.flush()
         assert index.blocks == ()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory.postings import Block, Scores
 from robotmem_ros.memory.postings.block import build
 
-from .texts import FORMULA, WORDS, Texts, block_of, score, texts_behind_three
+from ...support.text_blocks import FORMULA, WORDS, Texts, block_of, score, texts_behind_three
 
 LOW, HIGH = 3, 63
 ROUNDING = 1e-9

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.postings import Block
 
-from . import crowds
+from ...support import corpus
 
 SIZE = 2500
 QUESTIONS = 12
@@ -32,7 +32,7 @@ class Life(RuleBasedStateMachine):
         self.stack = ExitStack()
         file = Path(tempfile.mkdtemp(dir=self.path), "memory.db")
         self.memory = self.stack.enter_context(RobotMemory(file, embedding_model="", synchronous="normal"))
-        self.database, self.index = self.stack.enter_context(crowds.opened(file))
+        self.database, self.index = self.stack.enter_context(corpus.opened(file))
         self.blocks: list[tuple[Block, ...]] = []
 
     def teardown(self) -> None:
@@ -59,18 +59,18 @@ class Life(RuleBasedStateMachine):
     @rule(count=st.sampled_from((1, 50, 400)))
     def store(self, count: int) -> None:
         draw = self.draw()
-        for stored in [self.memory.store(crowds.new_memory(draw, moment)) for moment in range(1, count + 1)]:
+        for stored in [self.memory.store(corpus.new_memory(draw, moment)) for moment in range(1, count + 1)]:
             stored.result()
 
     @rule(count=st.sampled_from((1, 30)))
     def correct(self, count: int) -> None:
         draw = self.draw()
         for one in self.ids("active", count):
-            self.memory.update(one, crowds.text(draw), human_summary=crowds.text(draw))
+            self.memory.update(one, corpus.text(draw), human_summary=corpus.text(draw))
 
     @rule(count=st.sampled_from((1, 199, 300)))
     def rewrite(self, count: int) -> None:
-        crowds.rewrite(self.database, self.ids("active", count), crowds.text(self.draw()))
+        corpus.rewrite(self.database, self.ids("active", count), corpus.text(self.draw()))
 
     @rule(count=st.sampled_from((1, 40)))
     def forget(self, count: int) -> None:
@@ -81,7 +81,7 @@ class Life(RuleBasedStateMachine):
     def supersede(self) -> None:
         pairs = zip(self.ids("active", 20), self.ids("active", 20), strict=False)
         sql = "UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ? AND id <> ?1"
-        crowds.change(self.database, sql, list(pairs))
+        corpus.change(self.database, sql, list(pairs))
 
     @rule()
     def restore(self) -> None:
@@ -90,7 +90,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(share=st.sampled_from((0.01, 0.1, 0.6)))
     def delete(self, share: float) -> None:
-        crowds.delete(self.database, self.ids("active", int(share * SIZE)))
+        corpus.delete(self.database, self.ids("active", int(share * SIZE)))
 
     @rule()
     def purge(self) -> None:
@@ -106,7 +106,7 @@ class Life(RuleBasedStateMachine):
     def finds_the_same_with_any_blocks_of_before(self) -> None:
         draw = self.draw()
         for blocks in {id(one): one for one in (*self.blocks[-3:], self.index.blocks)}.values():
-            crowds.check(self.database, blocks, [crowds.asked(draw, SIZE) for _ in range(QUESTIONS)])
+            corpus.check(self.database, blocks, [corpus.asked(draw, SIZE) for _ in range(QUESTIONS)])
 
 
 @pytest.mark.parametrize("span", [65_536, 700])
@@ -120,34 +120,34 @@ def test_a_search_with_postings_finds_what_one_without_finds(
 
 @pytest.mark.parametrize("query", ["unheard_of", "zebra_crossing 1.5", "grip_force", "12.5", "the", "x", "杯子"])
 def test_compounds_and_words_that_no_memory_holds_are_no_error(tmp_path: Path, query: str) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 0, texts=["red mug", "grip the force"] * 500)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 0, texts=["red mug", "grip the force"] * 500)
         index.flush()
-        assert crowds.covered(index.blocks) == 1000
-        crowds.check(database, index.blocks, [crowds.Asked(query, depth) for depth in (1, 10, 2000)])
+        assert corpus.covered(index.blocks) == 1000
+        corpus.check(database, index.blocks, [corpus.Asked(query, depth) for depth in (1, 10, 2000)])
 
 
 def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_as_good(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 0, texts=["red mug"] * 300 + ["blue lamp"] * 700)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 0, texts=["red mug"] * 300 + ["blue lamp"] * 700)
         index.flush()
-        crowds.rewrite(database, range(1, 101), "blue mug")
-        crowds.rewrite(database, range(1, 101), "red mug")
+        corpus.rewrite(database, range(1, 101), "blue mug")
+        corpus.rewrite(database, range(1, 101), "red mug")
         database.write(
             lambda connection: connection.execute("UPDATE memories SET session_id = 'few' WHERE id <= 250 OR id = 300")
         ).result()
-        questions = [crowds.Asked("mug", depth, session="few", most=0) for depth in range(1, 60)]
-        crowds.check(database, index.blocks, questions)
+        questions = [corpus.Asked("mug", depth, session="few", most=0) for depth in range(1, 60)]
+        corpus.check(database, index.blocks, questions)
 
 
 def test_a_snapshot_older_than_the_blocks_gets_true_scores_of_its_own_texts(tmp_path: Path) -> None:
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 1000, seed=1)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000, seed=1)
         with database.snapshot() as connection:
-            crowds.rewrite(database, range(1, 301), "red lamp")
-            crowds.fill(database, 500, seed=2)
+            corpus.rewrite(database, range(1, 301), "red lamp")
+            corpus.fill(database, 500, seed=2)
             index.flush()
-            assert crowds.covered(index.blocks) == 1500
-            for one in (crowds.Asked("red lamp", 20), crowds.Asked("grip_force", 500), crowds.Asked("zebra")):
-                found = crowds.search(connection, index.blocks, one)
-                assert set(found) <= set(crowds.search(connection, (), crowds.Asked(one.query, 1000)))
+            assert corpus.covered(index.blocks) == 1500
+            for one in (corpus.Asked("red lamp", 20), corpus.Asked("grip_force", 500), corpus.Asked("zebra")):
+                found = corpus.search(connection, index.blocks, one)
+                assert set(found) <= set(corpus.search(connection, (), corpus.Asked(one.query, 1000)))

@@ -13,9 +13,9 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.memory import NewMemory
 
+from ...support.consistency import check_file
+from ...support.raw_bytes import found
 from ..conftest import OpenMemory
-from ..database.consistency import check_file
-from .raw_bytes import found
 
 SECOND = 10**9
 MARK = "qzxjv"

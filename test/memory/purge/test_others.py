@@ -11,9 +11,9 @@ from robotmem_ros.memory.purge.deletion import delete_batch
 from robotmem_ros.memory.purge.purge import finish
 from robotmem_ros.memory.purge.selection import Selection
 
-from ..children import running
+from ...support.raw_bytes import found, of_words
+from ...support.subprocesses import running
 from ..conftest import OpenMemory
-from .raw_bytes import found, of_words
 
 READ = """
 import sqlite3, sys

@@ -15,8 +15,8 @@ from robotmem_ros.memory import (
 )
 from robotmem_ros.memory.new_memory import new_perception
 
+from ...support.consistency import check_file
 from ..conftest import OpenMemory
-from ..database.consistency import check_file
 
 SECOND = 10**9
 

@@ -17,10 +17,10 @@ from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.vectors import segment
 
+from ...support.consistency import check_file
+from ...support.embedders import WordVectors
+from ...support.raw_bytes import files_of, found, of_position, of_vector, of_words
 from ..conftest import OpenMemory
-from ..database.consistency import check_file
-from ..providers import WordVectors
-from .raw_bytes import files_of, found, of_position, of_vector, of_words
 
 SPOT = (12.345678, -7.654321, 0.987654321)
 THING = (3.141592, 2.718281, 1.414213)

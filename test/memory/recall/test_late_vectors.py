@@ -10,7 +10,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding import Vectors
 
-from ..providers import Borrowed, WordVectors
+from ...support.embedders import Borrowed, WordVectors
 
 
 class Late(WordVectors):

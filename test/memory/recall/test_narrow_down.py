@@ -13,10 +13,10 @@ from robotmem_ros.memory.database import Database
 from robotmem_ros.memory.recall.condition import Condition, Source
 from robotmem_ros.memory.recall.eligible import Eligible, narrow_down
 
-from ..providers import WordVectors
-from .questions import questions
+from ...support.embedders import WordVectors
+from ...support.recall.queries import questions
+from ...support.recall.worlds import Clock, World, build
 from .test_oracle import check
-from .worlds import Clock, World, build
 
 SIZE = 6000
 

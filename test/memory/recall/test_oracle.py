@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
 
-from ..providers import WordVectors
-from .known import Asked
-from .oracle import RefusedError, UndecidedError
-from .questions import questions
-from .worlds import Clock, World, build
+from ...support.embedders import WordVectors
+from ...support.recall.oracle import RefusedError, UndecidedError
+from ...support.recall.queries import questions
+from ...support.recall.reference_model import Asked
+from ...support.recall.worlds import Clock, World, build
 
 SMALL_WORLDS = 16
 Worlds = Callable[[int, int, bool], World]

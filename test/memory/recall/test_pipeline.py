@@ -10,8 +10,8 @@ import pytest
 
 from robotmem_ros.memory import Mode, RobotMemory
 
+from ...support.embedders import BreakingVectors
 from ..conftest import OpenMemory
-from ..providers import BreakingVectors
 
 HERE = {"field": "position", "target": [0.0, 0.0]}
 

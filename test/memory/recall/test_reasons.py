@@ -12,8 +12,8 @@ from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.memory import NewMemory
 
+from ...support.embedders import Borrowed, WordVectors
 from ..conftest import OpenMemory
-from ..providers import Borrowed, WordVectors
 
 ORIGIN = {"target": [0.0, 0.0, 0.0]}
 

@@ -13,7 +13,7 @@ from robotmem_ros.memory.postings import Block
 from robotmem_ros.memory.recall.bm25 import held_words
 from robotmem_ros.memory.recall.text_holders import holders
 
-from ..postings import crowds
+from ...support import corpus
 
 QUESTIONS = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"])
 
@@ -32,17 +32,17 @@ def check(database: Database, blocks: Sequence[Block]) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_holders_of_words_are_named_once_each_wherever_texts_changed(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
-    with crowds.opened(tmp_path / "memory.db") as (database, index):
-        crowds.fill(database, 1500, seed=seed)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1500, seed=seed)
         index.flush()
         blocks = index.blocks
         check(database, blocks)
-        crowds.fill(database, 99, seed=seed + 100)
+        corpus.fill(database, 99, seed=seed + 100)
         for text in ("red mug", "zebra", "grip the force of a mug", "红色的杯子 mug"):
             # Some of them behind the blocks.
-            crowds.rewrite(database, [*draw.sample(range(1, 1500), 30), *range(1501, 1510)], text)
+            corpus.rewrite(database, [*draw.sample(range(1, 1500), 30), *range(1501, 1510)], text)
             check(database, blocks)
-        crowds.delete(database, draw.sample(range(1, 1600), 300))
+        corpus.delete(database, draw.sample(range(1, 1600), 300))
         check(database, blocks)
         index.flush()
         check(database, index.blocks)

@@ -13,9 +13,9 @@ from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.retention.file_size import file_size, to_give_back
 from robotmem_ros.memory.vectors.flat import FlatVectors
 
+from ...support.consistency import check_file
+from ...support.waiting import until
 from ..conftest import OpenMemory
-from ..database.consistency import check_file
-from ..waiting import until
 
 
 def fill(memory: RobotMemory, first: int, last: int, size: int = 0) -> None:

@@ -18,10 +18,10 @@ from robotmem_ros.memory.retention.removal import remove, removed
 from robotmem_ros.memory.retention.report import Report
 from robotmem_ros.memory.retention.retention import Retention
 
-from ..database.consistency import check
-from ..vectors import spaces
-from .oracle import Oracle, Part
-from .worlds import NOW, PLAIN, Plain, ids, opened, stored
+from ...support import vector_corpus
+from ...support.consistency import check
+from ...support.retention.oracle import Oracle, Part
+from ...support.retention.worlds import NOW, PLAIN, Plain, ids, opened, stored
 
 PARTS = st.tuples(st.sampled_from((None, "default", "lab")), st.sampled_from((None, "fact", "perception")))
 PART_BUDGETS = st.lists(
@@ -111,10 +111,10 @@ def test_without_a_budget_nothing_goes() -> None:
 
 def test_the_files_of_the_index_count_towards_the_budget_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with spaces.opened(path) as (database, index):
-        spaces.fill(database, spaces.clustered(3000, 1))
+    with vector_corpus.opened(path) as (database, index):
+        vector_corpus.fill(database, vector_corpus.clustered(3000, 1))
         index.flush()
-        on_disk = sum(file.stat().st_size for file in spaces.files(path))
+        on_disk = sum(file.stat().st_size for file in vector_corpus.files(path))
         assert on_disk > 300_000
         files = (path, Path(f"{path}-wal"))
         assert database.size() == on_disk + sum(file.stat().st_size for file in files)
@@ -133,10 +133,10 @@ def test_the_files_of_the_index_count_towards_the_budget_of_the_file(tmp_path: P
 
 def test_what_the_index_still_holds_of_memories_that_went_takes_away_no_others(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    with spaces.opened(path) as (database, index):
-        spaces.fill(database, spaces.clustered(1000, 1))
+    with vector_corpus.opened(path) as (database, index):
+        vector_corpus.fill(database, vector_corpus.clustered(1000, 1))
         index.flush()
-    on_disk = sum(file.stat().st_size for file in spaces.files(path))
+    on_disk = sum(file.stat().st_size for file in vector_corpus.files(path))
     database = opened(path)
 
     def left(connection: sqlite3.Connection, first: int) -> int:

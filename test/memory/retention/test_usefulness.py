@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory.retention.usefulness import PROTECTION, moment, order
 
-from .oracle import Oracle, protection, usefulness
-from .worlds import DAY, NOW, OPEN_SESSION, PLAIN, Plain, opened, stored
+from ...support.retention.oracle import Oracle, protection, usefulness
+from ...support.retention.worlds import DAY, NOW, OPEN_SESSION, PLAIN, Plain, opened, stored
 
 
 @given(world=st.lists(PLAIN, min_size=1, max_size=20))

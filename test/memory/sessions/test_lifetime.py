@@ -11,10 +11,10 @@ from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMem
 from robotmem_ros.memory.consolidation import consolidation
 from robotmem_ros.memory.records.session import Session
 
-from ..children import running
-from ..clock import DAY, NOW, SECOND, Clock
+from ...support.clock import DAY, NOW, SECOND, Clock
+from ...support.subprocesses import running
+from ...support.waiting import until
 from ..conftest import OpenMemory
-from ..waiting import until
 
 CRASHING = """
 import sys

@@ -10,7 +10,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.sessions.proactive import leaves, similarity
 
-from ..clock import DAY, NOW, Clock
+from ...support.clock import DAY, NOW, Clock
 from ..conftest import OpenMemory
 
 

@@ -11,7 +11,7 @@ from robotmem_ros.memory import InvalidFieldError, Pose, RobotMemory, SessionNot
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.memory import NewMemory
 
-from ..clock import DAY, NOW, SECOND, Clock
+from ...support.clock import DAY, NOW, SECOND, Clock
 from ..conftest import OpenMemory
 
 

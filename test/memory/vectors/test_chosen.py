@@ -15,7 +15,7 @@ from robotmem_ros.memory.embedding import Vector, codec
 from robotmem_ros.memory.vectors.batch import Ids
 from robotmem_ros.memory.vectors.segment import Segment
 
-from .spaces import QUERIES, VECTORS, clustered, fill, opened
+from ...support.vector_corpus import QUERIES, VECTORS, clustered, fill, opened
 
 BYTES = codec.upper_bytes(codec.encode(VECTORS), VECTORS.shape[1])
 

@@ -10,8 +10,20 @@ import pytest
 
 from robotmem_ros.memory.database import vector_rows
 
-from ..children import output_of, running, without
-from .spaces import DIM, MINIMUM, QUERIES, VECTORS, clustered, files, fill, indexed, nearest, opened, recall_at_10
+from ...support.subprocesses import output_of, running, without
+from ...support.vector_corpus import (
+    DIM,
+    MINIMUM,
+    QUERIES,
+    VECTORS,
+    clustered,
+    files,
+    fill,
+    indexed,
+    nearest,
+    opened,
+    recall_at_10,
+)
 
 
 @pytest.fixture(scope="module")
@@ -190,8 +202,8 @@ def test_two_processes_share_one_index(tmp_path: Path) -> None:
 
 KILLED = """
 import sys
-sys.path.insert(0, "test/memory/vectors")
-from spaces import clustered, fill, opened
+sys.path.insert(0, "test/support")
+from vector_corpus import clustered, fill, opened
 with opened(sys.argv[1]) as (database, index):
     fill(database, clustered(3000, 1))
     print("saved", flush=True)
@@ -258,8 +270,8 @@ def test_many_threads_search_while_vectors_come_in(tmp_path: Path) -> None:
 def test_without_usearch_all_are_compared_one_by_one(copy: Path) -> None:
     code = """
 import sys
-sys.path.insert(0, "test/memory/vectors")
-from spaces import clustered, nearest, opened
+sys.path.insert(0, "test/support")
+from vector_corpus import clustered, nearest, opened
 with opened(sys.argv[1]) as (database, index):
     print(nearest(database, index, clustered(60, 2)[0], 10), index.missing)
 """

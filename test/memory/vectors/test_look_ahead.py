@@ -20,8 +20,8 @@ from robotmem_ros.memory.records.memory import NewMemory
 from robotmem_ros.memory.vectors import VectorIndex
 from robotmem_ros.memory.vectors.segment import Segment
 
-from ..providers import Borrowed, WordVectors
-from .spaces import DIM, QUERIES, VECTORS, fill, nearest, opened
+from ...support.embedders import Borrowed, WordVectors
+from ...support.vector_corpus import DIM, QUERIES, VECTORS, fill, nearest, opened
 
 WIDTHS = (10, 41, 200)
 

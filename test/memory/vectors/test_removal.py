@@ -16,7 +16,7 @@ from robotmem_ros.memory.embedding import codec
 from robotmem_ros.memory.vectors import segment
 from robotmem_ros.memory.vectors.batch import Ids
 
-from .spaces import VECTORS, files, fill, indexed, opened, recall_at_10
+from ...support.vector_corpus import VECTORS, files, fill, indexed, opened, recall_at_10
 
 
 def test_an_index_half_of_which_is_gone_is_made_anew(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from robotmem_ros.perception import (
     parse_topic,
 )
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[3]
 VISION = {
     "ObjectHypothesis": "string class_id\nfloat64 score",
     "ObjectHypothesisWithPose": "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose",

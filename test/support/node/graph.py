@@ -22,7 +22,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
 from robotmem_ros.msg import MemoryStatus
 
-EXECUTABLE = Path(__file__).resolve().parents[2] / "scripts" / "memory_node"
+EXECUTABLE = Path(__file__).resolve().parents[3] / "scripts" / "memory_node"
 DEADLINE = 30.0
 _FIRST_PORT = 27_300
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .known import DAY, Asked
+from .reference_model import DAY, Asked
 from .worlds import COLLECTIONS, EPOCH, FIELDS, PATHS, SECOND, SESSIONS, VALUES, VOCABULARY, World
 
 _CONDITIONS = ("collection", "session_id", "kind", "window", "context_filter", "min_confidence")

@@ -14,9 +14,9 @@ from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.embedding import codec
 from robotmem_ros.memory.records.memory import NewMemory
 
-from ..providers import WordVectors
-from .known import DAY, DEFAULT_COLLECTION, Asked, Known
+from ..embedders import WordVectors
 from .oracle import Oracle
+from .reference_model import DAY, DEFAULT_COLLECTION, Asked, Known
 
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",

@@ -13,7 +13,7 @@ import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
-from .known import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, folded, holds
+from .reference_model import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, folded, holds
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the questions of these tests use."""

@@ -30,8 +30,8 @@ UNBOUNDED = 10**9
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question for texts, with conditions."""
+class TextQuery:
+    """A text query with conditions."""
 
     query: str
     depth: int = 10
@@ -39,7 +39,7 @@ class Asked:
     session: str = ""
     before: int | None = None
     most: int | None = None
-    """Up to so many eligible memories are named one by one; None leaves it to the search."""
+    """Up to so many candidates are listed by id; None leaves the choice to the search."""
 
 
 def text(draw: random.Random) -> str:
@@ -50,15 +50,15 @@ def text(draw: random.Random) -> str:
     return " ".join(words) if draw.random() > 0.01 else "!?"
 
 
-def query(draw: random.Random) -> str:
+def query_text(draw: random.Random) -> str:
     """Words to ask for; some that no memory holds, and compounds that none holds together."""
     return " ".join(draw.choices((*WORDS, *RARE, "unheard", "un_heard", "hall_mug", "x"), k=draw.randint(1, 4)))
 
 
-def asked(draw: random.Random, memories: int) -> Asked:
-    """Any question for about so many memories."""
-    return Asked(
-        query(draw),
+def random_query(draw: random.Random, memories: int) -> TextQuery:
+    """A random query for a database with about so many memories."""
+    return TextQuery(
+        query_text(draw),
         draw.choice((1, 5, 20, 100, 1000)),
         draw.choice((*COLLECTIONS, "default")),
         draw.choice((*SESSIONS, "", "", "")),
@@ -122,22 +122,22 @@ def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database,
         database.close()
 
 
-def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: Asked) -> Ranking:
-    """What the text search finds with the help of some blocks, or of none."""
-    wanted = _eligible(connection, one)
+def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQuery) -> Ranking:
+    """Run the text search with the given blocks, or without any."""
+    wanted = _candidates(connection, one)
     if blocks:
         wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
     return text_search(connection, blocks, one.query, wanted, depth=one.depth, limit=UNBOUNDED)
 
 
-def check(database: Database, blocks: Sequence[Block], questions: Sequence[Asked]) -> None:
-    """What is found with blocks is to the last bit what is found without."""
+def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:
+    """Assert that a search with blocks gives exactly the result of one without."""
     with database.snapshot() as connection:
-        for one in questions:
+        for one in queries:
             assert search(connection, blocks, one) == search(connection, (), one), one
 
 
-def _eligible(connection: sqlite3.Connection, one: Asked) -> Eligible:
+def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Eligible:
     question = parse_question(
         Parameters(), decay=Decay(0.0, now=0), query=one.query, n=5, min_confidence=0.0, session_id=one.session,
         kind=None, context_filter=None, spatial_sort=None, after=None, before=one.before, collection=one.collection,

@@ -75,7 +75,9 @@ def test_a_few_new_memories_are_left_to_the_text_index_and_more_take_in_the_bloc
             corpus.fill(database, count)
             index.flush()
             assert ranges(index) == expected
-        corpus.check(database, index.blocks, [corpus.Asked("red mug", 30), corpus.Asked("grip_force", 5, most=0)])
+        corpus.check(
+            database, index.blocks, [corpus.TextQuery("red mug", 30), corpus.TextQuery("grip_force", 5, most=0)]
+        )
 
 
 def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +93,9 @@ def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: py
         assert [one.words is other.words for one, other in zip(index.blocks, (first, second), strict=False)] == [
             True
         ] * 2
-        corpus.check(database, index.blocks, [corpus.Asked("red mug", 30), corpus.Asked("grip_force", 5, most=0)])
+        corpus.check(
+            database, index.blocks, [corpus.TextQuery("red mug", 30), corpus.TextQuery("grip_force", 5, most=0)]
+        )
 
 
 def test_what_is_gone_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +109,9 @@ def test_what_is_gone_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
         # Between the last two there are more ids than a block reaches over.
         assert [len(block.lengths) for block in index.blocks] == [300, 150, 150]
         assert (index.blocks[0].low, index.blocks[0].high, index.blocks[-1].high) == (0, 10**6 + 150, 2**53 + 150)
-        corpus.check(database, index.blocks, [corpus.Asked("red mug", 30), corpus.Asked("grip_force", 5, most=0)])
+        corpus.check(
+            database, index.blocks, [corpus.TextQuery("red mug", 30), corpus.TextQuery("grip_force", 5, most=0)]
+        )
 
 
 def test_the_first_block_begins_at_the_first_memory_that_is_there(tmp_path: Path) -> None:
@@ -186,11 +192,11 @@ def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
         corpus.fill(database, 1000)
         index.flush()
         output_of(STORE, path, MINIMUM + 50)
-        corpus.check(database, index.blocks, [corpus.Asked("zebra", 500), corpus.Asked("zebra number", 3)])
+        corpus.check(database, index.blocks, [corpus.TextQuery("zebra", 500), corpus.TextQuery("zebra number", 3)])
         assert stale(database, index.blocks) == [1]
         index.flush()
         assert corpus.covered(index.blocks) == 1000 + MINIMUM + 50
-        corpus.check(database, index.blocks, [corpus.Asked("zebra", 500), corpus.Asked("zebra number", 3)])
+        corpus.check(database, index.blocks, [corpus.TextQuery("zebra", 500), corpus.TextQuery("zebra number", 3)])
 
 
 def test_whoever_wakes_it_need_not_wait(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class Life(RuleBasedStateMachine):
     def finds_the_same_with_any_blocks_of_before(self) -> None:
         draw = self.draw()
         for blocks in {id(one): one for one in (*self.blocks[-3:], self.index.blocks)}.values():
-            corpus.check(self.database, blocks, [corpus.asked(draw, SIZE) for _ in range(QUESTIONS)])
+            corpus.check(self.database, blocks, [corpus.random_query(draw, SIZE) for _ in range(QUESTIONS)])
 
 
 @pytest.mark.parametrize("span", [65_536, 700])
@@ -124,7 +124,7 @@ def test_compounds_and_words_that_no_memory_holds_are_no_error(tmp_path: Path, q
         corpus.fill(database, 0, texts=["red mug", "grip the force"] * 500)
         index.flush()
         assert corpus.covered(index.blocks) == 1000
-        corpus.check(database, index.blocks, [corpus.Asked(query, depth) for depth in (1, 10, 2000)])
+        corpus.check(database, index.blocks, [corpus.TextQuery(query, depth) for depth in (1, 10, 2000)])
 
 
 def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_as_good(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_a
         database.write(
             lambda connection: connection.execute("UPDATE memories SET session_id = 'few' WHERE id <= 250 OR id = 300")
         ).result()
-        questions = [corpus.Asked("mug", depth, session="few", most=0) for depth in range(1, 60)]
+        questions = [corpus.TextQuery("mug", depth, session="few", most=0) for depth in range(1, 60)]
         corpus.check(database, index.blocks, questions)
 
 
@@ -148,6 +148,7 @@ def test_a_snapshot_older_than_the_blocks_gets_true_scores_of_its_own_texts(tmp_
             corpus.fill(database, 500, seed=2)
             index.flush()
             assert corpus.covered(index.blocks) == 1500
-            for one in (corpus.Asked("red lamp", 20), corpus.Asked("grip_force", 500), corpus.Asked("zebra")):
+            for query, depth in (("red lamp", 20), ("grip_force", 500), ("zebra", 10)):
+                one = corpus.TextQuery(query, depth)
                 found = corpus.search(connection, index.blocks, one)
-                assert set(found) <= set(corpus.search(connection, (), corpus.Asked(one.query, 1000)))
+                assert set(found) <= set(corpus.search(connection, (), corpus.TextQuery(one.query, 1000)))

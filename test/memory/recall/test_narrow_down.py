@@ -13,9 +13,10 @@ from robotmem_ros.memory.database import Database
 from robotmem_ros.memory.recall.condition import Condition, Source
 from robotmem_ros.memory.recall.eligible import Eligible, narrow_down
 
+from ...support.clock import Clock
 from ...support.embedders import WordVectors
-from ...support.recall.queries import questions
-from ...support.recall.worlds import Clock, World, build
+from ...support.recall.queries import queries
+from ...support.recall.worlds import START, World, build
 from .test_oracle import check
 
 SIZE = 6000
@@ -27,7 +28,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     Its vectors are then chosen, out of a file of the index or out of all, or else all are looked at.
     """
-    clock = Clock()
+    clock = Clock(START)
     path = tmp_path_factory.mktemp("world") / "memory.db"
     size = 100 if request.param == "index" else 20_000
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +48,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(world: World, data: st.DataObject) -> None:
-    check(world, data.draw(questions(world)))
+    check(world, data.draw(queries(world)))
 
 
 def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world: World) -> None:

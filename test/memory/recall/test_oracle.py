@@ -1,4 +1,4 @@
-"""Recall against brute force, over random worlds and random questions."""
+"""Recall against brute force, over random worlds and random queries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
 
+from ...support.clock import Clock
 from ...support.embedders import WordVectors
-from ...support.recall.oracle import RefusedError, UndecidedError
-from ...support.recall.queries import questions
-from ...support.recall.reference_model import Asked
-from ...support.recall.worlds import Clock, World, build
+from ...support.recall.oracle import InvalidQueryError, UndecidedError
+from ...support.recall.queries import queries
+from ...support.recall.reference_model import Query
+from ...support.recall.worlds import START, World, build
 
 SMALL_WORLDS = 16
 Worlds = Callable[[int, int, bool], World]
@@ -31,7 +32,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
         key = (seed, size, embeds)
         if key not in built:
             path = tmp_path_factory.mktemp("world") / "memory.db"
-            clock = Clock()
+            clock = Clock(START)
             made = build(opened(path, clock, embeds), clock, seed, size, embeds=embeds)
             # Postings that are made anew cover the last memories too.
             made.memory.close()
@@ -46,21 +47,21 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
 
 @settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_recall_is_what_brute_force_gives(worlds: Worlds, data: st.DataObject) -> None:
+def test_recall_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObject) -> None:
     seed = data.draw(st.integers(0, SMALL_WORLDS - 1))
     world = worlds(seed, 50 + 16 * seed, seed % 4 != 3)
-    check(world, data.draw(questions(world)))
+    check(world, data.draw(queries(world)))
 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 @pytest.mark.parametrize(("seed", "size", "embeds"), [(1, 5_000, False), (2, 20_000, True)])
-def test_recall_of_a_big_world_is_what_brute_force_gives(
+def test_recall_from_many_memories_gives_the_result_of_brute_force(
     worlds: Worlds, seed: int, size: int, embeds: bool, data: st.DataObject
 ) -> None:
     world = worlds(seed, size, embeds)
     assert is_covered(world)
-    check(world, data.draw(questions(world)))
+    check(world, data.draw(queries(world)))
 
 
 def opened(path: Path, clock: Clock, embeds: bool) -> RobotMemory:
@@ -71,24 +72,24 @@ def opened(path: Path, clock: Clock, embeds: bool) -> RobotMemory:
 
 def is_covered(world: World) -> bool:
     """Whether the postings cover all memories: then a search looks at each, however common its words."""
-    return bool((blocks := world.memory._parts.postings.blocks) and blocks[-1].high == world.known[-1].id)
+    return bool((blocks := world.memory._parts.postings.blocks) and blocks[-1].high == world.memories[-1].id)
 
 
-def check(world: World, asked: Asked) -> None:
-    """The real memory answers a question as the oracle does."""
+def check(world: World, query: Query) -> None:
+    """Assert that the real memory and the oracle give the same result."""
     try:
-        told = world.oracle.answer(asked)
-    except RefusedError as refused:
-        with pytest.raises((InvalidFieldError, FrameMismatchError), match=str(refused)):
-            world.recall(asked)
+        expected = world.oracle.recall(query)
+    except InvalidQueryError as error:
+        with pytest.raises((InvalidFieldError, FrameMismatchError), match=str(error)):
+            world.recall(query)
         return
     except UndecidedError:
         assume(False)
-    answer = world.recall(asked)
-    event(f"{min(len(answer), 2)} answers or more, by {'distance' if asked.field else asked.query and 'relevance'}")
-    assert answer.mode.value == told.mode
-    assert [memory.id for memory in answer] == told.ids
-    assert [memory.confidence for memory in answer] == told.confidences
-    assert [memory.score for memory in answer] == pytest.approx(told.scores, abs=1e-4)
-    if asked.field:
-        assert [memory.distance for memory in answer] == pytest.approx(told.distances, abs=1e-9)
+    result = world.recall(query)
+    event(f"{min(len(result), 2)} results or more, by {'distance' if query.field else query.text and 'relevance'}")
+    assert result.mode.value == expected.mode
+    assert [memory.id for memory in result] == expected.ids
+    assert [memory.confidence for memory in result] == expected.confidences
+    assert [memory.score for memory in result] == pytest.approx(expected.scores, abs=1e-4)
+    if query.field:
+        assert [memory.distance for memory in result] == pytest.approx(expected.distances, abs=1e-9)

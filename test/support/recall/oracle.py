@@ -13,10 +13,10 @@ import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
-from .reference_model import ABSENT, MAIN_FRAME, OWN_NAMES, Asked, Known, Told, at_path, folded, holds
+from .reference_model import ABSENT, MAIN_FRAME, OWN_NAMES, Query, ReferenceMemory, Result, at_path, folded, holds
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
-"""Those of the function words that the questions of these tests use."""
+"""Those of the function words that the queries of these tests use."""
 _MAIN_MAP = ""
 _SPATIAL_WORD = "nearest"
 _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _SESSION_SHARE = 1.5, 0.75, 0.2, 0.2
@@ -27,18 +27,18 @@ _NEAR_SCORES = 1e-4
 Scores = dict[int, float]
 
 
-class RefusedError(Exception):
-    """The question cannot be asked."""
+class InvalidQueryError(Exception):
+    """The query is invalid."""
 
 
 class UndecidedError(Exception):
-    """Two different texts are as near as single precision can tell: which comes first is nobody's business."""
+    """Two different texts are equally near in single precision, so that either may come first."""
 
 
 class Oracle:
-    """Answers questions about the memories it is given, one by one."""
+    """Recalls by brute force from the memories that it is given."""
 
-    def __init__(self, memories: Sequence[Known], embed: Callable[[str], Vector] | None) -> None:
+    def __init__(self, memories: Sequence[ReferenceMemory], embed: Callable[[str], Vector] | None) -> None:
         self._all = memories
         self._recalled_at: dict[int, int] = {}
         self._by_id = {memory.id: memory for memory in memories}
@@ -49,50 +49,50 @@ class Oracle:
         self._session_of = {memory.id: memory.new.session_id for memory in memories}
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
-    def answer(self, asked: Asked) -> Told:
-        """The answer that nobody can better; the memories in it count as recalled then.
+    def recall(self, query: Query) -> Result:
+        """Compute the exact result; the memories in it count as recalled at that time.
 
         Raises:
-            RefusedError: a path goes into a list, or the target is in a frame that cannot be compared.
-            UndecidedError: the answer hangs on the rounding of a cosine.
+            InvalidQueryError: a path goes into a list, or the target is in a frame that cannot be compared.
+            UndecidedError: the result depends on the rounding of a cosine.
         """
-        for path in asked.context_filter:
+        for path in query.context_filter:
             self._check_path(path)
-        told = self._answer(asked, [memory for memory in self._all if self._is_eligible(memory, asked)])
+        expected = self._recall(query, [memory for memory in self._all if self._is_candidate(memory, query)])
         by_id = {memory.id: memory for memory in self._all}
-        told.confidences.extend(self._confidence(by_id[memory_id], asked) for memory_id in told.ids)
-        for memory_id in told.ids:
-            self._recalled_at[memory_id] = max(self._recalled_at.get(memory_id, 0), asked.now)
-        return told
+        expected.confidences.extend(self._confidence(by_id[memory_id], query) for memory_id in expected.ids)
+        for memory_id in expected.ids:
+            self._recalled_at[memory_id] = max(self._recalled_at.get(memory_id, 0), query.now)
+        return expected
 
-    def _answer(self, asked: Asked, eligible: list[Known]) -> Told:
-        if asked.field:
-            return self._by_distance(asked, eligible)
-        if not asked.query:
-            newest = sorted(eligible, key=_newest_first)[: asked.n]
-            return Told("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
-        scores = self._fused(asked.query, eligible, max(50, 5 * asked.n))
-        best = self._best(scores, asked.n)
-        return Told(self._mode(asked.query, eligible), best, _normal(best, scores), [], [])
+    def _recall(self, query: Query, candidates: list[ReferenceMemory]) -> Result:
+        if query.field:
+            return self._by_distance(query, candidates)
+        if not query.text:
+            newest = sorted(candidates, key=_newest_first)[: query.n]
+            return Result("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
+        scores = self._fused(query.text, candidates, max(50, 5 * query.n))
+        best = self._best(scores, query.n)
+        return Result(self._mode(query.text, candidates), best, _normal(best, scores), [], [])
 
-    def _is_eligible(self, memory: Known, asked: Asked) -> bool:
+    def _is_candidate(self, memory: ReferenceMemory, query: Query) -> bool:
         new = memory.new
         return (
             memory.active
-            and new.collection == asked.collection
-            and self._confidence(memory, asked) >= asked.min_confidence
-            and asked.session_id in ("", new.session_id)
-            and asked.kind in ("", new.kind.value)
-            and (asked.after is None or new.observed_at >= asked.after)
-            and (asked.before is None or new.observed_at < asked.before)
-            and all(self._fits(memory, asked, path, wanted) for path, wanted in asked.context_filter.items())
+            and new.collection == query.collection
+            and self._confidence(memory, query) >= query.min_confidence
+            and query.session_id in ("", new.session_id)
+            and query.kind in ("", new.kind.value)
+            and (query.after is None or new.observed_at >= query.after)
+            and (query.before is None or new.observed_at < query.before)
+            and all(self._fits(memory, query, path, wanted) for path, wanted in query.context_filter.items())
         )
 
-    def _confidence(self, memory: Known, asked: Asked) -> float:
-        return memory.confidence(asked.now, self._recalled_at.get(memory.id, 0))
+    def _confidence(self, memory: ReferenceMemory, query: Query) -> float:
+        return memory.confidence(query.now, self._recalled_at.get(memory.id, 0))
 
-    def _fits(self, memory: Known, asked: Asked, path: str, wanted: object) -> bool:
-        value = self._confidence(memory, asked) if path == "confidence" else memory.own_fields.get(path, ABSENT)
+    def _fits(self, memory: ReferenceMemory, query: Query, path: str, wanted: object) -> bool:
+        value = self._confidence(memory, query) if path == "confidence" else memory.own_fields.get(path, ABSENT)
         if path not in OWN_NAMES:
             value = at_path(memory.context, path.removeprefix("context."))
         operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
@@ -108,49 +108,49 @@ class Oracle:
         if all(at_path(context, ".".join(names)) is ABSENT for context in contexts):
             prefixes = [".".join(names[:length]) for length in range(1, len(names))]
             if any(isinstance(at_path(context, prefix), list) for context in contexts for prefix in prefixes):
-                raise RefusedError(path)
+                raise InvalidQueryError(path)
 
-    def _by_distance(self, asked: Asked, eligible: list[Known]) -> Told:
+    def _by_distance(self, query: Query, candidates: list[ReferenceMemory]) -> Result:
         frames = {
             memory.new.frame_id
             for memory in self._all
-            if memory.new.map_id == _MAIN_MAP and memory.position(asked.field) is not None
+            if memory.new.map_id == _MAIN_MAP and memory.position(query.field) is not None
         }
-        if asked.frame_id not in frames | {MAIN_FRAME}:
-            raise RefusedError(asked.frame_id)
+        if query.frame_id not in frames | {MAIN_FRAME}:
+            raise InvalidQueryError(query.frame_id)
         distances = {}
-        for memory in eligible:
-            position = memory.position(asked.field)
-            if position and (memory.new.frame_id, memory.new.map_id) == (asked.frame_id, _MAIN_MAP):
-                distance = _distance(position, asked.target)
-                if distance <= asked.max_distance:
+        for memory in candidates:
+            position = memory.position(query.field)
+            if position and (memory.new.frame_id, memory.new.map_id) == (query.frame_id, _MAIN_MAP):
+                distance = _distance(position, query.target)
+                if distance <= query.max_distance:
                     distances[memory.id] = distance
-        placed = [memory for memory in eligible if memory.id in distances]
-        matching = self._matching(asked.query, placed) if asked.query else placed
-        nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))[: asked.n]
+        placed = [memory for memory in candidates if memory.id in distances]
+        matching = self._matching(query.text, placed) if query.text else placed
+        nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))[: query.n]
         ids = [memory.id for memory in nearest]
-        scores = self._fused(asked.query, nearest, len(nearest)) if asked.query else dict.fromkeys(ids, 1.0)
-        mode = self._mode(asked.query, nearest) if asked.query else "structured"
-        return Told(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids], [])
+        scores = self._fused(query.text, nearest, len(nearest)) if query.text else dict.fromkeys(ids, 1.0)
+        mode = self._mode(query.text, nearest) if query.text else "structured"
+        return Result(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids], [])
 
-    def _mode(self, query: str, eligible: Sequence[Known]) -> str:
+    def _mode(self, query: str, candidates: Sequence[ReferenceMemory]) -> str:
         if self._embed is None:
             return "bm25_only"
-        return "vec_only" if eligible and not self._bm25(query, eligible) else "hybrid"
+        return "vec_only" if candidates and not self._bm25(query, candidates) else "hybrid"
 
-    def _matching(self, query: str, placed: list[Known]) -> list[Known]:
+    def _matching(self, query: str, placed: list[ReferenceMemory]) -> list[ReferenceMemory]:
         words = _words(query, STOP_WORDS)
         counts = {word: len(_holding(placed, [word])) for word in words}
-        # So many that are eligible are counted; the frequency in all memories decides between words of more.
+        # Up to so many candidates are counted; the frequency in all memories decides between words of more.
         # Single characters are the first to go, then the most common words.
         order = {word: (len(word) == 1, min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
-        known = sorted((word for word in words if counts[word]), key=lambda word: order[word])
-        holding = _holding(placed, known)
-        if holding and (len(known) > 1 or len(known) == len(words)):
+        words_held = sorted((word for word in words if counts[word]), key=lambda word: order[word])
+        holding = _holding(placed, words_held)
+        if holding and (len(words_held) > 1 or len(words_held) == len(words)):
             return holding
-        while known and not holding:
-            known.pop()
-            holding = _holding(placed, known)
+        while words_held and not holding:
+            words_held.pop()
+            holding = _holding(placed, words_held)
         if self._embed is None:
             return holding
         distances = self._meaning(query, holding or placed)
@@ -158,9 +158,9 @@ class Oracle:
         unmeasured = {memory.id for memory in holding} - distances.keys() if distances else set()
         return [m for m in placed if distances.get(m.id, math.inf) <= limit or m.id in unmeasured]
 
-    def _fused(self, query: str, eligible: Sequence[Known], depth: int) -> Scores:
-        by_text = self._bm25(query, eligible)
-        by_meaning = self._meaning(query, eligible) if self._embed else {}
+    def _fused(self, query: str, candidates: Sequence[ReferenceMemory], depth: int) -> Scores:
+        by_text = self._bm25(query, candidates)
+        by_meaning = self._meaning(query, candidates) if self._embed else {}
         blended: set[int] = set()
         for found in (by_text, by_meaning):
             blended |= set(sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:depth])
@@ -174,14 +174,14 @@ class Oracle:
             for memory_id in blended
         }
         scores = {memory_id: score + self._beside(memory_id, own) for memory_id, score in own.items()}
-        real = {memory.id for memory in eligible if at_path(memory.context, "env.sim_or_real") == "real"}
-        weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in eligible}
-        for memory in eligible:
+        real = {memory.id for memory in candidates if at_path(memory.context, "env.sim_or_real") == "real"}
+        weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in candidates}
+        for memory in candidates:
             if any(self._is_newer(other, memory) for other in memory.opposed):
                 weights[memory.id] *= _CONTRADICTED_WEIGHT
         return {memory_id: score * weights[memory_id] for memory_id, score in scores.items()}
 
-    def _is_newer(self, other_id: int, memory: Known) -> bool:
+    def _is_newer(self, other_id: int, memory: ReferenceMemory) -> bool:
         other = self._by_id[other_id]
         return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
@@ -208,14 +208,14 @@ class Oracle:
         hits = min(len(_holding(self._all, [word])) for word in words)
         return max(math.log((len(self._all) - hits + 0.5) / (hits + 0.5)), 1e-6)
 
-    def _bm25(self, query: str, eligible: Iterable[Known]) -> Scores:
+    def _bm25(self, query: str, candidates: Iterable[ReferenceMemory]) -> Scores:
         # The formula of FTS5, term by term in the order of the query; the statistics are those of the whole table.
         k1, b = 1.2, 0.75
         words = _words(query, STOP_WORDS - {_SPATIAL_WORD})
         phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
         weights = [self._weight(*phrase) for phrase in phrases]
         scores = {}
-        for memory in eligible:
+        for memory in candidates:
             frequencies = [memory.frequency(phrase) for phrase in phrases]
             norm = k1 * (1 - b + b * memory.length / self._mean_length)
             if any(frequencies):
@@ -223,22 +223,22 @@ class Oracle:
                 scores[memory.id] = -_added(parts)
         return scores
 
-    def _meaning(self, query: str, eligible: Sequence[Known]) -> Scores:
+    def _meaning(self, query: str, candidates: Sequence[ReferenceMemory]) -> Scores:
         assert self._embed is not None
-        embedded = [memory for memory in eligible if memory.vector is not None]
+        embedded = [memory for memory in candidates if memory.vector is not None]
         if not embedded:
             return {}
-        asked = self._embed(query).astype(np.float64)
+        embedded_query = self._embed(query).astype(np.float64)
         vectors = np.stack([memory.vector for memory in embedded]).astype(np.float64)  # type: ignore[misc]
-        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(asked)
-        distances = 1 - np.einsum("ij,j->i", vectors, asked) / lengths
+        lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(embedded_query)
+        distances = 1 - np.einsum("ij,j->i", vectors, embedded_query) / lengths
         gaps = np.diff(np.sort(distances))
         if np.any((gaps > 1e-12) & (gaps < _NEAR_TIE)):
             raise UndecidedError
         return dict(zip((memory.id for memory in embedded), distances.round(9).tolist(), strict=True))
 
 
-def _newest_first(memory: Known) -> tuple[int, int]:
+def _newest_first(memory: ReferenceMemory) -> tuple[int, int]:
     return -memory.new.observed_at, -memory.id
 
 
@@ -263,7 +263,7 @@ def _words(query: str, stop_words: frozenset[str]) -> list[str]:
     return [word for word in words if word not in stop_words] or words
 
 
-def _holding(memories: Iterable[Known], words: Sequence[str]) -> list[Known]:
+def _holding(memories: Iterable[ReferenceMemory], words: Sequence[str]) -> list[ReferenceMemory]:
     return [memory for memory in memories if words and all(memory.frequency([word]) for word in words)]
 
 

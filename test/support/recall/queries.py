@@ -1,4 +1,4 @@
-"""Questions to ask of a world, made by hypothesis: their values come from the world, so that they hit something."""
+"""Hypothesis strategies for queries whose values come from a world, so that they match something."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .reference_model import DAY, Asked
-from .worlds import COLLECTIONS, EPOCH, FIELDS, PATHS, SECOND, SESSIONS, VALUES, VOCABULARY, World
+from .reference_model import DAY, Query
+from .worlds import COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, VALUES, VOCABULARY, World
 
 _CONDITIONS = ("collection", "session_id", "kind", "window", "context_filter", "min_confidence")
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
 
 @st.composite
-def questions(draw: st.DrawFn, world: World) -> Asked:
-    """A question with a query, conditions and a spatial sort, or with some of them."""
+def queries(draw: st.DrawFn, world: World) -> Query:
+    """A query with a text, conditions and a spatial sort, or with some of them."""
     conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
     now = draw(_times(world))
     changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
@@ -27,29 +27,29 @@ def questions(draw: st.DrawFn, world: World) -> Asked:
     if "kind" in conditions:
         changes["kind"] = draw(st.sampled_from(("fact", "perception")))
     if "window" in conditions:
-        stamps = [memory.new.observed_at for memory in world.known]
+        stamps = [memory.new.observed_at for memory in world.memories]
         ends = sorted(draw(st.tuples(st.sampled_from(stamps), st.sampled_from(stamps))))
         changes |= draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
     if "context_filter" in conditions:
         changes["context_filter"] = draw(_filters(world))
     if "min_confidence" in conditions:
-        decayed = st.sampled_from(world.known).map(lambda memory: memory.confidence(now, 0))
+        decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(now, 0))
         changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)) | decayed)
     if draw(st.booleans()):
         changes |= draw(_spatial_sorts(world))
     if draw(st.booleans()):
         some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
-        changes["query"] = draw(st.sampled_from(world.texts) | some_words)
-    return Asked(**changes)  # type: ignore[arg-type]
+        changes["text"] = draw(st.sampled_from(world.texts) | some_words)
+    return Query(**changes)  # type: ignore[arg-type]
 
 
 @st.composite
 def _times(draw: st.DrawFn, world: World) -> int:
     # To the nanosecond a whole number of days after some memory, or just before; or by the clock of a simulation.
-    some = draw(st.sampled_from(world.known)).new
+    some = draw(st.sampled_from(world.memories)).new
     days = draw(st.sampled_from((0, 1, 30, 100)) | st.integers(0, 500))
     days_later = max(some.observed_at, some.received_at) + days * DAY + draw(st.sampled_from((-1, 0, 1)))
-    return draw(st.sampled_from((EPOCH + 200 * SECOND, days_later, days_later, 1000 * SECOND)))
+    return draw(st.sampled_from((START, days_later, days_later, 1000 * SECOND)))
 
 
 def _window(after: int, before: int) -> Mapping[str, object]:
@@ -68,7 +68,7 @@ def _spatial_sorts(draw: st.DrawFn, world: World) -> Mapping[str, object]:
 
 @st.composite
 def _filters(draw: st.DrawFn, world: World) -> Mapping[str, object]:
-    some = draw(st.sampled_from(world.known))
+    some = draw(st.sampled_from(world.memories))
     own = {name: value for name, value in some.own_fields.items() if value}
     values = dict.fromkeys((*PATHS, "context.label", "objects.name", "params.unheard", "task", "env"), None) | own
     path = draw(st.sampled_from(("task.success", "params.force", *values)))

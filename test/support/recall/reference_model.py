@@ -1,4 +1,4 @@
-"""Memories, questions and answers as the oracle knows them, and what a single condition means."""
+"""The reference model: memories, queries and results as the oracle sees them, and the meaning of each condition."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SIMULATED = 10**18
 
 
 @dataclass(frozen=True)
-class Known:
-    """One memory as the oracle knows it."""
+class ReferenceMemory:
+    """One memory as the oracle sees it."""
 
     id: int
     new: NewMemory
@@ -99,11 +99,11 @@ def folded(label: str) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question, already valid."""
+class Query:
+    """A query, already validated."""
 
     now: int
-    query: str = ""
+    text: str = ""
     n: int = 5
     min_confidence: float = 0.0
     collection: str = DEFAULT_COLLECTION
@@ -119,8 +119,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Told:
-    """An answer: what it ran on, ids in order, scores normalised to 1.0, and distances where there are any."""
+class Result:
+    """A result: mode, ids in order, scores normalised to 1.0, and distances if any."""
 
     mode: str
     ids: list[int]

@@ -1,4 +1,4 @@
-"""Random worlds of memories, the questions that can be asked of them, and both sides that answer."""
+"""Random memories, stored in a real memory and in the oracle, to compare the results of both."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from robotmem_ros.memory.database.connection import connect
 from robotmem_ros.memory.embedding import codec
 from robotmem_ros.memory.records.memory import NewMemory
 
+from ..clock import Clock
 from ..embedders import WordVectors
 from .oracle import Oracle
-from .reference_model import DAY, DEFAULT_COLLECTION, Asked, Known
+from .reference_model import DAY, DEFAULT_COLLECTION, Query, ReferenceMemory
 
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
@@ -25,6 +26,7 @@ VOCABULARY = [
 ]  # fmt: skip
 EPOCH = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000
+START = EPOCH + 200 * SECOND
 COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
 SESSIONS = ("", "morning", "evening", "rare 100%")
 FRAMES = ("map", "odom")
@@ -39,51 +41,41 @@ PATHS = (
 )  # fmt: skip
 
 
-class Clock:
-    """A clock that stands still until it is set, in nanoseconds."""
-
-    now = EPOCH + 200 * SECOND
-
-    def __call__(self) -> int:
-        """What it shows."""
-        return self.now
-
-
 @dataclass(frozen=True)
 class World:
     """Some memories, in a real memory and in the oracle."""
 
     memory: RobotMemory
     clock: Clock
-    known: list[Known]
+    memories: list[ReferenceMemory]
     texts: list[str]
     embeds: bool
 
     @cached_property
     def oracle(self) -> Oracle:
         """The oracle of this world."""
-        return Oracle(self.known, WordVectors().embed_one if self.embeds else None)
+        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None)
 
-    def recall(self, asked: Asked) -> Answer:
-        """What the real memory says; what it returned counts as recalled then."""
-        self.clock.now = asked.now
+    def recall(self, query: Query) -> Answer:
+        """Query the real memory and wait until its result counts as recalled."""
+        self.clock.now = query.now
         spatial = {
-            "field": asked.field,
-            "target": list(asked.target),
-            "frame_id": asked.frame_id,
-            "max_distance": None if math.isinf(asked.max_distance) else asked.max_distance,
+            "field": query.field,
+            "target": list(query.target),
+            "frame_id": query.frame_id,
+            "max_distance": None if math.isinf(query.max_distance) else query.max_distance,
         }
         answer = self.memory.recall(
-            asked.query,
-            asked.n,
-            asked.min_confidence,
-            asked.session_id,
-            asked.context_filter,
-            spatial if asked.field else None,
-            asked.after,
-            asked.before,
-            asked.collection,
-            kind=asked.kind,
+            query.text,
+            query.n,
+            query.min_confidence,
+            query.session_id,
+            query.context_filter,
+            spatial if query.field else None,
+            query.after,
+            query.before,
+            query.collection,
+            kind=query.kind,
         )
         self.memory._parts.touches.write()
         self.memory._database.write(lambda connection: None).result()
@@ -108,15 +100,15 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     # As they are kept: the oracle is about the search, and test_codec.py about the precision.
     kept = codec.encode(WordVectors().embed_batch(texts))
     vectors = dict(zip(texts, codec.decode(kept, WordVectors().dim), strict=True))
-    known = []
+    reference = []
     for memory_id, new in zip(ids, news, strict=True):
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
         vector = vectors[now.content] if embeds else None
         against = opposed.get(memory_id, frozenset())
         outcome = outcomes.get(memory_id)
-        known.append(Known(memory_id, now, json.loads(now.context), active, vector, outcome, against))
-    return World(memory, clock, known, texts, embeds)
+        reference.append(ReferenceMemory(memory_id, now, json.loads(now.context), active, vector, outcome, against))
+    return World(memory, clock, reference, texts, embeds)
 
 
 def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, tuple[float, int]]:
@@ -131,7 +123,7 @@ def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[
 
 
 def _oppose(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, frozenset[int]]:
-    # Any two may contradict each other here; what really does is asked elsewhere.
+    # Any two may contradict each other here; what really does is tested elsewhere.
     with connect(memory.path, busy_timeout=10.0, synchronous="normal", read_only=False) as connection:
         for _ in range(len(ids) // 8):
             pair = draw.sample(ids, k=2)

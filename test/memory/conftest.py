@@ -13,6 +13,7 @@ from robotmem_ros.memory.embedding import Embedder
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.parameters import Parameters
 
+from ..support.clock import Clock
 from ..support.embedders import Borrowed, WordVectors
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
@@ -45,6 +46,12 @@ def open_memory(tmp_path: Path) -> Iterator[OpenMemory]:
     yield open_one
     for memory in opened:
         memory.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """The clock of a robot, which stands until a test sets it."""
+    return Clock()
 
 
 @pytest.fixture

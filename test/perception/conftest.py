@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 import pytest
 
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.perception import Intake
+
+from ..support.perception.intakes import intake_into
 from ..support.perception.messages import Maker, RclpyMaker, RosbagsMaker
 
 
@@ -11,3 +18,20 @@ from ..support.perception.messages import Maker, RclpyMaker, RosbagsMaker
 def maker(request: pytest.FixtureRequest) -> Maker:
     made: Maker = request.param()
     return made
+
+
+@pytest.fixture(scope="session")
+def rosbags() -> RosbagsMaker:
+    """Makes messages without ROS."""
+    return RosbagsMaker()
+
+
+@pytest.fixture
+def memory() -> Iterator[RobotMemory]:
+    with RobotMemory(":memory:", embedding_model="") as opened:
+        yield opened
+
+
+@pytest.fixture
+def make(memory: RobotMemory, rosbags: RosbagsMaker) -> Callable[..., Intake]:
+    return partial(intake_into, memory, rosbags)

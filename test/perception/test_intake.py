@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 
@@ -19,7 +18,6 @@ from ..support.perception.intakes import (
     SECOND,
     STRING,
     header,
-    intake_into,
     settled,
     stamped,
     stored,
@@ -28,28 +26,12 @@ from ..support.perception.intakes import (
 from ..support.perception.messages import HEADER, STAMP_NS, RosbagsMaker, detection, pose
 
 
-@pytest.fixture(scope="module")
-def maker() -> RosbagsMaker:
-    return RosbagsMaker()
-
-
-@pytest.fixture
-def memory() -> Iterator[RobotMemory]:
-    with RobotMemory(":memory:", embedding_model="") as opened:
-        yield opened
-
-
-@pytest.fixture
-def make(memory: RobotMemory, maker: RosbagsMaker) -> Callable[..., Intake]:
-    return partial(intake_into, memory, maker)
-
-
 def test_a_pose_is_stored_in_the_memory_frame_at_its_own_stamp(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE)
-    assert intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True) == ()
-    intake.receive("seen", stamped(maker, "camera"), 7 * STAMP_NS)
+    assert intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True) == ()
+    intake.receive("seen", stamped(rosbags, "camera"), 7 * STAMP_NS)
     (one,) = stored(memory)
     assert one.pose is not None
     assert one.pose == pytest.approx((8.0, 1.0, 3.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
@@ -59,14 +41,14 @@ def test_a_pose_is_stored_in_the_memory_frame_at_its_own_stamp(
 
 
 def test_it_waits_for_a_transform_that_lags_and_takes_the_one_of_its_stamp(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE)
-    intake.receive_tf(transforms(maker, "map", "odom", STAMP_NS - SECOND, Transform(0.0)), static=False)
-    intake.receive("seen", stamped(maker, "odom"), STAMP_NS)
+    intake.receive_tf(transforms(rosbags, "map", "odom", STAMP_NS - SECOND, Transform(0.0)), static=False)
+    intake.receive("seen", stamped(rosbags, "odom"), STAMP_NS)
     intake.collect()
     assert (stored(memory), settled(memory, intake).waiting, intake.waiting_for_transforms) == ([], 1, 1)
-    intake.receive_tf(transforms(maker, "map", "odom", STAMP_NS + SECOND, Transform(4.0)), static=False)
+    intake.receive_tf(transforms(rosbags, "map", "odom", STAMP_NS + SECOND, Transform(4.0)), static=False)
     (one,) = stored(memory)
     assert one.pose is not None
     assert one.pose[:3] == pytest.approx((3.0, 2.0, 3.0))
@@ -85,15 +67,15 @@ def test_it_waits_for_a_transform_that_lags_and_takes_the_one_of_its_stamp(
 def test_without_a_transform_it_is_left_out_and_counted(
     make: Callable[..., Intake],
     memory: RobotMemory,
-    maker: RosbagsMaker,
+    rosbags: RosbagsMaker,
     known: list[tuple[str, str]],
     reason: Reason,
 ) -> None:
     intake = make(POSE)
     moving = reason is Reason.NO_TRANSFORM
     for parent, child in known:
-        intake.receive_tf(transforms(maker, parent, child, STAMP_NS - SECOND, Transform()), static=not moving)
-    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+        intake.receive_tf(transforms(rosbags, parent, child, STAMP_NS - SECOND, Transform()), static=not moving)
+    intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.finish()
     counts = settled(memory, intake)
     assert counts.left_out == {reason: 1}
@@ -102,10 +84,10 @@ def test_without_a_transform_it_is_left_out_and_counted(
 
 
 def test_or_it_stays_in_its_frame_and_says_so(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, on_missing_transform="keep")
-    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+    intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.finish()
     (one,) = stored(memory)
     assert (one.frame_id, one.context) == ("camera", {"spatial": {"source_frame_id": "camera"}})
@@ -113,35 +95,37 @@ def test_or_it_stays_in_its_frame_and_says_so(
     assert one.pose[:3] == (1, 2, 3)
 
 
-def test_patience_ends(make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker) -> None:
+def test_patience_ends(make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker) -> None:
     intake = make(POSE, patience=0.0)
-    intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+    intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.collect()
     assert settled(memory, intake).left_out == {Reason.UNKNOWN_FRAME: 1}
 
 
-def test_the_oldest_leaves_a_full_queue(make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker) -> None:
+def test_the_oldest_leaves_a_full_queue(
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
+) -> None:
     intake = make(POSE, capacity=2)
     for _ in range(5):
-        intake.receive("seen", stamped(maker, "camera"), STAMP_NS)
+        intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     assert settled(memory, intake).left_out == {Reason.TF_QUEUE_FULL: 3}
-    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
+    intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
     assert settled(memory, intake).stored == 2
 
 
 def test_detections_of_several_frames_are_stored_together(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(DETECTIONS)
-    intake.receive_tf(transforms(maker, "map", "left", 0, QUARTER), static=True)
+    intake.receive_tf(transforms(rosbags, "map", "left", 0, QUARTER), static=True)
     found = [
         detection("mug", 0.9, header=header("right")),
         detection("cup", 0.8, header=header("left")),
         detection("pen", 0.7, header=header("map")),
     ]
-    intake.receive("seen", maker.make(DETECTIONS, {"header": HEADER, "detections": found}), STAMP_NS)
+    intake.receive("seen", rosbags.make(DETECTIONS, {"header": HEADER, "detections": found}), STAMP_NS)
     assert settled(memory, intake).waiting == 3
-    intake.receive_tf(transforms(maker, "map", "right", 0, Transform(z=5.0)), static=True)
+    intake.receive_tf(transforms(rosbags, "map", "right", 0, Transform(z=5.0)), static=True)
     assert {(one.label, round(one.pose.x), one.frame_id) for one in stored(memory) if one.pose} == {
         ("mug", 1, "map"),
         ("cup", 8, "map"),
@@ -150,24 +134,24 @@ def test_detections_of_several_frames_are_stored_together(
 
 
 def test_what_lies_without_a_frame_or_nowhere_needs_no_transform(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    make(STRING).receive("seen", maker.make(STRING, {"data": "a mug"}), STAMP_NS)
-    make(POSE).receive("seen", stamped(maker, ""), STAMP_NS)
+    make(STRING).receive("seen", rosbags.make(STRING, {"data": "a mug"}), STAMP_NS)
+    make(POSE).receive("seen", stamped(rosbags, ""), STAMP_NS)
     make("sensor_msgs/msg/Range").receive(
-        "seen", maker.make("sensor_msgs/msg/Range", {"header": header("sonar"), "range": 1.0}), STAMP_NS
+        "seen", rosbags.make("sensor_msgs/msg/Range", {"header": header("sonar"), "range": 1.0}), STAMP_NS
     )
     assert [one.frame_id for one in stored(memory)] == ["map", "map", "sonar"]
 
 
 def test_positions_of_the_context_move_with_the_pose(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make("robotmem_ros/msg/Perception")
-    intake.receive_tf(transforms(maker, "map", "camera", 0, QUARTER), static=True)
+    intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
     context = '{"spatial": {"frame_id": "camera", "object_position": [1, 2, 3], "door": {"at": [1, 2]}, "n": 4}}'
     values = {"header": header("camera"), "description": "a mug", "context": context, "pose": [pose(0, 0, 0)]}
-    intake.receive("seen", maker.make("robotmem_ros/msg/Perception", values), STAMP_NS)
+    intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", values), STAMP_NS)
     (one,) = stored(memory)
     spatial = one.context["spatial"]
     assert spatial["object_position"] == pytest.approx([8, 1, 3])
@@ -176,13 +160,13 @@ def test_positions_of_the_context_move_with_the_pose(
 
 
 def test_what_moves_with_its_frame_has_moved(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, keys={"min_displacement": 0.5})
     for second in range(5):
         moved = Transform(x=second * 0.3)
-        intake.receive_tf(transforms(maker, "map", "base", STAMP_NS + second * SECOND, moved), static=False)
-        intake.receive("seen", stamped(maker, "base", STAMP_NS + second * SECOND), STAMP_NS)
+        intake.receive_tf(transforms(rosbags, "map", "base", STAMP_NS + second * SECOND, moved), static=False)
+        intake.receive("seen", stamped(rosbags, "base", STAMP_NS + second * SECOND), STAMP_NS)
     counts = settled(memory, intake)
     assert [one.pose.x for one in stored(memory) if one.pose] == pytest.approx([1.0, 1.6, 2.2])
     assert (counts.stored, counts.left_out) == (3, {Reason.MIN_DISPLACEMENT: 2})
@@ -190,72 +174,72 @@ def test_what_moves_with_its_frame_has_moved(
 
 @pytest.mark.parametrize(("receipt", "reason"), [(STAMP_NS - 11 * SECOND, Reason.FUTURE_STAMP), (0, None)])
 def test_a_stamp_far_ahead_of_the_clock_is_refused(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker, receipt: int, reason: Reason | None
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker, receipt: int, reason: Reason | None
 ) -> None:
     intake = make(POSE)
-    intake.receive("seen", stamped(maker, "map"), receipt)
+    intake.receive("seen", stamped(rosbags, "map"), receipt)
     assert settled(memory, intake).left_out == ({reason: 1} if reason else {})
 
 
-def test_a_zero_stamp_is_the_receipt(make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker) -> None:
-    make(POSE).receive("seen", stamped(maker, "map", 0), 5 * SECOND)
+def test_a_zero_stamp_is_the_receipt(make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker) -> None:
+    make(POSE).receive("seen", stamped(rosbags, "map", 0), 5 * SECOND)
     assert [one.observed_at for one in stored(memory)] == [5 * SECOND]
 
 
 def test_what_comes_too_soon_is_not_even_read(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, keys={"min_interval": 1.0})
     for tenth in range(25):
         stamp_ns = STAMP_NS + tenth * SECOND // 10
         values = {"header": header("map", stamp_ns), "pose": pose(1, 2, 3)}
-        if not intake.too_soon("seen", maker.raw(POSE, values), stamp_ns):
-            intake.receive("seen", maker.make(POSE, values), stamp_ns)
+        if not intake.too_soon("seen", rosbags.raw(POSE, values), stamp_ns):
+            intake.receive("seen", rosbags.make(POSE, values), stamp_ns)
     counts = settled(memory, intake)
     assert (counts.received, counts.stored, counts.left_out) == (25, 3, {Reason.MIN_INTERVAL: 22})
 
 
 def test_a_stamp_far_ahead_does_not_stop_the_sampling_of_others(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, keys={"min_interval": 1.0})
     for ahead in (0, 100, 0):
         values = {"header": header("map", STAMP_NS + ahead * SECOND), "pose": pose(1, 2, 3)}
-        if not intake.too_soon("seen", maker.raw(POSE, values), STAMP_NS):
-            intake.receive("seen", maker.make(POSE, values), STAMP_NS)
+        if not intake.too_soon("seen", rosbags.raw(POSE, values), STAMP_NS):
+            intake.receive("seen", rosbags.make(POSE, values), STAMP_NS)
     assert settled(memory, intake).left_out == {Reason.FUTURE_STAMP: 1, Reason.MIN_INTERVAL: 1}
 
 
 def test_the_gate_leaves_out_while_the_robot_is_lost(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, gate=LocalisationGate(Limits()))
-    intake.receive("seen", stamped(maker, "map"), STAMP_NS)
+    intake.receive("seen", stamped(rosbags, "map"), STAMP_NS)
     intake.receive_localisation([0.0] * 36)
-    intake.receive("seen", stamped(maker, "map"), STAMP_NS)
+    intake.receive("seen", stamped(rosbags, "map"), STAMP_NS)
     counts = settled(memory, intake)
     assert (counts.stored, counts.left_out) == (1, {Reason.NOT_LOCALISED: 1})
 
 
 def test_after_a_jump_back_time_starts_anew(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, keys={"min_interval": 10.0})
     for run in range(2):
         for ahead in (-1, 1):
-            message = transforms(maker, "map", "odom", STAMP_NS + ahead * SECOND, Transform(float(run)))
+            message = transforms(rosbags, "map", "odom", STAMP_NS + ahead * SECOND, Transform(float(run)))
             intake.receive_tf(message, static=False)
-        intake.receive("seen", stamped(maker, "odom"), STAMP_NS)
+        intake.receive("seen", stamped(rosbags, "odom"), STAMP_NS)
         intake.clear()
     assert [one.pose.x for one in stored(memory) if one.pose] == [1.0, 2.0]
 
 
 def test_what_the_memory_refuses_is_counted(
-    make: Callable[..., Intake], memory: RobotMemory, maker: RosbagsMaker
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make("robotmem_ros/msg/Perception")
     values = {"header": HEADER, "description": "a mug", "data": bytes(memory.parameters.data_limit + 1)}
-    intake.receive("seen", maker.make("robotmem_ros/msg/Perception", values), STAMP_NS)
+    intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", values), STAMP_NS)
     memory.close()
-    intake.receive("seen", maker.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
+    intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
     assert intake.counts()["seen"].left_out == {Reason.INVALID: 1, Reason.NOT_WRITTEN: 1}

@@ -16,17 +16,12 @@ from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker
 STRING = "std_msgs/msg/String"
 
 
-@pytest.fixture(scope="module")
-def maker() -> RosbagsMaker:
-    return RosbagsMaker()
-
-
 @pytest.mark.parametrize("policy", ["drop_newest", "block"])
-def test_a_full_queue_pushes_back_as_configured(maker: RosbagsMaker, policy: str) -> None:
+def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: str) -> None:
     with RobotMemory(":memory:", embedding_model="", queue_limit=5, queue_policy=policy) as memory:
         config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
         intake = Intake(
-            memory, [config], maker.types, buffer=TransformBuffer(), now=lambda: STAMP_NS, patience=1.0, capacity=10,
+            memory, [config], rosbags.types, buffer=TransformBuffer(), now=lambda: STAMP_NS, patience=1.0, capacity=10,
             on_missing_transform="drop",
         )  # fmt: skip
         held, let_go = threading.Event(), threading.Event()
@@ -37,7 +32,7 @@ def test_a_full_queue_pushes_back_as_configured(maker: RosbagsMaker, policy: str
 
         memory._database.write(hold)
         assert held.wait(60)
-        message = maker.make(STRING, {"data": "a mug"})
+        message = rosbags.make(STRING, {"data": "a mug"})
 
         def send() -> None:
             for _ in range(20):
@@ -55,11 +50,11 @@ def test_a_full_queue_pushes_back_as_configured(maker: RosbagsMaker, policy: str
         assert (counts.stored, counts.left_out) == expected
 
 
-def test_topics_have_names_of_their_own(maker: RosbagsMaker) -> None:
+def test_topics_have_names_of_their_own(rosbags: RosbagsMaker) -> None:
     config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
     memory = RobotMemory(":memory:", embedding_model="")
     options: dict[str, Any] = {"buffer": TransformBuffer(), "now": lambda: 1, "patience": 1.0, "capacity": 1}
     with memory, pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"):
-        Intake(memory, [config, config], maker.types, on_missing_transform="drop", **options)
+        Intake(memory, [config, config], rosbags.types, on_missing_transform="drop", **options)
     with pytest.raises(InvalidFieldError, match="on_missing_transform: 'no' must be one of drop, keep"):
-        Intake(memory, [config], maker.types, on_missing_transform="no", **options)
+        Intake(memory, [config], rosbags.types, on_missing_transform="no", **options)

@@ -28,15 +28,15 @@ Place = tuple[float, float, float]
 class Camera:
     """An intake for what one camera detects, once a second, and a way to turn the camera."""
 
-    def __init__(self, memory: RobotMemory, maker: RosbagsMaker, frame: str, keys: dict[str, Any]) -> None:
+    def __init__(self, memory: RobotMemory, rosbags: RosbagsMaker, frame: str, keys: dict[str, Any]) -> None:
         self.memory = memory
-        self._maker = maker
+        self._maker = rosbags
         self._frame = frame
         self._seconds = 0
         self._buffer = TransformBuffer()
         config = parse_topic("seen", {"topic": "/seen", "type": DETECTIONS, **keys}, PRESETS)
         self.intake = Intake(
-            memory, [config], maker.types, buffer=self._buffer, now=lambda: STAMP_NS, patience=60.0, capacity=10,
+            memory, [config], rosbags.types, buffer=self._buffer, now=lambda: STAMP_NS, patience=60.0, capacity=10,
             on_missing_transform="drop",
         )  # fmt: skip
 
@@ -72,17 +72,12 @@ class Camera:
 Make = Callable[..., Camera]
 
 
-@pytest.fixture(scope="module")
-def maker() -> RosbagsMaker:
-    return RosbagsMaker()
-
-
 @pytest.fixture
-def make(maker: RosbagsMaker, request: pytest.FixtureRequest) -> Make:
+def make(rosbags: RosbagsMaker, request: pytest.FixtureRequest) -> Make:
     def made(frame: str = "camera", **keys: Any) -> Camera:
         memory = RobotMemory(":memory:", embedding_model="")
         request.addfinalizer(memory.close)
-        camera = Camera(memory, maker, frame, {**VIEW, **keys})
+        camera = Camera(memory, rosbags, frame, {**VIEW, **keys})
         camera.turn(AHEAD)
         return camera
 
@@ -214,11 +209,11 @@ def test_absence_is_off_by_default(make: Make) -> None:
     ],
 )
 def test_a_view_that_no_message_can_give_is_refused_at_start(
-    maker: RosbagsMaker, type_name: str, keys: dict[str, Any], message: str
+    rosbags: RosbagsMaker, type_name: str, keys: dict[str, Any], message: str
 ) -> None:
     config = parse_topic("seen", {"topic": "/seen", "type": type_name, **VIEW, **keys}, PRESETS)
     with RobotMemory(":memory:", embedding_model="") as memory, pytest.raises(TopicError, match=message):
         Intake(
-            memory, [config], maker.types, buffer=TransformBuffer(), now=lambda: 1, patience=1.0, capacity=1,
+            memory, [config], rosbags.types, buffer=TransformBuffer(), now=lambda: 1, patience=1.0, capacity=1,
             on_missing_transform="drop",
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections.abc import Callable, Sequence
 
@@ -73,6 +74,21 @@ class BreakingVectors(WordVectors):
         if self.error is not None:
             raise self.error
         return super().embed_one(text)
+
+
+class HeldVectors(WordVectors):
+    """Embeds queries at once, but texts with a prefix only after `release` is set."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self.release = threading.Event()
+        self._prefix = prefix
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """The vectors, if need be later."""
+        if any(text.startswith(self._prefix) for text in texts):
+            self.release.wait(60)
+        return super().embed_batch(texts)
 
 
 class WrongVectors(WordVectors):

@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.embedding import Vectors
 
-from ...support.embedders import Borrowed, WordVectors
-
-
-class Late(WordVectors):
-    """Gives no vectors of what is blue until it is told."""
-
-    def __init__(self) -> None:
-        super().__init__(dim=24)
-        self.told = threading.Event()
-
-    def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        if any(text.startswith("blue") for text in texts):
-            self.told.wait(30)
-        return super().embed_batch(texts)
+from ...support.embedders import Borrowed, HeldVectors
 
 
 @pytest.fixture
-def late() -> Iterator[tuple[RobotMemory, Late]]:
+def late() -> Iterator[tuple[RobotMemory, HeldVectors]]:
     """A memory in which only a red mug, far away, has its vector, and the model that owes it that of a blue one."""
-    model = Late()
+    model = HeldVectors("blue")
     with RobotMemory(":memory:", embedder=Borrowed(model), decay_rate=0.0) as memory:
         memory.save_perception("red mug", pose=[9, 0, 0])
         memory.flush()
         memory.save_perception("blue mug", pose=[1, 0, 0])
         yield memory, model
-        model.told.set()
+        model.release.set()
 
 
 def distances(memory: RobotMemory, query: str) -> list[tuple[str, float | None]]:
@@ -43,7 +28,7 @@ def distances(memory: RobotMemory, query: str) -> list[tuple[str, float | None]]
     return [(one.content, one.distance) for one in found]
 
 
-def test_the_nearest_may_be_one_without_a_vector(late: tuple[RobotMemory, Late]) -> None:
+def test_the_nearest_may_be_one_without_a_vector(late: tuple[RobotMemory, HeldVectors]) -> None:
     memory, _ = late
     assert memory.status().pending_vectors == 1
     assert distances(memory, "mug") == [("blue mug", 1.0), ("red mug", 9.0)]
@@ -53,7 +38,7 @@ def test_the_nearest_may_be_one_without_a_vector(late: tuple[RobotMemory, Late])
 @pytest.mark.parametrize("listed", [200, 0])
 @pytest.mark.parametrize("few", [2000, 0])
 def test_nor_is_it_lost_among_many(
-    late: tuple[RobotMemory, Late], listed: int, few: int, monkeypatch: pytest.MonkeyPatch
+    late: tuple[RobotMemory, HeldVectors], listed: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, _ = late
     monkeypatch.setattr("robotmem_ros.memory.recall.vector_search._LISTED", listed)
@@ -61,14 +46,14 @@ def test_nor_is_it_lost_among_many(
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 
 
-def test_what_holds_no_word_and_has_no_vector_does_not_match(late: tuple[RobotMemory, Late]) -> None:
+def test_what_holds_no_word_and_has_no_vector_does_not_match(late: tuple[RobotMemory, HeldVectors]) -> None:
     memory, _ = late
     assert [content for content, _ in distances(memory, "shiny kettle")] == ["red mug"]
 
 
-def test_words_count_for_the_meaning_too_until_that_is_known(late: tuple[RobotMemory, Late]) -> None:
+def test_words_count_for_the_meaning_too_until_that_is_known(late: tuple[RobotMemory, HeldVectors]) -> None:
     memory, model = late
     before = [one.content for one in memory.recall("mug blue")]
-    model.told.set()
+    model.release.set()
     memory.flush()
     assert before == [one.content for one in memory.recall("mug blue")] == ["blue mug", "red mug"]

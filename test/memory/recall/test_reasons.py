@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.records.memory import NewMemory
 
-from ...support.embedders import Borrowed, WordVectors
+from ...support.embedders import Borrowed, HeldVectors
 from ..conftest import OpenMemory
 
 ORIGIN = {"target": [0.0, 0.0, 0.0]}
@@ -84,35 +82,22 @@ def test_an_unknown_session_is_named(memory: RobotMemory) -> None:
     assert memory.recall(session_id="morning", kind="perception").reason == ""
 
 
-class Waiting(WordVectors):
-    """Embeds questions at once and memories when it is told."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told = threading.Event()
-
-    def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        if any(text.startswith("memory") for text in texts):
-            self.told.wait(60)
-        return super().embed_batch(texts)
-
-
 @pytest.fixture
-def waiting() -> Iterator[Waiting]:
+def waiting() -> Iterator[HeldVectors]:
     """A model that waits no longer than the test lasts."""
-    model = Waiting()
+    model = HeldVectors("memory")
     yield model
-    model.told.set()
+    model.release.set()
 
 
-def test_memories_that_wait_for_their_vectors_are_counted(waiting: Waiting) -> None:
+def test_memories_that_wait_for_their_vectors_are_counted(waiting: HeldVectors) -> None:
     with RobotMemory(":memory:", embedder=Borrowed(waiting)) as memory:
         for number in range(3):
             memory.save_perception(f"memory {number}", pose=[number, 0, 0])
         for spatial_sort in (None, ORIGIN):
             answer = memory.recall("kettle", spatial_sort=spatial_sort)
             assert (len(answer), answer.reason) == (0, "3 of 3 memories have no vector yet")
-        waiting.told.set()
+        waiting.release.set()
         memory.flush()
         assert memory.recall("kettle").reason == "no memory holds a word of the query"
 

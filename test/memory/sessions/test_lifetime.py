@@ -31,12 +31,6 @@ GRASPS = {"category": "grasp"}
 LIMIT = 600.0
 
 
-@pytest.fixture
-def clock() -> Clock:
-    """A robot's clock."""
-    return Clock()
-
-
 def crashed(path: Path) -> str:
     """A session with these lessons whose process was killed; its id."""
     with running(CRASHING, path, NOW, LIMIT, *LESSONS) as process:

@@ -15,12 +15,6 @@ from ..conftest import OpenMemory
 
 
 @pytest.fixture
-def clock() -> Clock:
-    """A robot's clock."""
-    return Clock()
-
-
-@pytest.fixture
 def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
     """A memory with that clock."""
     return open_memory(clock=clock)

@@ -26,16 +26,6 @@ from ...support.vector_corpus import (
 )
 
 
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with an index over all its vectors, and closed."""
-    path = tmp_path_factory.mktemp("filled") / "memory.db"
-    with opened(path) as (database, index):
-        fill(database, VECTORS)
-        index.flush()
-    return path
-
-
 @pytest.fixture
 def copy(filled: Path, tmp_path: Path) -> Path:
     """A copy of it, to be damaged."""

@@ -21,19 +21,9 @@ from robotmem_ros.memory.vectors import VectorIndex
 from robotmem_ros.memory.vectors.segment import Segment
 
 from ...support.embedders import Borrowed, WordVectors
-from ...support.vector_corpus import DIM, QUERIES, VECTORS, fill, nearest, opened
+from ...support.vector_corpus import DIM, QUERIES, nearest, opened
 
 WIDTHS = (10, 41, 200)
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with an index over all its vectors, and closed."""
-    path = tmp_path_factory.mktemp("filled") / "memory.db"
-    with opened(path) as (database, index):
-        fill(database, VECTORS)
-        index.flush()
-    return path
 
 
 def segment(database: Database) -> Segment:

@@ -40,7 +40,7 @@ def test_recall_writes_json_and_takes_conditions(db: Path, capsys: pytest.Captur
     assert answer["memories"][0]["context"] == {"task": {"success": True}}
 
 
-def test_status_says_what_is_there(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_counts_the_memories(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", "--db", str(db)]) == 0
     assert "facts: 1\nperceptions: 1\n" in capsys.readouterr().out
     assert main(["status", "--db", str(db), "--json"]) == 0
@@ -72,7 +72,7 @@ def test_explain_says_what_was_decided_and_what_became_of_it(
     assert capsys.readouterr().err == "robotmem: memory_id: 77 cannot be used, there is no such memory\n"
 
 
-def test_data_writes_what_was_stored_with_a_perception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_writes_the_bytes_stored_with_a_perception(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "memory.db", tmp_path / "shelf.jpg"
     with RobotMemory(path, embedding_model="") as memory:
         memory.save_perception("a shelf", data=b"\xff\xd8 pixels", metadata={"format": "jpeg"})
@@ -95,7 +95,7 @@ def test_data_writes_what_was_stored_with_a_perception(tmp_path: Path, capsys: p
 
 
 @pytest.mark.parametrize("command", [["recall", "x"], ["status"], ["sessions"], ["consolidate", "s"]])
-def test_a_database_that_is_not_there_is_not_made(
+def test_a_missing_database_is_not_created(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "none.db"
@@ -107,7 +107,7 @@ def test_a_database_that_is_not_there_is_not_made(
     assert not path.exists()
 
 
-def test_without_a_database_given_it_is_the_one_of_the_node(
+def test_the_default_database_is_the_one_of_the_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -119,13 +119,13 @@ def test_without_a_database_given_it_is_the_one_of_the_node(
     assert "facts: 1\n" in capsys.readouterr().out
 
 
-def test_a_bad_condition_is_said(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_condition_is_reported(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recall", "--db", str(db), "--where", "{"]) == 1
     assert capsys.readouterr().err.startswith("robotmem: context_filter: ")
 
 
 @pytest.mark.parametrize("command", [["-m", "robotmem_ros.cli"], ["scripts/robotmem"]])
-def test_both_executables_say_what_they_take(command: list[str]) -> None:
+def test_both_executables_print_their_options(command: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, *command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"},

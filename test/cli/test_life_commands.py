@@ -75,7 +75,7 @@ def test_without_a_yes_nothing_is_deleted(
     assert memories(db) == [1, 2, 3, 4]
 
 
-def test_where_nobody_can_be_asked_purge_wants_a_yes_before(
+def test_purge_without_a_terminal_requires_the_option_yes(
     db: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
@@ -106,7 +106,7 @@ def test_purge_takes_what_is_chosen_and_writes_json(
     assert memories(db) == left
 
 
-def test_a_dry_run_only_says_what_would_go(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_of_purge_lists_memories_and_deletes_none(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["purge", "--db", str(db), "--collection", "lab", "--dry-run", "--json"]) == 0
     share = {
         "collection": "lab", "kind": "fact", "memories": 1, "first_observed": YEAR_2023, "last_observed": YEAR_2023,
@@ -138,7 +138,7 @@ def test_finish_says_whether_there_was_anything_left(db: Path, capsys: pytest.Ca
         (["--collection", ""], "robotmem: collection: '' is empty; leave it out for any\n"),
     ],
 )
-def test_a_choice_that_cannot_be_used_is_said(
+def test_an_invalid_selection_for_purge_is_reported(
     db: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
 ) -> None:
     assert main(["purge", "--db", str(db), "--yes", *arguments]) == 1
@@ -155,7 +155,7 @@ def test_a_choice_that_cannot_be_used_is_said(
         (["--before", "2026-01-01", "--older-than", "1"], "not allowed with argument"),
     ],
 )
-def test_times_that_are_none_are_refused(
+def test_invalid_times_are_refused(
     db: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
 ) -> None:
     with pytest.raises(SystemExit):
@@ -189,6 +189,6 @@ def test_restore_writes_json(db: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("command", [["restore", "9"], ["history", "9"]])
-def test_an_unknown_id_is_said(db: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
+def test_an_unknown_id_is_reported(db: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     assert main([*command, "--db", str(db)]) == 1
     assert capsys.readouterr().err == "robotmem: memory_id: 9 cannot be used, there is no such memory\n"

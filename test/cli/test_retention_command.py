@@ -63,7 +63,7 @@ def test_budgets_come_from_the_parameter_file_and_from_the_command_line(
     assert told["first"][0] == {"id": 3, "protection": 1, "usefulness": 0.9, "content": "mug 1"}
 
 
-def test_it_removes_after_a_yes_and_exports_before(
+def test_retention_exports_and_deletes_after_confirmation(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export = tmp_path / "gone.jsonl"
@@ -79,7 +79,7 @@ def test_it_removes_after_a_yes_and_exports_before(
     assert "never lift it by the lid" in capsys.readouterr().out
 
 
-def test_where_nothing_has_to_go_nobody_is_asked(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retention_asks_nothing_if_nothing_exceeds_the_budget(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["retention", "--db", str(db)]) == 0
     assert capsys.readouterr().out == "would go: 0 memories, 0 sightings\n"
     assert main(["retention", "--db", str(db), "--rows", "12", "--json"]) == 0
@@ -97,7 +97,7 @@ def test_where_nothing_has_to_go_nobody_is_asked(db: Path, capsys: pytest.Captur
         (["--rows", "1", "--export", "/proc/none/x", "--yes"], "retention_export: '/proc/none/x' cannot be written"),
     ],
 )
-def test_what_cannot_be_used_is_said_and_nothing_goes(
+def test_an_invalid_budget_is_reported_and_deletes_nothing(
     db: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
 ) -> None:
     assert main(["retention", "--db", str(db), *arguments]) == 1

@@ -69,6 +69,6 @@ def test_consolidate_shows_what_it_would_do_and_does_it(
     assert capsys.readouterr().out == "0 of 2 lessons superseded\n"
 
 
-def test_a_session_that_nobody_knows_is_said(db: Path, sessions: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_session_is_reported(db: Path, sessions: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["consolidate", "nobody", "--db", str(db)]) == 1
     assert capsys.readouterr().err.startswith("robotmem: session_id: 'nobody' cannot be used, there is no such session")

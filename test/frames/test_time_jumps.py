@@ -28,7 +28,7 @@ def test_a_frame_that_goes_back_by_more_than_a_second_is_a_jump() -> None:
     assert [times.notice(message(base=at)) for at in (3.1, 4)] == [None] * 2
 
 
-def test_after_a_jump_all_frames_begin_anew() -> None:
+def test_a_time_jump_resets_the_stamps_of_all_frames() -> None:
     times = TimeJumps()
     times.notice(message(base=100, arm=200))
     assert times.notice(message(base=50)) == TimeJump("base", 50.0)
@@ -41,7 +41,7 @@ def test_frames_have_clocks_of_their_own() -> None:
     assert times.notice(message(arm=6, base=101)) is None
 
 
-def test_what_is_cleared_is_forgotten() -> None:
+def test_after_clear_an_earlier_stamp_is_no_jump() -> None:
     times = TimeJumps()
     times.notice(message(base=100))
     times.clear()
@@ -60,7 +60,7 @@ def test_stamps_that_all_came_a_moment_ago_are_fresh() -> None:
     assert not times.fresh
 
 
-def test_after_a_jump_and_after_clearing_they_are_fresh_anew() -> None:
+def test_stamps_are_fresh_again_after_a_time_jump_and_after_clear() -> None:
     now = 70.0
     times = TimeJumps(lambda: now)
     times.notice(message(base=100))

@@ -29,12 +29,12 @@ def test_composed_transforms_do_what_they_do_one_after_the_other(a: Transform, b
 
 
 @given(transforms(), transforms(), transforms())
-def test_it_does_not_matter_which_two_are_composed_first(a: Transform, b: Transform, c: Transform) -> None:
+def test_composition_of_transforms_is_associative(a: Transform, b: Transform, c: Transform) -> None:
     assert apart(a.compose(b).compose(c), a.compose(b.compose(c))) < NEAR
 
 
 @given(transforms(), points, points)
-def test_distances_stay(transform: Transform, a: Point, b: Point) -> None:
+def test_a_transform_preserves_distances(transform: Transform, a: Point, b: Point) -> None:
     assert math.dist(transform.apply(a), transform.apply(b)) == pytest.approx(math.dist(a, b), abs=NEAR)
 
 

@@ -64,7 +64,7 @@ def test_the_order_of_insertion_does_not_matter() -> None:
     assert [buffer.lookup("odom", "base", at(t)).x for t in (1, 1.5, 2.5, 3.5, 4)] == [1, 2.5, 6.5, 12.5, 16]
 
 
-def test_a_frame_is_where_it_is_in_itself_known_or_not(buffer: TransformBuffer) -> None:
+def test_the_transform_of_a_frame_to_itself_is_the_identity_even_if_unknown(buffer: TransformBuffer) -> None:
     assert buffer.lookup("map", "/map", at(99)) == buffer.lookup("nowhere", "nowhere", 5) == IDENTITY
 
 
@@ -106,7 +106,7 @@ def test_a_late_start_beside_the_way_does_not_end_the_wait() -> None:
 
 @settings(max_examples=300)
 @given(st.data())
-def test_what_waiting_cannot_help_never_comes(data: st.DataObject) -> None:
+def test_a_transform_reported_as_never_coming_never_comes(data: st.DataObject) -> None:
     # Frames 1 to 5 hang on an earlier one each, are first heard of at any time, and their samples come one per second,
     # each frame's in order, the frames' in any order.
     buffer = TransformBuffer(100 * SECOND)
@@ -193,7 +193,7 @@ def test_of_two_samples_of_one_stamp_the_later_given_holds() -> None:
     assert buffer.lookup("odom", "base", at(5.5)).x == 3
 
 
-def test_a_frame_gets_its_new_parent_when_it_has_it() -> None:
+def test_a_frame_has_its_new_parent_from_the_stamp_of_the_change_on() -> None:
     buffer = TransformBuffer()
     buffer.add("table", "mug", at(1), Transform(x=1), static=False)
     buffer.add("gripper", "mug", at(2), Transform(x=2), static=False)
@@ -230,7 +230,7 @@ def test_loops_are_an_error_of_their_own() -> None:
     ],
 )
 @pytest.mark.parametrize("static", [False, True])
-def test_what_is_no_transform_is_refused(
+def test_an_invalid_transform_is_refused(
     parent: str, child: str, transform: Transform, reason: Refusal, static: bool
 ) -> None:
     buffer = TransformBuffer()
@@ -255,7 +255,7 @@ def test_clearing_forgets_what_moved_and_keeps_what_is_static(buffer: TransformB
     assert buffer.lookup("odom", "base", at(2)) == IDENTITY
 
 
-def test_a_frame_that_begins_to_move_starts_anew(buffer: TransformBuffer) -> None:
+def test_a_frame_that_changes_between_static_and_moving_loses_its_earlier_transforms(buffer: TransformBuffer) -> None:
     buffer.add("base", "camera", at(12), IDENTITY, static=False)
     assert [buffer.can_transform("base", "camera", at(t)) for t in (11, 12, 13)] == [False, True, False]
     buffer.add("base", "camera", at(12), IDENTITY, static=True)

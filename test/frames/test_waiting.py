@@ -62,13 +62,13 @@ def queue(buffer: CountingBuffer, clock: Clock) -> TransformQueue[str]:
     return TransformQueue(buffer, "map", patience=2.0, capacity=3, clocks=[clock])
 
 
-def test_what_has_its_transform_is_ready_at_once(queue: TransformQueue[str]) -> None:
+def test_a_message_whose_transform_is_known_is_ready_at_once(queue: TransformQueue[str]) -> None:
     assert queue.put("mug", "base", 4 * SECOND) is None
     assert queue.collect() == [Ready("mug", Transform(x=4))]
     assert (len(queue), queue.collect()) == (0, [])
 
 
-def test_the_others_wait_and_come_out_in_the_order_of_arrival(
+def test_messages_without_a_transform_wait_and_come_out_in_the_order_of_arrival(
     queue: TransformQueue[str], buffer: CountingBuffer
 ) -> None:
     for item, second in (("late", 12), ("early", 5), ("later", 11)):
@@ -79,7 +79,9 @@ def test_the_others_wait_and_come_out_in_the_order_of_arrival(
     assert queue.collect() == [Ready("late", Transform(x=12)), Ready("later", Transform(x=11))]
 
 
-def test_patience_ends_by_the_clock_given(queue: TransformQueue[str], clock: Clock) -> None:
+def test_a_message_waits_no_longer_than_the_timeout_by_the_given_clock(
+    queue: TransformQueue[str], clock: Clock
+) -> None:
     queue.put("first", "base", 11 * SECOND)
     clock.now = 51.0
     queue.put("second", "lens", 11 * SECOND)
@@ -98,7 +100,7 @@ def test_patience_ends_by_the_clock_given(queue: TransformQueue[str], clock: Clo
     assert isinstance(gone.error, UnknownFrameError)
 
 
-def test_patience_lasts_while_one_of_the_clocks_stands_or_lags(buffer: CountingBuffer, clock: Clock) -> None:
+def test_the_timeout_does_not_run_while_one_of_the_clocks_stands_or_lags(buffer: CountingBuffer, clock: Clock) -> None:
     robot = Clock()
     robot.now = 7e8
     queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=3, clocks=[clock, robot])
@@ -130,7 +132,7 @@ def test_a_clock_that_shows_no_time_does_not_count(
     assert [gone.item for gone in queue.collect()] == ["mug"]
 
 
-def test_at_the_deadline_a_transform_that_came_is_still_used(
+def test_a_transform_that_came_before_the_deadline_is_used_at_the_deadline(
     queue: TransformQueue[str], buffer: CountingBuffer, clock: Clock
 ) -> None:
     queue.put("mug", "base", 11 * SECOND)
@@ -139,7 +141,9 @@ def test_at_the_deadline_a_transform_that_came_is_still_used(
     assert queue.collect() == [Ready("mug", Transform(x=11))]
 
 
-def test_what_cannot_come_any_more_does_not_wait(queue: TransformQueue[str], buffer: CountingBuffer) -> None:
+def test_a_message_whose_transform_can_never_come_does_not_wait(
+    queue: TransformQueue[str], buffer: CountingBuffer
+) -> None:
     for parent, child in (("a", "b"), ("b", "a")):
         buffer.add(parent, child, 0, IDENTITY, static=True)
     for frame in ("base", "a", ""):
@@ -148,7 +152,7 @@ def test_what_cannot_come_any_more_does_not_wait(queue: TransformQueue[str], buf
     assert errors == [ExtrapolationError, FrameLoopError, UnknownFrameError]
 
 
-def test_without_a_stamp_there_is_no_latest_transform_instead(queue: TransformQueue[str]) -> None:
+def test_a_message_without_a_stamp_does_not_get_the_latest_transform(queue: TransformQueue[str]) -> None:
     queue.put("mug", "base", 0)
     (gone,) = queue.collect()
     assert isinstance(gone, GivenUp)
@@ -169,7 +173,7 @@ def test_a_full_queue_drops_the_oldest_and_says_so(queue: TransformQueue[str]) -
     assert [settled.item for settled in queue.flush()] == ["c", "d", "e"]
 
 
-def test_or_the_newest(buffer: CountingBuffer, clock: Clock) -> None:
+def test_a_full_queue_drops_the_newest_if_configured(buffer: CountingBuffer, clock: Clock) -> None:
     queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=2, drop=Drop.NEWEST, clocks=[clock])
     assert [queue.put(item, "base", 11 * SECOND) for item in "abc"] == [None, None, "c"]
     assert [settled.item for settled in queue.flush()] == ["a", "b"]
@@ -182,7 +186,7 @@ def test_at_the_end_of_a_recording_nothing_stays_behind(queue: TransformQueue[st
     assert len(queue) == 0
 
 
-def test_of_many_that_lag_only_the_first_is_looked_up(buffer: CountingBuffer, clock: Clock) -> None:
+def test_only_the_first_of_many_waiting_messages_is_looked_up(buffer: CountingBuffer, clock: Clock) -> None:
     queue = TransformQueue[int](buffer, "map", patience=2.0, capacity=1000, clocks=[clock])
     for number in range(1000):
         queue.put(number, "base", 11 * SECOND + number)

@@ -67,7 +67,7 @@ def test_syntax_in_a_spatial_field_or_frame_is_a_name(memory: RobotMemory, text:
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
-def test_any_text_is_stored_as_it_is_or_refused_and_any_question_is_answered(memory: RobotMemory, text: str) -> None:
+def test_any_text_is_stored_as_it_is_or_refused_and_any_query_has_a_result(memory: RobotMemory, text: str) -> None:
     memory.parameters = memory.parameters.changed(deduplicate=False)
     known = memory.learn("a mug").memory_id
     if is_readable(text):
@@ -86,7 +86,7 @@ def is_readable(text: str) -> bool:
     return "\0" not in text and "Cs" not in categories and bool(categories - {"Cc", "Cf"})
 
 
-def test_a_question_as_long_as_allowed_is_answered(memory: RobotMemory) -> None:
+def test_a_query_as_long_as_allowed_has_a_result(memory: RobotMemory) -> None:
     memory.learn("the last word is zz")
     words = " ".join(
         f"{first}{second}" for first in "abcdefghijklmnopqrstuvwxyz" for second in "abcdefghijklmnopqrstuvwxyz"

@@ -59,7 +59,7 @@ def test_an_empty_query_without_conditions_is_refused(memory: RobotMemory, query
         ({"query": "\ud83d"}, r"query: '.*ud83d' contains a lone surrogate"),
     ],
 )
-def test_a_bad_field_of_a_question_is_named(memory: RobotMemory, options: dict[str, object], message: str) -> None:
+def test_a_bad_field_of_a_query_is_named(memory: RobotMemory, options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidFieldError, match=f"^{message}"):
         memory.recall(**{"query": "mug", **options})  # type: ignore[arg-type]
 
@@ -279,7 +279,7 @@ def test_an_id_that_does_not_exist_is_named(memory: RobotMemory, memory_id: int)
 
 
 @pytest.mark.parametrize("memory_id", ["1", 1.0, True, None, 2**63])
-def test_an_id_that_is_none_is_refused(memory: RobotMemory, memory_id: object) -> None:
+def test_an_invalid_id_is_refused(memory: RobotMemory, memory_id: object) -> None:
     memory.learn("the only one")
     with pytest.raises(InvalidFieldError, match=f"^memory_id: {re.escape(repr(memory_id))} "):
         memory.forget(memory_id, "a test")  # type: ignore[arg-type]

@@ -117,7 +117,7 @@ def test_what_is_told_of_the_past_decays_from_then(memory: RobotMemory) -> None:
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**20)
 
 
-def test_what_lies_in_the_future_does_not_decay(memory: RobotMemory, clock: Clock) -> None:
+def test_a_memory_of_the_future_does_not_decay(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N", observed_at=NOW + 20 * DAY, confidence=0.9)
     assert only(memory).confidence == 0.9
     clock.now += 21 * DAY

@@ -28,18 +28,18 @@ def seconds(work: Callable[[], None]) -> float:
     return time.monotonic() - began
 
 
-def test_without_a_question_nobody_waits(foreground: Foreground) -> None:
+def test_background_work_does_not_wait_without_a_query(foreground: Foreground) -> None:
     with foreground:
         pass
     assert min(seconds(foreground.give_way) for _ in range(20)) < 0.005
 
 
-def test_a_question_that_takes_long_holds_nobody_up_for_good(foreground: Foreground) -> None:
+def test_a_long_query_delays_background_work_only_for_a_time(foreground: Foreground) -> None:
     with foreground:
         assert 0.01 < seconds(foreground.give_way) < _PATIENCE
 
 
-def test_who_gives_way_goes_on_when_the_last_question_is_answered(
+def test_background_work_goes_on_when_the_last_query_ends(
     foreground: Foreground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("robotmem_ros.memory.foreground._MOMENT", 2 * _PATIENCE)
@@ -58,14 +58,14 @@ def test_who_gives_way_goes_on_when_the_last_question_is_answered(
     waiting.join()
 
 
-def test_a_question_that_fails_is_over(foreground: Foreground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_fails_counts_as_ended(foreground: Foreground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.foreground._MOMENT", 2 * _PATIENCE)
     with pytest.raises(ValueError, match="no answer"), foreground:
         raise ValueError("no answer")
     assert seconds(foreground.give_way) < _PATIENCE
 
 
-def test_saving_goes_on_while_questions_never_end(tmp_path: Path) -> None:
+def test_saving_goes_on_during_endless_queries(tmp_path: Path) -> None:
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
         over = threading.Event()
 

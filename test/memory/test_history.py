@@ -46,7 +46,7 @@ def test_a_superseded_memory_can_be_restored(memory: RobotMemory) -> None:
     assert (change.change, change.before) == ("restore", {"status": "superseded", "superseded_by": new})
 
 
-def test_what_cannot_be_restored_is_said(memory: RobotMemory) -> None:
+def test_an_id_that_cannot_be_restored_is_reported_with_the_reason(memory: RobotMemory) -> None:
     mug = memory.learn("mug").memory_id
     with pytest.raises(MemoryNotFoundError, match=f"memory_id: {mug} cannot be used, it is active; there is"):
         memory.restore(mug)

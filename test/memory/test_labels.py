@@ -78,7 +78,7 @@ def test_a_label_that_is_given_twice_in_two_forms_is_refused(name: str, text: st
         RobotMemory(":memory:", embedding_model="", **{name: text})  # type: ignore[arg-type]
 
 
-def test_votes_of_two_forms_count_together(open_memory: OpenMemory) -> None:
+def test_votes_for_two_forms_of_a_label_count_together(open_memory: OpenMemory) -> None:
     memory = open_memory(object_confusions="mug = cup")
     for t, label in enumerate(("cup", "cup", "Mug", "mug", "MUG")):
         see(memory, sighting(1.0, t=t, label=label))

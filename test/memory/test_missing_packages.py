@@ -29,7 +29,7 @@ with RobotMemory(sys.argv[1]) as memory:
 """
 
 
-def test_without_any_of_them_text_position_and_conditions_work(tmp_path: Path) -> None:
+def test_without_any_optional_package_text_position_and_conditions_work(tmp_path: Path) -> None:
     *answers, reason = output_of(without(*ALL) + USE, tmp_path / "memory.db").splitlines()
     assert answers == [
         "bm25_only a red mug",
@@ -44,7 +44,7 @@ def test_without_any_of_them_text_position_and_conditions_work(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("missing", ["sqlite_vec", "jieba"])
-def test_without_one_of_them_the_model_still_answers(tmp_path: Path, missing: str) -> None:
+def test_without_one_optional_package_the_model_still_works(tmp_path: Path, missing: str) -> None:
     *answers, reason = output_of(without(missing) + USE, tmp_path / "memory.db").splitlines()
     assert answers[:4] == [
         "hybrid a red mug",

@@ -82,7 +82,7 @@ def filled(path: Path) -> Path:
     return path
 
 
-def test_all_that_can_be_asked_is_answered_and_nothing_is_written(tmp_path: Path) -> None:
+def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
     path = filled(tmp_path / "memory.db")
     before = contents_of(tmp_path)
     with RobotMemory(path, embedding_model="", read_only=True, retention_rows=1) as memory:
@@ -122,7 +122,7 @@ def test_all_that_can_be_asked_is_answered_and_nothing_is_written(tmp_path: Path
         lambda memory: memory.finish_import(1),
     ],
 )
-def test_what_would_write_is_refused(tmp_path: Path, write: Callable[[RobotMemory], Any]) -> None:
+def test_every_verb_that_writes_is_refused_read_only(tmp_path: Path, write: Callable[[RobotMemory], Any]) -> None:
     path = filled(tmp_path / "memory.db")
     with (
         RobotMemory(path, embedding_model="", read_only=True) as memory,
@@ -131,7 +131,7 @@ def test_what_would_write_is_refused(tmp_path: Path, write: Callable[[RobotMemor
         write(memory)
 
 
-def test_who_looks_sees_what_another_writes_and_keeps_nobody_from_writing(open_memory: OpenMemory) -> None:
+def test_a_read_only_memory_sees_writes_of_others_and_blocks_none(open_memory: OpenMemory) -> None:
     memory = open_memory()
     looking = open_memory(memory.path, read_only=True)
     memory.learn("hold mugs by the handle")
@@ -152,7 +152,7 @@ def test_a_file_of_another_schema_is_refused_and_left_as_it_was(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("path", ["missing.db", ":memory:"])
-def test_what_is_not_there_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_opening_read_only_creates_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatabaseUnusableError, match=f"{path}' does not exist"):
         RobotMemory(path, read_only=True)

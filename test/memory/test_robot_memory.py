@@ -72,7 +72,7 @@ def test_a_meaning_is_found_without_a_common_word(real_memory: RobotMemory) -> N
     assert real_memory.recall("low power", n=1)[0].content == "the battery is nearly empty"
 
 
-def test_what_was_forgotten_is_found_no_more(real_memory: RobotMemory) -> None:
+def test_a_forgotten_memory_is_not_found(real_memory: RobotMemory) -> None:
     wrong = real_memory.learn("the key hangs beside the door").memory_id
     right = real_memory.learn("the key lies in the drawer").memory_id
     real_memory.flush()
@@ -106,7 +106,7 @@ def test_collections_and_sessions_do_not_mix(memory: RobotMemory, open_memory: O
     assert len(memory.recall("mug", session_id="s2")) == 0
 
 
-def test_what_is_not_sure_enough_is_left_out(memory: RobotMemory) -> None:
+def test_a_memory_below_min_confidence_is_not_found(memory: RobotMemory) -> None:
     for confidence in (0.0, 0.29, 0.3, 1.0):
         memory.save_perception("mug", confidence=confidence)
     assert sorted(found.confidence for found in memory.recall("mug")) == [0.3, 1.0]
@@ -198,7 +198,7 @@ def test_the_data_and_metadata_of_a_perception_are_given_back(memory: RobotMemor
     assert (only_metadata.data, only_metadata.data_format) == (b"", "")
 
 
-def test_data_that_is_not_there_is_said(memory: RobotMemory) -> None:
+def test_a_memory_without_data_is_reported(memory: RobotMemory) -> None:
     fact = memory.learn("mugs are red").memory_id
     gone = memory.save_perception("a shelf", data=b"x").memory_id
     memory.forget(gone, "a test")

@@ -152,7 +152,7 @@ def test_a_failure_that_lasts_is_logged_once_until_a_step_succeeds(
     assert [record.getMessage() for record in caplog.records] == ["it cannot be done: the disk is full"] * 2
 
 
-def test_it_rests_after_a_step_unless_somebody_waits_or_it_is_to_end() -> None:
+def test_the_worker_rests_after_a_step_unless_a_caller_waits_or_it_is_closing() -> None:
     calls: list[int] = []
     worker = Worker("test-worker", lambda: calls.append(1), NEVER, "it cannot be done", rest=NEVER)
     worker.flush()

@@ -35,7 +35,7 @@ def test_a_working_node_says_what_it_holds_and_how_fast_it_takes(own: Any, tmp_p
     assert int(numbers["database_bytes"]) > 0
 
 
-def test_what_was_refused_stands_there_by_reason(own: Any) -> None:
+def test_diagnostics_count_refused_perceptions_by_reason(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY)
     client: Client = connect()

@@ -22,12 +22,12 @@ def test_what_comes_again_to_a_new_subscription_is_no_gap() -> None:
     assert [lost.before(info(number)) for number in (1, 2, 3, 1, 2, 3, 4)] == [0] * 7
 
 
-def test_without_numbers_nothing_is_known() -> None:
+def test_without_sequence_numbers_no_loss_is_counted() -> None:
     lost = LostMessages(alone=lambda: True)
     assert [lost.before(info(None)), lost.before({}), lost.before({"publication_sequence_number": None})] == [0, 0, 0]
 
 
-def test_where_it_is_not_told_whose_number_it_is_gaps_of_the_only_publisher_are_counted() -> None:
+def test_without_a_publisher_id_gaps_of_the_only_publisher_are_counted() -> None:
     publishers = 2
     lost = LostMessages(alone=lambda: publishers == 1)
     assert [lost.before({"publication_sequence_number": number}) for number in (5, 1000, 6, 1001, 7)] == [0] * 5

@@ -89,7 +89,7 @@ amcl:
 """
 
 
-def test_what_has_no_effect_is_told_with_the_name_that_was_meant(own: Any, tmp_path: Path) -> None:
+def test_a_parameter_without_effect_is_reported_with_the_name_that_was_meant(own: Any, tmp_path: Path) -> None:
     file = tmp_path / "robot.yaml"
     file.write_text(PARAMETERS)
     start, connect = own
@@ -103,7 +103,7 @@ def test_what_has_no_effect_is_told_with_the_name_that_was_meant(own: Any, tmp_p
     ]
 
 
-def test_an_empty_list_is_one(own: Any, tmp_path: Path) -> None:
+def test_an_empty_list_is_a_valid_value(own: Any, tmp_path: Path) -> None:
     file = tmp_path / "robot.yaml"
     topic = {"topic": "/door", "type": "std_msgs/msg/String", "labels": []}
     own_parameters = {"db_path": ":memory:", "embedding_model": "", "perception_topics": ["door"], "door": topic}

@@ -80,7 +80,7 @@ def test_what_a_request_leaves_open_is_found_by_rules(client: Client, collection
     assert json.loads(memory.context) == {"params": {"grip_force": {"value": 12.5, "unit": "N"}}}
 
 
-def test_a_lesson_learned_again_strengthens_the_first(client: Client, collection: str) -> None:
+def test_a_fact_learned_again_raises_the_confidence_of_the_first(client: Client, collection: str) -> None:
     first = client.call(Learn, "learn", insight="Hold the glass with 12.5 N", collection=collection)
     again = client.call(Learn, "learn", insight="hold the glass with 12.5 N!", collection=collection)
     assert (first.status, first.method, first.similarity) == (Learn.Response.STORED, "", 0.0)
@@ -89,7 +89,7 @@ def test_a_lesson_learned_again_strengthens_the_first(client: Client, collection
     assert again.confidence > first.confidence
 
 
-def test_a_lesson_that_is_contradicted_says_by_which(client: Client, collection: str) -> None:
+def test_a_contradicted_fact_names_the_contradicting_one(client: Client, collection: str) -> None:
     older = client.call(Learn, "learn", insight="Hold the glass with 12.5 N", collection=collection)
     newer = client.call(Learn, "learn", insight="Hold the glass with 15 N", collection=collection)
     assert list(newer.contradicts) == [older.memory_id]
@@ -177,7 +177,7 @@ def test_an_update_changes_what_it_names_and_nothing_else(client: Client, collec
     assert (memory.content, list(memory.tags), memory.confidence) == ("the dock is in the garage", ["dock"], 0.5)
 
 
-def test_chinese_questions_find_chinese_memories(client: Client, collection: str) -> None:
+def test_chinese_queries_find_chinese_memories(client: Client, collection: str) -> None:
     for content in ("厨房的桌子上有一个红色的杯子", "客厅里有一把椅子"):
         client.call(Learn, "learn", insight=content, collection=collection)
     answer = client.call(Recall, "recall", query="红色杯子在哪里?", collection=collection)
@@ -209,7 +209,7 @@ BAD_QUESTIONS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("fields", "error"), BAD_QUESTIONS, ids=[error[:40] for _, error in BAD_QUESTIONS])
-def test_a_bad_question_is_answered_with_what_is_wrong(client: Client, fields: dict[str, object], error: str) -> None:
+def test_a_bad_query_is_answered_with_what_is_wrong(client: Client, fields: dict[str, object], error: str) -> None:
     response = client.call(Recall, "recall", **fields)
     assert not response.success
     assert response.memories == []

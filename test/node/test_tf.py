@@ -105,7 +105,7 @@ def test_a_message_waits_for_tf_that_lags_and_is_not_transformed_by_an_older_one
     assert places(client) == pytest.approx([11.0])
 
 
-def test_without_a_transform_it_is_dropped_and_counted_or_kept_in_its_own_frame(own: Any) -> None:
+def test_a_message_without_a_transform_is_dropped_and_counted(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, "-p", "transform_timeout:=0.2", *topic("poses", **POSES))
     client: Client = connect()
@@ -116,7 +116,7 @@ def test_without_a_transform_it_is_dropped_and_counted_or_kept_in_its_own_frame(
     assert "no transform has named it" in values(client, "poses")["last_error"]
 
 
-def test_what_has_no_transform_can_be_kept_in_its_own_frame(own: Any) -> None:
+def test_a_message_without_a_transform_can_be_kept_in_its_own_frame(own: Any) -> None:
     start, connect = own
     keep = ("-p", "transform_timeout:=0.2", "-p", "on_missing_transform:=keep")
     start(*IN_MEMORY, *keep, *topic("poses", **POSES))
@@ -128,7 +128,7 @@ def test_what_has_no_transform_can_be_kept_in_its_own_frame(own: Any) -> None:
     assert (kept.frame_id, kept.pose[0].position.x) == ("nowhere", 1.0)
 
 
-def test_the_target_of_a_question_may_be_in_another_frame(own: Any) -> None:
+def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY)
     client: Client = connect()

@@ -162,7 +162,7 @@ def test_a_wrong_configuration_is_refused_at_start_and_the_node_says_why(
     assert node.stop() == 0
 
 
-def test_presets_of_ones_own_serve_types_without_one(own: Any, tmp_path: Path) -> None:
+def test_custom_presets_serve_types_without_a_builtin_preset(own: Any, tmp_path: Path) -> None:
     start, connect = own
     presets = tmp_path / "presets.yaml"
     presets.write_text('std_msgs/msg/Int32:\n  description: "counted {data}"\n')
@@ -213,7 +213,7 @@ def test_bytes_that_are_no_message_are_counted_and_the_rest_is_stored(own: Any) 
     assert "Traceback" not in node.output
 
 
-def test_a_topic_of_another_type_and_one_that_nobody_publishes_are_told(own: Any) -> None:
+def test_a_topic_of_another_type_and_one_without_a_publisher_are_reported(own: Any) -> None:
     start, connect = own
     node = start(*IN_MEMORY, *topic("captions", **CAPTIONS))
     client: Client = connect()

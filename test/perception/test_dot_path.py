@@ -56,7 +56,7 @@ def test_best_is_the_element_with_the_highest_value_that_is_a_number(scores: lis
 
 @pytest.mark.parametrize("text", ["", "a..b", ".a", "a.", "__class__", "a._b", "a.-1", "a[0]", "a b", "a.best()",
                                   "best(a",                                  "é", "a.0x1", "//a"])  # fmt: skip
-def test_what_is_no_path_is_refused(text: str) -> None:
+def test_an_invalid_path_is_refused(text: str) -> None:
     with pytest.raises(PathError, match="is no path"):
         DotPath(text)
 
@@ -128,7 +128,7 @@ def test_the_words_of_rclpy_are_those_of_msg_files(rclpy: str, plain: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "sequence<a>>", "a b", "float64[36", "x[]]"])
-def test_what_is_no_field_type_is_refused(text: str) -> None:
+def test_an_invalid_field_type_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no type of a message field"):
         from_rclpy(text)
     with pytest.raises(ValueError, match="is no type of a message field"):

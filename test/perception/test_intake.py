@@ -40,7 +40,7 @@ def test_a_pose_is_stored_in_the_memory_frame_at_its_own_stamp(
     assert settled(memory, intake) == TopicCounts(received=1, observations=1, stored=1)
 
 
-def test_it_waits_for_a_transform_that_lags_and_takes_the_one_of_its_stamp(
+def test_a_message_waits_for_a_late_transform_and_uses_the_one_at_its_stamp(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE)
@@ -64,7 +64,7 @@ def test_it_waits_for_a_transform_that_lags_and_takes_the_one_of_its_stamp(
         ([("a", "camera"), ("camera", "a"), ("x", "map")], Reason.FRAME_LOOP),
     ],
 )
-def test_without_a_transform_it_is_left_out_and_counted(
+def test_a_message_without_a_transform_is_dropped_and_counted(
     make: Callable[..., Intake],
     memory: RobotMemory,
     rosbags: RosbagsMaker,
@@ -83,7 +83,7 @@ def test_without_a_transform_it_is_left_out_and_counted(
     assert stored(memory) == []
 
 
-def test_or_it_stays_in_its_frame_and_says_so(
+def test_a_message_without_a_transform_is_kept_in_its_frame_if_configured(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, on_missing_transform="keep")
@@ -95,7 +95,9 @@ def test_or_it_stays_in_its_frame_and_says_so(
     assert one.pose[:3] == (1, 2, 3)
 
 
-def test_patience_ends(make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker) -> None:
+def test_a_message_is_dropped_when_the_transform_timeout_ends(
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
+) -> None:
     intake = make(POSE, patience=0.0)
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.collect()
@@ -181,12 +183,14 @@ def test_a_stamp_far_ahead_of_the_clock_is_refused(
     assert settled(memory, intake).left_out == ({reason: 1} if reason else {})
 
 
-def test_a_zero_stamp_is_the_receipt(make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker) -> None:
+def test_a_zero_stamp_becomes_the_time_of_receipt(
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
+) -> None:
     make(POSE).receive("seen", stamped(rosbags, "map", 0), 5 * SECOND)
     assert [one.observed_at for one in stored(memory)] == [5 * SECOND]
 
 
-def test_what_comes_too_soon_is_not_even_read(
+def test_a_message_within_the_minimum_interval_is_not_read(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, keys={"min_interval": 1.0})

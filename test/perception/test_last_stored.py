@@ -25,7 +25,7 @@ def stored(last: LastStored, *message: Placed) -> list[bool]:
     return found
 
 
-def test_what_has_not_moved_is_left_out() -> None:
+def test_an_observation_that_has_not_moved_is_dropped() -> None:
     last = LastStored(0.5)
     assert [x for x in (0.0, 0.3, 0.49, 0.5, 0.9, 1.0) if stored(last, at(x)) == [True]] == [0.0, 0.5, 1.0]
     assert Comparison(last).reason(at(1.2)) is Reason.MIN_DISPLACEMENT
@@ -86,7 +86,7 @@ def test_what_is_not_committed_is_not_remembered() -> None:
     assert stored(last, at(0.0, state="ok")) == [True]
 
 
-def test_what_could_not_be_written_is_forgotten() -> None:
+def test_an_observation_that_could_not_be_written_is_not_remembered() -> None:
     last = LastStored(1.0)
     assert stored(last, at(0.0, state="ok")) == [True]
     failed = Comparison(last)
@@ -96,7 +96,7 @@ def test_what_could_not_be_written_is_forgotten() -> None:
     assert stored(last, at(9.0, state="hot")) == [True]
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_the_number_of_remembered_observations_is_bounded() -> None:
     last = LastStored(1.0)
     stored(last, *(at(0.0, str(number), state="ok") for number in range(10_001)))
     assert stored(last, at(0.0, "0", state="ok"), at(0.0, "10000", state="ok")) == [True, False]

@@ -26,7 +26,7 @@ def fed(values: list[float]) -> LocalisationGate:
     return gate
 
 
-def test_before_the_first_pose_it_is_closed() -> None:
+def test_the_gate_is_closed_before_the_first_pose() -> None:
     gate = LocalisationGate(Limits())
     assert (gate.is_open, gate.why_closed) == (False, "no pose has come yet")
 
@@ -47,12 +47,12 @@ def test_before_the_first_pose_it_is_closed() -> None:
         ([0.0] * 35, "the covariance of the pose is unknown"),
     ],
 )
-def test_it_is_open_within_the_limits_and_says_why_not(values: list[float], why: str) -> None:
+def test_the_gate_is_open_within_the_limits_and_else_gives_the_reason(values: list[float], why: str) -> None:
     gate = fed(values)
     assert (gate.is_open, gate.why_closed) == (not why, why)
 
 
-def test_it_opens_and_closes_with_each_pose() -> None:
+def test_the_gate_opens_and_closes_with_each_pose() -> None:
     gate = fed(covariance(9.0))
     gate.feed(covariance(0.01))
     assert gate.is_open
@@ -60,7 +60,7 @@ def test_it_opens_and_closes_with_each_pose() -> None:
     assert not gate.is_open
 
 
-def test_it_takes_the_covariance_of_a_message(maker: Maker) -> None:
+def test_the_gate_reads_the_covariance_of_a_message(maker: Maker) -> None:
     values = {"pose": {"pose": pose(1, 2, 3), "covariance": covariance(0.2, 0.2, 0.05)}}
     message = maker.make("geometry_msgs/msg/PoseWithCovarianceStamped", values)
     gate = LocalisationGate(Limits())

@@ -201,7 +201,7 @@ def test_diagnostics_say_what_they_compare(maker: Maker) -> None:
     }  # fmt: skip
 
 
-def test_a_string_is_said_when_it_was_received(maker: Maker) -> None:
+def test_a_string_has_the_time_of_its_receipt(maker: Maker) -> None:
     seen = the_one(maker, "std_msgs/msg/String", {"data": " 桌上有一只红杯子 "})
     assert (seen.description, seen.stamp_ns, seen.stamp_is_receipt) == ("桌上有一只红杯子", RECEIPT, True)
 
@@ -228,7 +228,7 @@ def test_a_perception_comes_as_it_is(maker: Maker) -> None:
     )
 
 
-def test_ones_own_file_changes_and_adds_presets(tmp_path: Path, maker: Maker) -> None:
+def test_a_custom_file_changes_and_adds_presets(tmp_path: Path, maker: Maker) -> None:
     own = tmp_path / "presets.yaml"
     own.write_text(
         "std_msgs/msg/String: {description: 'heard {data}', perception_type: auditory}\n"

@@ -61,7 +61,7 @@ def test_numbers_are_written_for_a_reader(value: object, spec: str, expected: st
         ("{a:{b}}", "only a format spec"), ("{a[0]}", "is no path"), ("{a.__class__}", "is no path"),
     ],
 )  # fmt: skip
-def test_what_is_no_template_is_refused(text: str, said: str) -> None:
+def test_an_invalid_template_is_refused(text: str, said: str) -> None:
     with pytest.raises(PathError, match=said):
         Template(text)
 
@@ -90,7 +90,7 @@ def test_names_come_before_fields() -> None:
     assert template.read(SimpleNamespace(x="field"), None) == "0.2 named"
 
 
-def test_a_value_that_is_not_there_is_said() -> None:
+def test_a_missing_value_is_reported() -> None:
     with pytest.raises(NoValueError):
         Template("{a.0}").read(SimpleNamespace(a=[]), None)
 

@@ -37,7 +37,7 @@ def test_nested_and_dotted_keys_mean_the_same() -> None:
     assert (nested.qos_depth, nested.context, nested.thumbnail_width) == (5, {"task.name": "data"}, 9)
 
 
-def test_ones_own_keys_come_before_the_preset_and_an_empty_one_takes_a_source_away() -> None:
+def test_configured_keys_override_the_preset_and_an_empty_key_removes_a_source() -> None:
     own: dict[str, Any] = {"topic": "/odom", "type": "nav_msgs/Odometry", "min_interval": 2, "covariance": ""}
     config = parse_topic("odom", own | {"context": {"robot": {"linear_velocity": ""}}}, PRESETS)
     assert (config.type, config.min_interval, config.covariance) == ("nav_msgs/msg/Odometry", 2.0, "")

@@ -13,7 +13,7 @@ from .conftest import Import
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
 @pytest.mark.parametrize("as_file", [True, False], ids=["the file", "the folder"])
-def test_of_a_truncated_recording_what_is_whole_is_stored_and_it_is_an_error(
+def test_a_truncated_recording_is_stored_as_far_as_it_is_whole_and_reported_as_damaged(
     tmp_path: Path,
     messages: Messages,
     imported: Import,

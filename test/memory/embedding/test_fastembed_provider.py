@@ -99,7 +99,7 @@ def test_pooling_is_read_from_the_folder(copy: Path) -> None:
     assert inspect(copy).cls_pooling
 
 
-def test_a_model_that_is_none_says_so(copy: Path, tmp_path: Path) -> None:
+def test_an_unusable_model_is_reported(copy: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailableError, match=f"embedding_model: '{re.escape(str(copy))}' cannot be loaded: "):
         FastEmbedEmbedder(str(copy))
     (tmp_path / "empty").mkdir()

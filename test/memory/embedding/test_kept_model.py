@@ -9,7 +9,7 @@ from robotmem_ros.memory import RobotMemory
 from ...support.embedders import WordVectors
 
 
-def test_who_has_another_model_than_made_the_vectors_answers_by_words_and_says_so(tmp_path: Path) -> None:
+def test_a_memory_whose_vectors_another_model_made_searches_by_words_and_says_why(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with RobotMemory(path, embedder=WordVectors(name="first")) as first:
         for number in range(20):

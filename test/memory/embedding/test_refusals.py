@@ -31,7 +31,7 @@ SPOILED = {
 
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 @pytest.mark.parametrize("spoil", SPOILED.values(), ids=SPOILED)
-def test_what_is_no_vector_is_not_stored_and_said(
+def test_an_invalid_vector_is_reported_and_not_stored(
     spoil: Callable[[Vectors], Vectors], tmp_path: Path, open_memory: OpenMemory
 ) -> None:
     model = WrongVectors("kettle", spoil)
@@ -82,7 +82,7 @@ def test_a_refused_text_is_not_tried_again_for_each_memory_that_is_saved(open_me
     assert model.embedded.count("kettle") < before + 10  # on a slow machine it may be due again, now and then
 
 
-def test_what_was_refused_and_forgotten_is_not_spoken_of(open_memory: OpenMemory) -> None:
+def test_a_forgotten_memory_without_a_vector_is_not_reported(open_memory: OpenMemory) -> None:
     memory = open_memory(":memory:", embedder=WrongVectors("kettle", lambda vectors: vectors * np.nan))
     kettles = [memory.save_perception(f"kettle {number}").memory_id for number in range(2)]
     memory.flush()

@@ -44,7 +44,7 @@ def words_only(open_memory: OpenMemory) -> RobotMemory:
         ("Äpfel Œuvre café", ["apfel", "œuvre", "cafe"]),
     ],
 )
-def test_a_question_keeps_the_words_that_carry_it(text: str, words: list[str]) -> None:
+def test_a_query_keeps_its_content_words(text: str, words: list[str]) -> None:
     assert query_words(text) == words
 
 
@@ -79,7 +79,7 @@ def test_the_pronoun_i_and_letters_cut_off_by_an_apostrophe_are_no_words() -> No
     assert query_words("l'atelier d’eau") == ["ateli", "eau"]
 
 
-def test_words_about_the_sort_are_left_out_of_a_spatial_question() -> None:
+def test_words_about_the_sort_are_left_out_of_a_spatial_query() -> None:
     words = query_words("find the red mug nearest to the robot", extra_stop_words=SPATIAL_WORDS)
     assert words == ["red", "mug"]
     assert query_words("nearest", extra_stop_words=SPATIAL_WORDS) == ["nearest"]
@@ -140,7 +140,7 @@ def test_words_that_are_indexed_stay_the_same_when_indexed_again_in_fts5(text: s
         ("emergency-stop pressed", "emergency stop"),
     ],
 )
-def test_forms_of_a_word_meet(words_only: RobotMemory, memory_says: str, question: str) -> None:
+def test_forms_of_a_word_find_each_other(words_only: RobotMemory, memory_says: str, question: str) -> None:
     words_only.learn("nothing of interest")
     memory_id = words_only.learn(memory_says).memory_id
     assert [found.id for found in words_only.recall(question)] == [memory_id]

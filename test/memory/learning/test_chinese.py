@@ -145,7 +145,7 @@ def test_opposite_sentences_are_never_one(one: str, other: str) -> None:
     assert same_lesson(wording(one), wording(other), 1.0, Limits(0.0, 0.0)) is None
 
 
-def test_a_lesson_in_the_other_script_is_a_duplicate_and_stays_as_it_was_written(memory: RobotMemory) -> None:
+def test_a_fact_in_traditional_characters_is_a_duplicate_and_stays_as_it_was_written(memory: RobotMemory) -> None:
     first = memory.learn("抓取3號房間的藥瓶時力度不超過8N")
     assert memory.learn("抓取3号房间的药瓶时力度不超过8N").memory_id == first.memory_id
     assert memory.learn("抓取3号房间的药瓶时力度不超过9N").is_new

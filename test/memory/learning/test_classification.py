@@ -58,7 +58,7 @@ def test_the_taxonomy_has_nine_dimensions_and_fifty_tags_and_more(memory: RobotM
     connection.close()
 
 
-def test_the_lesson_of_the_seed_gets_what_the_seed_says(memory: RobotMemory) -> None:
+def test_the_example_of_the_specification_gets_its_category_and_tags(memory: RobotMemory) -> None:
     learned = memory.learn(SEED)
     assert (learned.category, learned.confidence) == ("root_cause", 0.90)
     assert {"root_cause", "measurement"} <= set(learned.tags)
@@ -137,7 +137,7 @@ def test_a_perception_is_not_classified(memory: RobotMemory) -> None:
     assert (found.category, found.tags, found.context) == ("", (), {})
 
 
-def test_files_and_names_of_a_lesson_can_be_asked_for(memory: RobotMemory) -> None:
+def test_files_and_names_of_a_fact_can_be_queried(memory: RobotMemory) -> None:
     memory_id = memory.learn("MoveGroup in src/arm/plan.py listens on /joint_states in room 12, not XK-4711").memory_id
     entities = rules_of(memory, memory_id)
     assert set(entities["scope_file"]) == {"src/arm/plan.py"}

@@ -44,13 +44,13 @@ def test_another_value_or_outcome_of_one_subject_contradicts(
 
 
 @pytest.mark.parametrize(("one", "other"), CONSISTENT)
-def test_what_can_both_be_true_is_not_linked(memory: RobotMemory, one: str, other: str) -> None:
+def test_facts_that_can_both_be_true_are_not_linked(memory: RobotMemory, one: str, other: str) -> None:
     assert memory.learn(one).is_new
     learned = memory.learn(other)
     assert (learned.is_new, learned.contradicts) == (True, ())
 
 
-def test_recall_prefers_the_newer(open_memory: OpenMemory) -> None:
+def test_recall_ranks_the_newer_of_contradicting_facts_first(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     older = memory.learn("Hold the tall thin jar with 12.5 N").memory_id
     newer = memory.learn("With 15 N hold the tall thin jar of Anna").memory_id
@@ -81,7 +81,7 @@ def test_the_older_is_what_was_observed_earlier_not_what_was_stored_earlier(memo
     assert memory.explain(late).contradictions[0].reason == "force: 15 N, now 12.5 N"
 
 
-def test_what_is_learned_again_is_newer_again(memory: RobotMemory) -> None:
+def test_a_fact_learned_again_becomes_the_newer_one(memory: RobotMemory) -> None:
     one = memory.learn("Hold the glass with 12.5 N", observed_at=1).memory_id
     two = memory.learn("Hold the glass with 15 N", observed_at=2).memory_id
     memory.learn("Hold the glass with 12.5 N", observed_at=3)

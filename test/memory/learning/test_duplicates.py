@@ -84,7 +84,7 @@ def test_most_pairs_are_judged_as_a_reader_does(model: Embedder) -> None:
     assert len(PAIRS) >= 150
 
 
-def test_the_same_text_strengthens_what_is_there(memory: RobotMemory) -> None:
+def test_the_same_text_raises_the_confidence_of_the_stored_fact(memory: RobotMemory) -> None:
     first = memory.learn(GLASS, confidence=0.5, observed_at=10)
     again = memory.learn("  hold the GLASS with 12.5 N.", observed_at=20, session_id="s2")
     assert (first.status, again.status) == ("stored", "duplicate")
@@ -173,19 +173,19 @@ def test_collections_do_not_mix_and_perceptions_are_never_duplicates(memory: Rob
     assert not memory.learn(GLASS).is_new
 
 
-def test_what_was_forgotten_is_learned_anew(memory: RobotMemory) -> None:
+def test_a_forgotten_fact_is_stored_when_learned_again(memory: RobotMemory) -> None:
     memory.forget(memory.learn(GLASS).memory_id, "a test")
     assert memory.learn(GLASS).is_new
 
 
-def test_what_was_corrected_is_compared_by_its_new_text(memory: RobotMemory) -> None:
+def test_a_corrected_fact_is_compared_by_its_new_text(memory: RobotMemory) -> None:
     memory_id = memory.learn(GLASS).memory_id
     memory.update(memory_id, "Push the crate")
     assert memory.learn("push the crate!").memory_id == memory_id
     assert memory.learn(GLASS).is_new
 
 
-def test_thresholds_are_parameters_and_it_can_be_switched_off(memory: RobotMemory) -> None:
+def test_thresholds_of_deduplication_are_parameters_and_deduplication_can_be_disabled(memory: RobotMemory) -> None:
     memory.learn("Push the crate of lamps gently towards the gate")
     longer = "Push the crate of lamps and ropes gently towards the gate"
     memory.parameters = memory.parameters.changed(duplicate_jaccard=0.95, duplicate_cosine=1.0)
@@ -196,7 +196,7 @@ def test_thresholds_are_parameters_and_it_can_be_switched_off(memory: RobotMemor
     assert memory.learn(longer).is_new
 
 
-def test_of_many_who_learn_the_same_at_once_one_stores_it(memory: RobotMemory) -> None:
+def test_of_many_threads_that_learn_one_fact_at_once_one_stores_it(memory: RobotMemory) -> None:
     barrier, learned = threading.Barrier(8), []
 
     def learn(number: int) -> None:
@@ -247,7 +247,7 @@ def test_the_index_finds_just_the_duplicates_that_comparing_with_all_does(texts:
                 assert learned.similarity == pytest.approx(max(match.similarity for match in alike.values()), abs=1e-6)
 
 
-def test_two_programs_that_learn_the_same_at_once_keep_one(open_memory: OpenMemory) -> None:
+def test_two_processes_that_learn_one_fact_at_once_store_it_once(open_memory: OpenMemory) -> None:
     one, other = open_memory(), open_memory()
     kept: list[bool] = []
 

@@ -49,7 +49,7 @@ def test_a_fact_becomes_a_constraint_when_it_is_learned_again_as_one(memory: Rob
     )  # fmt: skip
 
 
-def test_of_two_that_were_given_the_newer_one_holds_and_the_history_has_the_older(memory: RobotMemory) -> None:
+def test_of_two_given_values_the_newer_holds_and_the_history_has_the_older(memory: RobotMemory) -> None:
     memory_id = memory.learn(LAB, category="note", confidence=0.9, human_summary="closed").memory_id
     assert memory.learn(LAB, category="constraint", confidence=0.5).confidence == 0.5
     assert memory.learn(LAB).category == "constraint"

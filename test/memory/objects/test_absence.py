@@ -83,7 +83,7 @@ def test_a_detector_misses_only_what_it_saw_before(memory: RobotMemory) -> None:
 
 
 @pytest.mark.parametrize("glimpse", [Glimpse("mug", (2.0, 0.0, 0.0)), Glimpse("chair", (2.5, 0.0, 0.0))])
-def test_something_else_that_was_left_out_does_not_stand_for_it(memory: RobotMemory, glimpse: Glimpse) -> None:
+def test_a_dropped_detection_of_another_object_does_not_prevent_a_miss(memory: RobotMemory, glimpse: Glimpse) -> None:
     assert memory.not_seen(replace(VIEW, glimpses=(glimpse,))).result() == (1,)
 
 

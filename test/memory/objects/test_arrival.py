@@ -129,7 +129,7 @@ TIMES = st.integers(0, 2**62)
 
 
 @given(stamp=TIMES, than=TIMES, now=TIMES, recorded=st.booleans())
-def test_of_two_that_are_possible_the_later_stamp_is_later(stamp: int, than: int, now: int, recorded: bool) -> None:
+def test_the_later_of_two_possible_stamps_wins(stamp: int, than: int, now: int, recorded: bool) -> None:
     possible = possible_stamp(stamp, None, now)
     assert possible <= stamp
     assert is_later(max(stamp, than), min(stamp, than), now=now, recorded=recorded)

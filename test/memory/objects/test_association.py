@@ -63,7 +63,7 @@ def test_no_object_is_given_twice_and_order_does_not_matter(
     assert sum(column is None for column in associate(seen_now[::-1], things)) == len(alone)
 
 
-def test_two_that_are_seen_shifted_to_the_same_side_stay_two() -> None:
+def test_two_objects_seen_shifted_to_the_same_side_stay_two() -> None:
     # The nearest object of the first sighting is that of the second.
     assert associate([seen(0.3), seen(0.8)], [known(0.0), known(0.5)]) == [0, 1]
 
@@ -95,5 +95,5 @@ def test_a_covariance_opens_the_gate_where_it_is_wide_and_only_in_that_direction
     assert associate([seen(0.0, covariance=along_x)], [known(0.0, 1.0)]) == [None]
 
 
-def test_of_two_equally_near_the_confirmed_one_is_taken() -> None:
+def test_a_sighting_goes_to_the_confirmed_of_two_equally_near_objects() -> None:
     assert associate([seen(0.0)], [known(0.1, confirmed=False), known(-0.1)]) == [1]

@@ -37,7 +37,7 @@ def test_as_many_objects_stay_on_shelves_as_there_are(memory: RobotMemory) -> No
     assert [found.times_seen for found in memory.objects()] == [2] * len(boxes)
 
 
-def test_two_that_were_seen_together_in_a_crowd_stay_two(memory: RobotMemory) -> None:
+def test_two_objects_seen_together_in_a_crowd_stay_two(memory: RobotMemory) -> None:
     # Two bottles 0.3 m apart along y, and between them in the order of x all the others of their shelf.
     shelf = [(0.001 * index, 3.0 + 0.5 * index, 1.0) for index in range(40)]
     pair = [(0.0, 0.0, 1.0), (0.039, 0.3, 1.0)]

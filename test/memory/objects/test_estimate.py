@@ -26,7 +26,9 @@ def full(value: Covariance) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 
 @given(st.lists(st.tuples(POINTS, PARTS), min_size=1, max_size=8))
-def test_it_is_the_inverse_variance_mean(sightings: list[tuple[tuple[float, float, float], list[float]]]) -> None:
+def test_the_estimated_position_is_the_inverse_variance_mean(
+    sightings: list[tuple[tuple[float, float, float], list[float]]],
+) -> None:
     estimates = [Estimate(point, covariance(parts)) for point, parts in sightings]
     known = estimates[0]
     for count, estimate in enumerate(estimates[1:], start=1):

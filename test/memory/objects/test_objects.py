@@ -87,7 +87,7 @@ def test_two_chairs_in_one_frame_stay_two_however_near(memory: RobotMemory) -> N
     assert len(objects(memory)) == 2
 
 
-def test_what_was_twice_by_a_stray_sighting_becomes_one(memory: RobotMemory) -> None:
+def test_an_object_split_by_a_stray_sighting_is_merged(memory: RobotMemory) -> None:
     assert see(memory, sighting(0.0), sighting(5.0)) == [1, 2]
     assert see(memory, sighting(0.45, t=101)) == [3]
     for t in range(102, 110):

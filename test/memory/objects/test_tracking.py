@@ -24,7 +24,7 @@ def two_chairs(open_memory: OpenMemory) -> RobotMemory:
     return memory
 
 
-def test_two_that_come_close_are_told_apart_by_their_tracking_ids(open_memory: OpenMemory) -> None:
+def test_objects_that_come_close_are_told_apart_by_their_tracking_ids(open_memory: OpenMemory) -> None:
     # Without the ids, the one sighting at 0.3 m would be of the chair at 0.5 m.
     memory = two_chairs(open_memory)
     assert see(memory, tracked(0.3, "a", 103)) == [1]

@@ -66,7 +66,7 @@ def test_what_is_no_sighting_is_a_memory_of_its_own_each_time(memory: RobotMemor
 
 
 @pytest.mark.parametrize("as_object", [None, 0, "false"])
-def test_whether_it_is_an_object_is_true_or_false(memory: RobotMemory, as_object: Any) -> None:
+def test_as_object_must_be_true_or_false(memory: RobotMemory, as_object: Any) -> None:
     with pytest.raises(InvalidFieldError, match=r"as_object: .* must be true or false"):
         memory.save_perception(**MUG, as_object=as_object)
 

@@ -91,7 +91,7 @@ def test_the_first_and_the_last_place_of_the_widest_block_are_kept_apart() -> No
 
 
 @given(count=st.integers(0, 20), wanted=st.sets(st.integers(0, 30)))
-def test_a_block_without_gaps_tells_it_too(count: int, wanted: set[int]) -> None:
+def test_a_block_without_gaps_tells_which_of_some_ids_it_has(count: int, wanted: set[int]) -> None:
     texts = dict.fromkeys(range(4, 4 + count), ("red",))
     places = block_of(texts, 3, 3 + count).places_of(np.array(sorted(wanted), np.int64))
     assert places.tolist() == [one - 4 for one in sorted(wanted & texts.keys())]

@@ -98,7 +98,7 @@ def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: py
         )
 
 
-def test_what_is_gone_takes_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_memories_take_no_space_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.postings.index.SPAN", 300)
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         for last in (10**6, 10**8, 2**53):
@@ -199,7 +199,7 @@ def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
         corpus.check(database, index.blocks, [corpus.TextQuery("zebra", 500), corpus.TextQuery("zebra number", 3)])
 
 
-def test_whoever_wakes_it_need_not_wait(tmp_path: Path) -> None:
+def test_a_wake_indexes_new_memories_in_the_background(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         index.flush()
         corpus.fill(database, 300)

@@ -26,7 +26,7 @@ def contents(memory: RobotMemory, **conditions: Any) -> set[str]:
     return {one.content for one in memory.recall(n=100, context_filter={"id": {"$exists": True}}, **conditions)}
 
 
-def test_by_id_only_these_go(memory: RobotMemory) -> None:
+def test_a_purge_by_id_deletes_only_these_memories(memory: RobotMemory) -> None:
     ids = [memory.learn(f"mug {number}").memory_id for number in range(5)]
     done = memory.purge(ids=[ids[1], ids[3], ids[3]])
     assert (done.memories, done.sightings, done.sessions) == (2, 0, 0)
@@ -49,7 +49,7 @@ def test_an_unknown_id_is_said_and_nothing_is_deleted(memory: RobotMemory) -> No
     assert contents(memory) == {"mug"}
 
 
-def test_by_session_the_session_goes_with_its_memories(memory: RobotMemory) -> None:
+def test_a_purge_by_session_deletes_the_session_and_its_memories(memory: RobotMemory) -> None:
     for session in ("s1", "s2"):
         memory.learn(f"mug of {session}", session_id=session)
         add_session(memory, session, "default")
@@ -100,7 +100,7 @@ def connection_rows(memory: RobotMemory, sql: str) -> list[str]:
     return rows
 
 
-def test_by_collection_and_session_both_must_hold(memory: RobotMemory) -> None:
+def test_a_purge_by_collection_and_session_needs_both_to_match(memory: RobotMemory) -> None:
     for collection in ("lab", "home"):
         for session in ("s1", "s2"):
             memory.learn(f"{collection} {session}", collection=collection, session_id=session)
@@ -113,7 +113,7 @@ def test_by_collection_and_session_both_must_hold(memory: RobotMemory) -> None:
     assert sessions(memory) == ["of home"]
 
 
-def test_by_age_what_was_observed_before_goes(memory: RobotMemory) -> None:
+def test_a_purge_by_age_deletes_memories_observed_before(memory: RobotMemory) -> None:
     for second in (1, 2, 3):
         memory.learn(f"second {second}", observed_at=second * SECOND, session_id="s")
     add_session(memory, "s", "default")
@@ -227,7 +227,7 @@ def test_a_bad_choice_is_named_and_nothing_is_deleted(
     assert memory.status().memories == 1
 
 
-def test_no_ids_are_no_memories(memory: RobotMemory) -> None:
+def test_a_purge_of_no_ids_deletes_nothing(memory: RobotMemory) -> None:
     memory.learn("mug")
     assert memory.purge(ids=[]).memories == 0
     assert contents(memory) == {"mug"}

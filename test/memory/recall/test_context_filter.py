@@ -58,7 +58,7 @@ def matched(memory: RobotMemory, wanted: Any, path: str = "a") -> list[Any]:
         ({"$exists": False}, ["ABSENT"]),
     ],
 )
-def test_types_hold(one_of_each: RobotMemory, wanted: Any, expected: list[Any]) -> None:
+def test_equality_tells_types_apart(one_of_each: RobotMemory, wanted: Any, expected: list[Any]) -> None:
     found = matched(one_of_each, wanted)
     assert found == expected
     assert list(map(type, found)) == list(map(type, expected))
@@ -130,7 +130,7 @@ def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
     assert len(memory.recall("mug", context_filter="  ")) == 1
 
 
-def test_a_question_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
+def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
     question = parse_question(
         memory.parameters, decay=Decay(0.01, now=1), query="  red mug ", n=0, min_confidence=0, session_id=None,
         kind="fact", context_filter=None, spatial_sort={"target": (1, 2)}, after=1, before=None, collection="",

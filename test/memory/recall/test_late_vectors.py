@@ -28,7 +28,7 @@ def distances(memory: RobotMemory, query: str) -> list[tuple[str, float | None]]
     return [(one.content, one.distance) for one in found]
 
 
-def test_the_nearest_may_be_one_without_a_vector(late: tuple[RobotMemory, HeldVectors]) -> None:
+def test_the_nearest_result_may_be_a_memory_without_a_vector(late: tuple[RobotMemory, HeldVectors]) -> None:
     memory, _ = late
     assert memory.status().pending_vectors == 1
     assert distances(memory, "mug") == [("blue mug", 1.0), ("red mug", 9.0)]
@@ -37,7 +37,7 @@ def test_the_nearest_may_be_one_without_a_vector(late: tuple[RobotMemory, HeldVe
 
 @pytest.mark.parametrize("listed", [200, 0])
 @pytest.mark.parametrize("few", [2000, 0])
-def test_nor_is_it_lost_among_many(
+def test_a_memory_without_a_vector_is_found_however_candidates_are_chosen(
     late: tuple[RobotMemory, HeldVectors], listed: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, _ = late
@@ -46,12 +46,14 @@ def test_nor_is_it_lost_among_many(
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 
 
-def test_what_holds_no_word_and_has_no_vector_does_not_match(late: tuple[RobotMemory, HeldVectors]) -> None:
+def test_a_memory_without_a_vector_and_without_a_word_of_the_query_does_not_match(
+    late: tuple[RobotMemory, HeldVectors],
+) -> None:
     memory, _ = late
     assert [content for content, _ in distances(memory, "shiny kettle")] == ["red mug"]
 
 
-def test_words_count_for_the_meaning_too_until_that_is_known(late: tuple[RobotMemory, HeldVectors]) -> None:
+def test_the_order_of_results_stays_when_a_pending_vector_arrives(late: tuple[RobotMemory, HeldVectors]) -> None:
     memory, model = late
     before = [one.content for one in memory.recall("mug blue")]
     model.release.set()

@@ -63,12 +63,12 @@ def nearest(memory: RobotMemory, query: str, target: tuple[float, ...], n: int =
 
 
 @pytest.mark.parametrize("query", ASKING_FOR_MUGS)
-def test_of_500_red_mugs_the_nearest_ones_are_named(house: House, query: str) -> None:
+def test_a_query_finds_the_nearest_of_500_red_mugs(house: House, query: str) -> None:
     check_nearest(house.memory, query, house.english)
 
 
 @pytest.mark.parametrize("query", ASKING_IN_CHINESE)
-def test_a_chinese_question_names_the_nearest_ones(house: House, query: str) -> None:
+def test_a_chinese_query_finds_the_nearest_memories(house: House, query: str) -> None:
     check_nearest(house.memory, query, house.chinese)
 
 
@@ -143,7 +143,7 @@ def test_one_character_tells_things_apart(docks: RobotMemory, query: str, wanted
     assert docks.recall(query, n=1)[0].content == wanted
 
 
-def test_where_no_memory_holds_the_character_it_is_the_first_word_to_go(memory: RobotMemory) -> None:
+def test_a_single_character_without_a_match_is_the_first_word_dropped(memory: RobotMemory) -> None:
     memory.save_perception("a toolbox in room 4", pose=(5.0, 0.0, 0.0))
     memory.save_perception("a chair in room 3", pose=(1.0, 0.0, 0.0))
     memory.flush()
@@ -151,7 +151,7 @@ def test_where_no_memory_holds_the_character_it_is_the_first_word_to_go(memory: 
     assert [found.content for found in answer] == ["a toolbox in room 4"]
 
 
-def test_a_question_about_nothing_known_is_decided_by_the_meaning(real_memory: RobotMemory) -> None:
+def test_a_query_without_a_known_word_is_matched_by_its_vector(real_memory: RobotMemory) -> None:
     real_memory.save_perception("sofa", pose=(9.0, 0.0, 0.0))
     real_memory.save_perception("screwdriver", pose=(1.0, 0.0, 0.0))
     real_memory.flush()
@@ -181,7 +181,7 @@ def test_a_maximum_distance_is_a_condition_that_holds_before_words_are_compared(
     assert [found.content for found in answer] == ["mug"]
 
 
-def test_nothing_near_enough_is_an_empty_answer_without_a_complaint(memory: RobotMemory) -> None:
+def test_a_query_with_nothing_near_enough_has_an_empty_result_without_a_reason(memory: RobotMemory) -> None:
     memory.save_perception("red mug", pose=(5.0, 0.0, 0.0))
     memory.flush()
     answer = nearest(memory, "red mug", (0.0, 0.0, 0.0), max_distance=1.0)

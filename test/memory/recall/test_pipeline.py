@@ -81,7 +81,7 @@ def test_when_no_memory_holds_a_word_the_mode_is_vec_only(three_mugs: RobotMemor
 
 
 @pytest.mark.parametrize("spatial_sort", [None, HERE])
-def test_a_broken_text_index_leaves_the_vectors(
+def test_a_broken_text_index_leaves_the_vector_search(
     three_mugs: RobotMemory, spatial_sort: dict[str, object] | None
 ) -> None:
     damage(three_mugs, "DROP TABLE memories_fts")
@@ -93,7 +93,7 @@ def test_a_broken_text_index_leaves_the_vectors(
 
 @pytest.mark.parametrize("query", ["the red mug", "red mug blue mug plant"])
 @pytest.mark.parametrize("spatial_sort", [None, HERE])
-def test_broken_vectors_leave_the_text(
+def test_broken_vectors_leave_the_text_search(
     three_mugs: RobotMemory, query: str, spatial_sort: dict[str, object] | None
 ) -> None:
     damage(three_mugs, "DROP TABLE memories_vec")
@@ -106,7 +106,7 @@ def test_broken_vectors_leave_the_text(
 @pytest.mark.parametrize("query", ["the red mug", "red mug and plant", "red plant and blue mug"])
 @pytest.mark.parametrize("spatial_sort", [None, HERE])
 @pytest.mark.parametrize("error", [RuntimeError("boom"), KeyError("boom"), OSError("boom")])
-def test_a_model_that_breaks_leaves_the_text(
+def test_a_failing_model_leaves_the_text_search(
     open_memory: OpenMemory, query: str, spatial_sort: dict[str, object] | None, error: Exception
 ) -> None:
     embedder = BreakingVectors()
@@ -159,7 +159,7 @@ def test_n_is_cut_to_1_to_100_and_0_means_5(memory: RobotMemory, n: int, expecte
     assert len(memory.recall("mug", n=n)) == expected
 
 
-def test_what_was_returned_is_counted_after_the_answer(three_mugs: RobotMemory) -> None:
+def test_returned_memories_are_counted_after_the_result(three_mugs: RobotMemory) -> None:
     three_mugs.recall("red", n=1)
     three_mugs.recall("red", n=1)
     three_mugs.flush()
@@ -168,9 +168,7 @@ def test_what_was_returned_is_counted_after_the_answer(three_mugs: RobotMemory) 
     assert len(three_mugs.recall(context_filter={"access_count": 0}, n=10)) == 2
 
 
-def test_counting_that_fails_does_not_fail_the_answer(
-    three_mugs: RobotMemory, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failure_to_count_does_not_fail_the_query(three_mugs: RobotMemory, caplog: pytest.LogCaptureFixture) -> None:
     damage(
         three_mugs, "CREATE TRIGGER no BEFORE UPDATE OF access_count ON memories BEGIN SELECT raise(ABORT, 'no'); END"
     )

@@ -53,7 +53,7 @@ def test_of_many_unknown_paths_some_are_named(memory: RobotMemory) -> None:
     )
 
 
-def test_paths_that_there_are_are_no_reason(memory: RobotMemory) -> None:
+def test_known_paths_give_no_reason(memory: RobotMemory) -> None:
     memory.learn("one", {"task": {"success": True, "name": "tidy"}})
     wanted = {"task.success": False, "task": {"$exists": True}, "context.task.name": "tidy", "label": "mug"}
     answer = memory.recall(context_filter=wanted)
@@ -146,7 +146,9 @@ def test_a_field_that_no_memory_has_is_named_with_near_ones(memory: RobotMemory)
 
 
 @pytest.mark.parametrize("query", ["", "mug"])
-def test_where_the_answer_is_full_only_the_newest_are_looked_at(memory: RobotMemory, query: str) -> None:
+def test_with_a_full_result_only_the_newest_memories_without_a_position_are_counted(
+    memory: RobotMemory, query: str
+) -> None:
     memory.save_perception("mug", pose=[1, 0, 0])
     for future in [memory.store(one) for one in _mugs(memory, 300)]:
         future.result()

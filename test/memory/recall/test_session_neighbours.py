@@ -36,7 +36,7 @@ def test_the_better_neighbour_of_the_session_adds_its_share(
     database.close()
 
 
-def test_of_two_that_answer_alike_the_one_beside_another_answer_comes_first(open_memory: OpenMemory) -> None:
+def test_of_two_equal_matches_the_neighbour_of_another_match_comes_first(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="", deduplicate=False)
     beside = memory.learn("the valve leaks", session_id="patrol").memory_id
     memory.learn("the valve and the pump leak oil near the pump", session_id="patrol")

@@ -34,7 +34,7 @@ def test_being_first_twice_beats_being_first_once() -> None:
 
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000))
-def test_what_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int) -> None:
+def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int) -> None:
     outside = 1.5 * 2 / (k + 1 + rrf_depth(n, k, 1.5))
     nth_best_at_least = 1 / (k + n)
     assert outside < nth_best_at_least

@@ -123,14 +123,14 @@ def test_few_eligible_memories_are_all_ranked_however_common_the_words(crowd: sq
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 
-def test_words_that_most_memories_hold_decide_nothing_but_are_not_refused(crowd: sqlite3.Connection) -> None:
+def test_words_that_most_memories_hold_weigh_next_to_nothing_but_are_searched(crowd: sqlite3.Connection) -> None:
     found = search(crowd, "in the", 100)
     assert len(found) >= 25
     assert max(-hit.measure for hit in found) < 1e-5
 
 
 @pytest.mark.parametrize("query", ["!?", "unheard of", "x"])
-def test_a_question_without_a_known_word_finds_nothing(crowd: sqlite3.Connection, query: str) -> None:
+def test_a_query_without_a_known_word_finds_nothing(crowd: sqlite3.Connection, query: str) -> None:
     assert search(crowd, query, 100) == []
     assert search(crowd, "mug", 100, depth=0) == []
 

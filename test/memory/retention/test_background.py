@@ -28,7 +28,7 @@ def fill(memory: RobotMemory, first: int, last: int, size: int = 0) -> None:
         pending.result()
 
 
-def test_what_is_too_much_goes_by_itself_while_more_is_stored_and_asked(open_memory: OpenMemory) -> None:
+def test_retention_runs_by_itself_during_inserts_and_queries(open_memory: OpenMemory) -> None:
     memory = open_memory(retention_rows=100)
     fill(memory, 0, 300)
     assert memory.recall("mug 299")
@@ -50,7 +50,7 @@ def test_a_budget_that_is_set_later_holds_from_then_on(open_memory: OpenMemory) 
     until(lambda: memory.status().memories == 5, "retention")
 
 
-def test_trouble_is_told_by_the_status_and_forgotten_when_it_is_over(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_the_status_reports_a_failing_retention_until_it_succeeds(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(retention_rows=5, retention_export=str(tmp_path))
     fill(memory, 0, 20)
     until(lambda: "retention_export" in memory.status().reason, "trouble")
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_shrink_uses_its_free_pages_again(open_memory: OpenMe
     connection.close()
 
 
-def test_vectors_that_went_do_not_stay_in_ram_for_ever(open_memory: OpenMemory) -> None:
+def test_deleted_vectors_do_not_stay_in_ram(open_memory: OpenMemory) -> None:
     memory = open_memory()
     fill(memory, 0, 2500)
     memory.flush()
@@ -115,7 +115,7 @@ def test_vectors_that_went_do_not_stay_in_ram_for_ever(open_memory: OpenMemory) 
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_closing_ends_it(open_memory: OpenMemory, times: int) -> None:
+def test_closing_the_memory_stops_retention(open_memory: OpenMemory, times: int) -> None:
     memory = open_memory(retention_rows=10)
     fill(memory, 0, 200)
     for _ in range(times):

@@ -24,7 +24,7 @@ def cup(memory: RobotMemory, second: int) -> int:
     return memory.store_sightings([new]).result()[0].memory_id
 
 
-def test_every_line_has_all_that_was_known(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_every_exported_line_holds_the_whole_memory(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory()
     seen, _ = (cup(memory, second) for second in (1, 3))
     fact = memory.learn("红色的杯子", {"task": {"success": True}}, tags=["b", "a"], observed_at=5 * 10**9).memory_id
@@ -47,7 +47,7 @@ def test_every_line_has_all_that_was_known(open_memory: OpenMemory, tmp_path: Pa
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_lines_are_appended(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_the_export_appends_lines(open_memory: OpenMemory, tmp_path: Path) -> None:
     path = tmp_path / "removed.jsonl"
     path.write_text('{"id": 0}\n')
     memory = open_memory(retention_export=str(path))
@@ -59,7 +59,7 @@ def test_lines_are_appended(open_memory: OpenMemory, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/proc/none/removed.jsonl", "{folder}"])
-def test_what_cannot_be_exported_stays(open_memory: OpenMemory, tmp_path: Path, path: str) -> None:
+def test_a_memory_that_cannot_be_exported_is_not_deleted(open_memory: OpenMemory, tmp_path: Path, path: str) -> None:
     memory = open_memory()
     for number in range(3):
         memory.learn(f"mug {number}")

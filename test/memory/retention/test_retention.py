@@ -53,7 +53,7 @@ def told(report: Report) -> dict[tuple[str, str, str], int]:
 
 @settings(max_examples=150)
 @given(world=st.lists(PLAIN, max_size=40), budgets=PART_BUDGETS, rows=st.sampled_from((0, 0, 5, 20)))
-def test_what_stays_is_what_the_oracle_keeps(
+def test_retention_keeps_the_memories_that_the_oracle_keeps(
     world: list[Plain], budgets: list[tuple[Part, str, int]], rows: int
 ) -> None:
     if rows:
@@ -85,7 +85,7 @@ def test_what_stays_is_what_the_oracle_keeps(
         database.close()
 
 
-def test_many_more_than_one_look_finds_go_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retention_deletes_more_memories_than_one_batch_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LOOK", 7)
     world = [Plain(recalls=number % 5, age=number % 9, data=b"x" * (number % 3)) for number in range(60)]
     for options in ({"retention_rows": 10}, {"retention_budgets": "*: 150 bytes"}, {"retention_age": 4.0}):
@@ -101,7 +101,7 @@ def test_many_more_than_one_look_finds_go_all_the_same(monkeypatch: pytest.Monke
         database.close()
 
 
-def test_without_a_budget_nothing_goes() -> None:
+def test_without_a_budget_nothing_is_deleted() -> None:
     database = opened()
     stored(database, [Plain(age=1000, status="invalidated")] * 5)
     assert retention(database).run() == retention(database).plan() == Report((), 0, ())
@@ -180,7 +180,7 @@ def test_a_budget_that_even_an_empty_file_exceeds_takes_all_and_ends() -> None:
     database.close()
 
 
-def test_what_was_used_or_changed_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_used_or_changed_during_retention_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     database = opened()
     stored(database, [Plain()] * 6)
 

@@ -70,7 +70,7 @@ def test_sightings_of_a_memory_that_goes_are_not_counted_twice(open_memory: Open
     assert len(memory.object_history(stays)) == 20
 
 
-def test_what_went_is_counted(open_memory: OpenMemory) -> None:
+def test_deleted_sightings_are_counted(open_memory: OpenMemory) -> None:
     memory = open_memory(sighting_interval=0.0)
     see_often(memory, 0, 9)
     memory.parameters = memory.parameters.changed(retention_sightings=3)

@@ -54,7 +54,7 @@ FIRST_GOES = [
 
 
 @pytest.mark.parametrize(("first", "second"), [case[1:] for case in FIRST_GOES], ids=[case[0] for case in FIRST_GOES])
-def test_first_goes(first: Plain, second: Plain) -> None:
+def test_memories_are_deleted_in_order_of_protection_and_usefulness(first: Plain, second: Plain) -> None:
     for world, expected in (([first, second], [1, 2]), ([second, first], [2, 1])):
         database = opened()
         stored(database, world)

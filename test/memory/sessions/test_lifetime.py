@@ -183,7 +183,9 @@ def test_a_longest_duration_that_cannot_be_used_is_refused(memory: RobotMemory, 
     assert memory.sessions() == ()
 
 
-def test_who_only_looks_neither_closes_nor_consolidates(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
+def test_a_read_only_memory_neither_closes_nor_consolidates_sessions(
+    open_memory: OpenMemory, clock: Clock, tmp_path: Path
+) -> None:
     path = tmp_path / "memory.db"
     session = crashed(path)
     clock.now += DAY
@@ -194,7 +196,7 @@ def test_who_only_looks_neither_closes_nor_consolidates(open_memory: OpenMemory,
     assert closed(open_memory(path, clock=clock)).superseded == 1
 
 
-def test_a_session_that_was_ended_but_not_consolidated_is_so_at_the_next_start(
+def test_a_session_ended_without_consolidation_is_consolidated_at_the_next_start(
     open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "memory.db"
@@ -216,7 +218,7 @@ def interrupted(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_lessons_that_wait_for_consolidation_are_spared_by_retention(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_facts_that_wait_for_consolidation_are_spared_by_retention(open_memory: OpenMemory, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     crashed(path)
     memory = open_memory(path, session_maintenance=False, retention_rows=3)

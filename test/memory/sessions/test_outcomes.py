@@ -69,7 +69,7 @@ def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> 
     assert outcomes(memory) == {ids[2]: (0.5, 1.0), ids[1]: (0.5, 1.0), ids[0]: (0.25, 0.5)}
 
 
-def test_sessions_that_are_open_at_once_each_count(memory: RobotMemory) -> None:
+def test_concurrent_sessions_each_count(memory: RobotMemory) -> None:
     memory_id = memory.learn("grasp the glass at its rim").memory_id
     one, other = memory.start_session().session_id, memory.start_session().session_id
     memory.recall("glass")
@@ -78,7 +78,7 @@ def test_sessions_that_are_open_at_once_each_count(memory: RobotMemory) -> None:
     assert outcomes(memory) == {memory_id: (1.5, 2)}
 
 
-def test_a_weight_of_zero_turns_it_off(open_memory: OpenMemory) -> None:
+def test_a_weight_of_zero_disables_outcomes(open_memory: OpenMemory) -> None:
     memory = open_memory(outcome_weight=0.0)
     first, second = (memory.learn("grasp the glass at its rim").memory_id for _ in range(2))
     episode(memory, first, 1.0)

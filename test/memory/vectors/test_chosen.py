@@ -51,7 +51,9 @@ IDS = st.lists(st.integers(1, len(VECTORS) + 60), unique=True, max_size=400).map
 
 @settings(max_examples=60)
 @given(ids=IDS, width=st.integers(1, 500), query=st.integers(0, len(QUERIES) - 1))
-def test_a_file_compares_just_those_that_it_has(filled: Path, ids: list[int], width: int, query: int) -> None:
+def test_a_file_of_the_index_compares_only_the_vectors_it_holds(
+    filled: Path, ids: list[int], width: int, query: int
+) -> None:
     with opened(filled) as (database, _):
         one = the_file(database)
     found, near = one.chosen(codec.as_bytes(QUERIES[query][np.newaxis])[0], width, np.array(ids, np.int64))
@@ -65,7 +67,7 @@ def test_a_file_compares_just_those_that_it_has(filled: Path, ids: list[int], wi
 
 @settings(max_examples=60)
 @given(ids=IDS, width=st.integers(1, 100), query=st.integers(0, len(QUERIES) - 1))
-def test_a_search_among_some_gives_all_of_them_the_nearest_first(
+def test_a_search_among_candidates_gives_all_of_them_nearest_first(
     filled: Path, ids: list[int], width: int, query: int
 ) -> None:
     with opened(filled) as (database, index), database.reader() as connection:

@@ -45,7 +45,7 @@ def as_bytes(query: Vector) -> codec.Bytes:
         st.tuples(st.integers(0, len(QUERIES) - 1), st.sampled_from(WIDTHS), st.booleans()), min_size=1, max_size=30
     )
 )
-def test_what_is_remembered_is_what_a_search_finds(filled: Path, asked: list[tuple[int, int, bool]]) -> None:
+def test_a_remembered_search_finds_what_a_new_search_finds(filled: Path, asked: list[tuple[int, int, bool]]) -> None:
     with opened(filled) as (database, _):
         remembering = segment(database)
         for query, width, deep in asked:
@@ -55,7 +55,7 @@ def test_what_is_remembered_is_what_a_search_finds(filled: Path, asked: list[tup
 
 
 @pytest.mark.parametrize(("width", "deep"), [(1, False), (10 * 5 // 4 + 16, False), (28, True), (5000, False)])
-def test_looking_ahead_changes_no_answer(filled: Path, width: int, deep: bool) -> None:
+def test_looking_ahead_changes_no_result(filled: Path, width: int, deep: bool) -> None:
     with opened(filled) as (database, index):
         before = [nearest(database, index, query, 10) for query in QUERIES]
     with opened(filled) as (database, index), ThreadPoolExecutor(2) as threads:
@@ -132,9 +132,7 @@ class Noting(VectorIndex):
         super().look_ahead(query, width, deep=deep)
 
 
-def test_who_asks_goes_on_meanwhile_even_if_the_vector_is_there_at_once(
-    known: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_ahead_never_runs_on_the_thread_of_the_query(known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.parts.VectorIndex", Noting)
     assert all(len(answer) == 5 for answer in answers(known))
     assert Noting.threads

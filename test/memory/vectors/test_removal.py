@@ -37,7 +37,7 @@ def test_an_index_half_of_which_is_gone_is_made_anew(tmp_path: Path) -> None:
         assert files(path) == []
 
 
-def test_while_it_is_stopped_no_file_is_made_and_what_was_begun_is_given_up(
+def test_a_stopped_index_makes_no_file_and_abandons_the_one_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "memory.db"

@@ -25,7 +25,7 @@ with RobotMemory(sys.argv[1], vector_index_size=100) as memory:
 """
 
 
-def test_an_index_that_is_open_before_the_model_is_loaded_does_it_no_harm(tmp_path: Path) -> None:
+def test_a_vector_index_opened_before_the_model_does_not_break_the_model(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     output_of(FILL, path)
     assert len(list(tmp_path.glob("*.usearch"))) == 1

@@ -1,4 +1,4 @@
-"""Lessons that say the same are kept apart here when they are learned; what they do to episodes is asked elsewhere."""
+"""Store every fact on its own; other tests cover duplicates in sessions."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from ..conftest import OpenMemory
 
 @pytest.fixture
 def open_memory(open_memory: OpenMemory) -> OpenMemory:
-    """Opens memories that store each lesson."""
+    """Open memories without deduplication."""
     return partial(open_memory, deduplicate=False)

@@ -84,7 +84,7 @@ class LabelledSet:
     def default_way(self) -> Way:
         """Return the way of recall by default, with the neighbours in the session if sessions are known."""
         way = way_of_recall(Parameters().fusion)
-        return with_neighbours(way, self.sessions, Parameters().session_share) if self.sessions else way
+        return with_neighbours(way, self.sessions, Parameters().session_neighbor_weight) if self.sessions else way
 
 
 def add_set_options(parser: ArgumentParser) -> None:

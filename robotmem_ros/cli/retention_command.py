@@ -25,7 +25,7 @@ _PARAMETERS = {
 }
 _WHAT = (
     "Removes the least useful memories until the budgets hold, after asking. The node does the same in the background, "
-    "by the same parameters: retention_rows, retention_bytes and so on."
+    "by the same parameters: max_memories, retention_bytes and so on."
 )
 
 

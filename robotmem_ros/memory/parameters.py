@@ -58,7 +58,7 @@ class Parameters:
         "scores", "How text and meaning become one score: by what they measured, or by their ranks.",
         choices=("scores", "rrf"),
     )  # fmt: skip
-    session_share: float = parameter(
+    session_neighbor_weight: float = parameter(
         0.2, "With `fusion` `scores`: the share a memory gets of the better score of its neighbours in the session.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
@@ -98,7 +98,7 @@ class Parameters:
     duplicate_cosine: float = parameter(
         0.85, "Facts of one claim that are as near in meaning as this are one.", minimum=0.0, maximum=1.0
     )
-    strengthening: float = parameter(
+    reinforcement_gain: float = parameter(
         0.1, "How much of the way to 1 a repeated fact's confidence goes, times the confidence of the repetition.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
@@ -113,10 +113,10 @@ class Parameters:
     object_confusions: str = parameter(
         "", "Labels that detectors mistake for each other, such as `mug = cup, chair = stool`; the most votes count."
     )
-    object_noise: float = parameter(
+    object_position_stddev: float = parameter(
         0.1, "Standard deviation of a sighting that comes without a covariance.", unit="m", minimum=0.001, maximum=100.0
     )
-    object_memory: int = parameter(
+    object_window: int = parameter(
         200, "Sightings that an object's position rests on; fewer follow a moved object sooner.", unit="sightings",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
@@ -127,11 +127,11 @@ class Parameters:
         1.0, "Shortest time between two sightings of an object that are kept in its history; all are counted.",
         unit="s", minimum=0.0, maximum=86_400.0,
     )  # fmt: skip
-    sighting_limit: int = parameter(
+    max_sightings_per_object: int = parameter(
         1000, "Most sightings kept of an object; of more, every second is left out.", unit="sightings", minimum=4,
         maximum=10_000_000,
     )  # fmt: skip
-    absence_misses: int = parameter(
+    max_missed_detections: int = parameter(
         3, "So many views of its place without the object halve its confidence, each time anew.", unit="views",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
@@ -147,7 +147,7 @@ class Parameters:
         "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
         read_only=True,
     )  # fmt: skip
-    retention_rows: int = parameter(
+    max_memories: int = parameter(
         0, "Most memories kept, of all collections and kinds; of more, the least useful go. 0 for any.",
         unit="memories", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
@@ -267,7 +267,7 @@ class Parameters:
             InvalidFieldError: `retention_bytes` or `retention_budgets` cannot be used.
         """
         return budgets(
-            rows=self.retention_rows, size=self.retention_bytes, age=self.retention_age, parts=self.retention_budgets
+            rows=self.max_memories, size=self.retention_bytes, age=self.retention_age, parts=self.retention_budgets
         )
 
     def changed(self, **changes: object) -> Parameters:

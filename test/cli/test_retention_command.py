@@ -52,7 +52,7 @@ def test_budgets_come_from_the_parameter_file_and_from_the_command_line(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "memory.yaml"
-    config.write_text("/**:\n  ros__parameters:\n    retention_rows: 10\n    retention_budgets: 'lab: 3 rows'\n")
+    config.write_text("/**:\n  ros__parameters:\n    max_memories: 10\n    retention_budgets: 'lab: 3 rows'\n")
     arguments = ["retention", "--db", str(db), "--config", str(config), "--dry-run", "--json"]
     assert main(arguments) == 0
     told = json.loads(capsys.readouterr().out)
@@ -89,7 +89,7 @@ def test_retention_asks_nothing_if_nothing_exceeds_the_budget(db: Path, capsys: 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["--rows", "-1"], "retention_rows: -1 must lie in 0 to"),
+        (["--rows", "-1"], "max_memories: -1 must lie in 0 to"),
         (["--bytes", "5"], "retention_bytes: 5 must be 0 or at least 1000000"),
         (["--age", "nan"], "retention_age: nan must be a finite number"),
         (["--budgets", "lab"], "retention_budgets: 'lab' must be such as"),

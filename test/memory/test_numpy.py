@@ -124,10 +124,10 @@ def test_a_clock_that_shows_no_whole_nanoseconds_is_named(clock: Callable[[], An
 
 
 def test_parameters_take_numbers_of_numpy() -> None:
-    parameters = Parameters().changed(object_radius=np.float32(0.5), object_memory=np.int64(7), decay_rate=np.int8(0))
-    assert [type(value) for value in (parameters.object_radius, parameters.object_memory)] == [float, int]
-    with pytest.raises(InvalidFieldError, match=r"object_memory: .* must be of type int"):
-        Parameters().changed(object_memory=np.float32(7))
+    parameters = Parameters().changed(object_radius=np.float32(0.5), object_window=np.int64(7), decay_rate=np.int8(0))
+    assert [type(value) for value in (parameters.object_radius, parameters.object_window)] == [float, int]
+    with pytest.raises(InvalidFieldError, match=r"object_window: .* must be of type int"):
+        Parameters().changed(object_window=np.float32(7))
     with pytest.raises(InvalidFieldError, match=r"object_radius: .*nan.* must be a finite number"):
         Parameters().changed(object_radius=np.float64(math.nan))
 

@@ -85,7 +85,7 @@ def filled(path: Path) -> Path:
 def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
     path = filled(tmp_path / "memory.db")
     before = contents_of(tmp_path)
-    with RobotMemory(path, embedding_model="", read_only=True, retention_rows=1) as memory:
+    with RobotMemory(path, embedding_model="", read_only=True, max_memories=1) as memory:
         assert {found.id for found in memory.recall("mugs")} == {1, 2}
         assert memory.history(3)[0].reason == "it is not so"
         assert memory.explain(2).memory_id == 2

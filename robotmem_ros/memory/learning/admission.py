@@ -30,7 +30,7 @@ def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, para
         if (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id) and are_one(
             candidate.context, new.context
         ):
-            return _repeated(connection, candidate.id, new, match, parameters.strengthening)
+            return _repeated(connection, candidate.id, new, match, parameters.reinforcement_gain)
     memory_id = rows.insert(connection, new)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:

@@ -34,7 +34,7 @@ def not_seen(connection: sqlite3.Connection, view: View, parameters: Parameters,
             row.missed += 1
             row.last_missed = view.observed_at
             object_rows.save(connection, row)
-            object_rows.set_confidence(connection, row.memory_id, confidence(row, parameters.absence_misses))
+            object_rows.set_confidence(connection, row.memory_id, confidence(row, parameters.max_missed_detections))
             missed.append(row.memory_id)
     return tuple(missed)
 

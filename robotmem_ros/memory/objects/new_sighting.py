@@ -59,7 +59,7 @@ def new_sighting(
     if new.pose is None or not is_sighting(new, parameters):
         return None
     rules = parameters.label_rules()
-    estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_noise))
+    estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_position_stddev))
     track = (new.source, new.identity) if new.identity else None
     seen = Seen(estimate, rules.labels(new.label), rules.radius(new.label), covariance is not None, track)
     return NewSighting(place, new, seen)

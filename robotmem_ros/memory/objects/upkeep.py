@@ -27,9 +27,9 @@ _SOURCES = 16
 """Of so many sources at most it is kept that they saw an object."""
 
 
-def confidence(row: ObjectRow, absence_misses: int) -> float:
+def confidence(row: ObjectRow, max_missed_detections: int) -> float:
     """The best confidence of an object, halved for every so many views of its place without it."""
-    return float(row.best_confidence * 0.5 ** min(row.missed // absence_misses, 1000))
+    return float(row.best_confidence * 0.5 ** min(row.missed // max_missed_detections, 1000))
 
 
 class Upkeep:
@@ -69,7 +69,7 @@ class Upkeep:
         """Adds a sighting to an object."""
         new, limits = one.new, self.parameters
         is_newest = self._is_later(new.observed_at, row.last_seen, new)
-        row.estimate = updated(row.estimate, one.seen.estimate, times_seen=row.times_seen, memory=limits.object_memory)
+        row.estimate = updated(row.estimate, one.seen.estimate, times_seen=row.times_seen, memory=limits.object_window)
         row.times_seen += 1
         row.first_seen = min(row.first_seen, new.observed_at)
         row.best_confidence = max(row.best_confidence, new.confidence)
@@ -122,12 +122,12 @@ class Upkeep:
             row.unkept += 1
             return
         sighting_rows.insert(self.connection, row.memory_id, one.kept(thinned=row.unkept), one.new.session_id)
-        sighting_rows.thin_out(self.connection, row.memory_id, self.parameters.sighting_limit)
+        sighting_rows.thin_out(self.connection, row.memory_id, self.parameters.max_sightings_per_object)
         row.last_kept, row.unkept = one.new.observed_at, 0
 
     def _save(self, row: ObjectRow) -> None:
         object_rows.save(self.connection, row)
-        object_rows.move(self.connection, row, confidence(row, self.parameters.absence_misses))
+        object_rows.move(self.connection, row, confidence(row, self.parameters.max_missed_detections))
 
     def _retell(self, row: ObjectRow, new: NewMemory, is_newest: bool) -> None:
         told = new.context if is_newest and new.context != "{}" else row.context

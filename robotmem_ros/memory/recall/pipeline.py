@@ -255,7 +255,7 @@ class _Run:
             texts = [*texts, *self._text_leg(only(more), len(more)).ranking]
             vectors = [*vectors, *(hit for hit in on_text.ranking if hit.memory_id not in by_vector)]
         marks = full_marks(self.connection, self.question.query) if by_text else 0.0
-        return add_neighbours(self.connection, blend(texts, vectors, marks), self.parameters.session_share)
+        return add_neighbours(self.connection, blend(texts, vectors, marks), self.parameters.session_neighbor_weight)
 
     def _ratio(self) -> float:
         # Of the greatest weight to the least.

@@ -56,7 +56,7 @@ def test_memories_and_objects_are_tagged_and_the_area_is_a_condition(file: Path,
 
 
 def test_an_object_that_moves_gets_the_area_of_its_new_place(file: Path, open_memory: OpenMemory) -> None:
-    memory = open_memory(areas_file=str(file), object_memory=2, object_radius=2.0)
+    memory = open_memory(areas_file=str(file), object_window=2, object_radius=2.0)
     told = []
     for t in range(12):
         assert see(memory, sighting(5.0 + t / 4, 1.0, t=t)) == [1]

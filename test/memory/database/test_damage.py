@@ -128,7 +128,7 @@ def test_every_verb_works_or_says_that_the_file_is_damaged(
                 path,
                 embedder=WordVectors(),
                 synchronous="normal",
-                retention_rows=20,
+                max_memories=20,
                 retention_sightings=3,
                 retention_export=str(tmp_path / "export.jsonl"),
                 read_only=read_only,

@@ -43,7 +43,7 @@ with RobotMemory(path, embedding_model="", retention_export=f"{path.parent}/expo
         memory.recall("mug")
         memory.end_session(session.session_id, 1.0)
         memory.purge(ids=[1])
-        memory.parameters = memory.parameters.changed(retention_rows=2)
+        memory.parameters = memory.parameters.changed(max_memories=2)
         memory.retain()
         memory.status()
 print(sorted(name for name in opened if name in {f"{path}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")}))

@@ -53,7 +53,7 @@ def test_the_order_of_detections_within_a_message_does_not_matter(messages: Mess
 @settings(max_examples=80)
 @given(messages=MESSAGES)
 def test_nothing_is_lost_and_every_index_is_in_step_after_any_messages(messages: Messages) -> None:
-    with RobotMemory(":memory:", embedding_model="", sighting_interval=2.0, sighting_limit=4) as memory:
+    with RobotMemory(":memory:", embedding_model="", sighting_interval=2.0, max_sightings_per_object=4) as memory:
         ids = store(memory, messages)
         assert all(len(set(message)) == len(message) for message in ids)
         found = objects(memory)
@@ -178,7 +178,7 @@ def test_a_condition_can_be_on_how_often_an_object_was_seen(memory: RobotMemory)
 
 
 def test_of_a_long_history_the_ends_stay_and_the_counts_are_right(open_memory: OpenMemory) -> None:
-    memory = open_memory(sighting_interval=0.5, sighting_limit=10)
+    memory = open_memory(sighting_interval=0.5, max_sightings_per_object=10)
     for t in range(200):
         see(memory, sighting(1.0, t=t / 4))
     history = memory.object_history(1)

@@ -43,4 +43,5 @@ def test_of_two_equal_matches_the_neighbour_of_another_match_comes_first(open_me
     alone = memory.learn("the valve leaks", session_id="round").memory_id
     order = [found.id for found in memory.recall("which pump and valve leak oil")]
     assert order.index(beside) < order.index(alone)
-    assert open_memory(embedder=None, embedding_model="", session_share=0.0).recall("valve").memories[0].id == alone
+    without = open_memory(embedder=None, embedding_model="", session_neighbor_weight=0.0)
+    assert without.recall("valve").memories[0].id == alone

@@ -29,7 +29,7 @@ def fill(memory: RobotMemory, first: int, last: int, size: int = 0) -> None:
 
 
 def test_retention_runs_by_itself_during_inserts_and_queries(open_memory: OpenMemory) -> None:
-    memory = open_memory(retention_rows=100)
+    memory = open_memory(max_memories=100)
     fill(memory, 0, 300)
     assert memory.recall("mug 299")
     until(lambda: memory.status().memories <= 100, "retention")
@@ -45,13 +45,13 @@ def test_retention_runs_by_itself_during_inserts_and_queries(open_memory: OpenMe
 def test_a_budget_that_is_set_later_holds_from_then_on(open_memory: OpenMemory) -> None:
     memory = open_memory()
     fill(memory, 0, 20)
-    memory.parameters = memory.parameters.changed(retention_rows=5)
+    memory.parameters = memory.parameters.changed(max_memories=5)
     memory.learn("one more")
     until(lambda: memory.status().memories == 5, "retention")
 
 
 def test_the_status_reports_a_failing_retention_until_it_succeeds(open_memory: OpenMemory, tmp_path: Path) -> None:
-    memory = open_memory(retention_rows=5, retention_export=str(tmp_path))
+    memory = open_memory(max_memories=5, retention_export=str(tmp_path))
     fill(memory, 0, 20)
     until(lambda: "retention_export" in memory.status().reason, "trouble")
     assert memory.status().memories == 20
@@ -65,7 +65,7 @@ def test_the_file_shrinks_when_much_went(open_memory: OpenMemory) -> None:
     memory = open_memory()
     fill(memory, 0, 400, size=6000)
     large = memory.status().db_bytes
-    memory.parameters = memory.parameters.changed(retention_rows=20)
+    memory.parameters = memory.parameters.changed(max_memories=20)
     memory.retain()
     with sqlite3.connect(memory.path) as connection:
         assert file_size(connection).free <= file_size(connection).pages // 20
@@ -91,7 +91,7 @@ def test_a_file_that_cannot_shrink_uses_its_free_pages_again(open_memory: OpenMe
     fill(memory, 0, 200, size=6000)
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA auto_vacuum").fetchone() == (0,)
-    memory.parameters = memory.parameters.changed(retention_rows=20)
+    memory.parameters = memory.parameters.changed(max_memories=20)
     memory.retain()
     pages = file_size(connection).pages
     fill(memory, 200, 350, size=6000)
@@ -106,7 +106,7 @@ def test_deleted_vectors_do_not_stay_in_ram(open_memory: OpenMemory) -> None:
     flat, dim = FlatVectors(), len(memory._parts.embedder.embed_one("mug 2499"))
     with memory._database.reader() as connection:
         assert len(flat.after(connection, 0, dim).ids) == 2500
-        memory.parameters = memory.parameters.changed(retention_rows=100)
+        memory.parameters = memory.parameters.changed(max_memories=100)
         memory.retain()
         left = [row_id for (row_id,) in connection.execute("SELECT id FROM vectors ORDER BY id")]
         assert flat.after(connection, 0, dim).ids.tolist() == left
@@ -116,7 +116,7 @@ def test_deleted_vectors_do_not_stay_in_ram(open_memory: OpenMemory) -> None:
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_closing_the_memory_stops_retention(open_memory: OpenMemory, times: int) -> None:
-    memory = open_memory(retention_rows=10)
+    memory = open_memory(max_memories=10)
     fill(memory, 0, 200)
     for _ in range(times):
         memory.close()

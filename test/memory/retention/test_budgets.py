@@ -29,7 +29,7 @@ def test_parts_are_a_collection_a_kind_or_both() -> None:
 
 def test_age_comes_first_then_the_narrower_part_and_the_file_at_last() -> None:
     parameters = Parameters(
-        retention_rows=9,
+        max_memories=9,
         retention_bytes=10**6,
         retention_age=30,
         retention_budgets="*: 8 bytes, b: 1 rows, a: 2 bytes, a: 1 rows, a/fact: 1 rows, */fact: 1 rows, a: 2 days",

@@ -31,7 +31,7 @@ def test_every_exported_line_holds_the_whole_memory(open_memory: OpenMemory, tmp
     memory.update(fact, "蓝色的杯子")
     kept = memory.learn("grip", category="constraint").memory_id
     path = tmp_path / "new" / "removed.jsonl"
-    memory.parameters = memory.parameters.changed(retention_rows=1, retention_export=str(path))
+    memory.parameters = memory.parameters.changed(max_memories=1, retention_export=str(path))
     memory.retain()
     assert [one.id for one in memory.recall(n=9, context_filter={"id": {"$exists": True}})] == [kept]
     exported = {line["id"]: line for line in map(json.loads, path.read_text().splitlines())}
@@ -53,7 +53,7 @@ def test_the_export_appends_lines(open_memory: OpenMemory, tmp_path: Path) -> No
     memory = open_memory(retention_export=str(path))
     for number in range(3):
         memory.learn(f"mug {number}", observed_at=number)
-    memory.parameters = memory.parameters.changed(retention_rows=1)
+    memory.parameters = memory.parameters.changed(max_memories=1)
     memory.retain()
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == [0, 1, 2]
 
@@ -64,7 +64,7 @@ def test_a_memory_that_cannot_be_exported_is_not_deleted(open_memory: OpenMemory
     for number in range(3):
         memory.learn(f"mug {number}")
     export = path.format(folder=tmp_path)
-    memory.parameters = memory.parameters.changed(retention_rows=1, retention_export=export)
+    memory.parameters = memory.parameters.changed(max_memories=1, retention_export=export)
     with pytest.raises(ExportError, match=r"^retention_export: '.*' cannot be written \(.*\); until it can, "):
         memory.retain()
     assert memory.status().memories == 3
@@ -76,7 +76,7 @@ def test_the_export_is_never_the_database(open_memory: OpenMemory, suffix: str) 
     memory = open_memory()
     memory.learn("red mug")
     memory.learn("blue mug")
-    memory.parameters = memory.parameters.changed(retention_rows=1, retention_export=f"{memory.path}{suffix}")
+    memory.parameters = memory.parameters.changed(max_memories=1, retention_export=f"{memory.path}{suffix}")
     with pytest.raises(ExportError, match="it is the database"):
         memory.retain()
     assert memory.status().memories == 2

@@ -71,7 +71,7 @@ def test_retention_keeps_the_memories_that_the_oracle_keeps(
     database = opened()
     try:
         stored(database, world)
-        keeper = retention(database, retention_budgets=written(budgets), retention_rows=rows)
+        keeper = retention(database, retention_budgets=written(budgets), max_memories=rows)
         planned = keeper.plan()
         assert ids(database) == list(range(1, len(world) + 1))
         report = keeper.run()
@@ -88,11 +88,11 @@ def test_retention_keeps_the_memories_that_the_oracle_keeps(
 def test_retention_deletes_more_memories_than_one_batch_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LOOK", 7)
     world = [Plain(recalls=number % 5, age=number % 9, data=b"x" * (number % 3)) for number in range(60)]
-    for options in ({"retention_rows": 10}, {"retention_budgets": "*: 150 bytes"}, {"retention_age": 4.0}):
+    for options in ({"max_memories": 10}, {"retention_budgets": "*: 150 bytes"}, {"retention_age": 4.0}):
         database = opened()
         stored(database, world)
         oracle = Oracle(world)
-        oracle.rows((None, None), 10 if "retention_rows" in options else 60)
+        oracle.rows((None, None), 10 if "max_memories" in options else 60)
         oracle.bytes((None, None), 150 if "retention_budgets" in options else 10**6)
         oracle.age((None, None), 4.0 if "retention_age" in options else 1000)
         keeper = retention(database, **options)
@@ -200,7 +200,7 @@ def test_a_memory_used_or_changed_during_retention_stays(monkeypatch: pytest.Mon
 def test_a_stopped_retention_removes_nothing() -> None:
     database = opened()
     stored(database, [Plain()] * 6)
-    keeper = retention(database, retention_rows=1)
+    keeper = retention(database, max_memories=1)
     keeper.stop()
     assert keeper.run().memories == 0
     assert len(ids(database)) == 6

@@ -63,7 +63,7 @@ def test_sightings_of_a_memory_that_goes_are_not_counted_twice(open_memory: Open
     memory = open_memory(sighting_interval=0.0, clock=lambda: 10**18)
     see_often(memory, 0, 8)
     stays = see_often(memory, 1, 20)
-    memory.parameters = memory.parameters.changed(retention_rows=1, retention_sightings=20)
+    memory.parameters = memory.parameters.changed(max_memories=1, retention_sightings=20)
     planned = memory.retain(dry_run=True)
     assert (planned.memories, planned.sightings) == (1, 0)
     assert memory.retain() == planned

@@ -221,7 +221,7 @@ def interrupted(*arguments: object) -> None:
 def test_facts_that_wait_for_consolidation_are_spared_by_retention(open_memory: OpenMemory, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     crashed(path)
-    memory = open_memory(path, session_maintenance=False, retention_rows=3)
+    memory = open_memory(path, session_maintenance=False, max_memories=3)
     later = memory.learn("the lamp hangs in the hall", confidence=0.99).memory_id
     assert memory.retain().memories >= 1
     with pytest.raises(MemoryNotFoundError):

@@ -26,18 +26,18 @@ class Parameters:
     db_path: str = parameter(
         "~/.robotmem/memory.db", "Database file; `:memory:` keeps nothing on disk.", read_only=True
     )
-    collection: str = parameter("default", "Namespace of memories that name none.")
+    collection: str = parameter("default", "Namespace of memories that do not name one.")
     embedding_model: str = parameter(
         "all-MiniLM-L6-v2-int7",
-        "Folder of an ONNX model, name of one in `~/.robotmem/models`, or one that FastEmbed knows; empty for none.",
+        "Folder of an ONNX model, a name in `~/.robotmem/models`, or a model that FastEmbed knows; empty disables.",
         read_only=True,
     )
     embedding_threads: int = parameter(
-        1, "Threads that compute one vector; other cores are left to the other work.", unit="threads",
+        1, "Number of threads that compute one vector.", unit="threads",
         minimum=1, maximum=64, read_only=True,
     )  # fmt: skip
-    memory_frame: str = parameter("map", "Frame of positions that name none.")
-    map_id: str = parameter("", "The map that positions belong to; positions of other maps are not compared.")
+    memory_frame: str = parameter("map", "Frame of positions that do not name one.")
+    map_id: str = parameter("", "Map that positions belong to; positions of other maps are not compared.")
     content_limit: int = parameter(
         2000, "Longest content or query; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
     )
@@ -51,15 +51,15 @@ class Parameters:
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
     text_candidates: int = parameter(
-        1000, "How many memories text search ranks of those whose words are not in RAM yet: those with most words.",
+        1000, "Number of memories that text search ranks among those whose words are not in RAM yet.",
         unit="memories", minimum=100, maximum=1_000_000_000,
     )  # fmt: skip
     fusion: str = parameter(
-        "scores", "How text and meaning become one score: by what they measured, or by their ranks.",
+        "scores", "Fuse the scores of text and vector search, or their ranks (Reciprocal Rank Fusion).",
         choices=("scores", "rrf"),
     )  # fmt: skip
     session_neighbor_weight: float = parameter(
-        0.2, "With `fusion` `scores`: the share a memory gets of the better score of its neighbours in the session.",
+        0.2, "Share of the better score of its session neighbours that a memory gains; only if `fusion` is `scores`.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
     rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
@@ -67,15 +67,15 @@ class Parameters:
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
     )
     decay_rate: float = parameter(
-        0.01, "Share of its confidence that a memory loses for every day it is not used; 0 for none.", unit="a day",
+        0.01, "Share of its confidence that a memory loses per day without use; 0 disables.", unit="a day",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
     outcome_weight: float = parameter(
-        0.1, "How much more or less a memory counts that was recalled in sessions which all went well, or badly.",
+        0.1, "Largest gain or loss of score from the outcomes of the sessions in which a memory was recalled.",
         minimum=0.0, maximum=0.5,
     )  # fmt: skip
     consolidation_similarity: float = parameter(
-        0.5, "Lessons of a session with a Jaccard similarity above this become one.", minimum=0.0, maximum=0.99
+        0.5, "Jaccard similarity above which facts of a session are merged.", minimum=0.0, maximum=0.99
     )
     session_max_duration: float = parameter(
         86_400.0, "Sessions that nobody has ended after this long are closed as `expired`; 0 disables. "
@@ -86,88 +86,89 @@ class Parameters:
         read_only=True,
     )  # fmt: skip
     rules_file: str = parameter(
-        "", "YAML file of rules of one's own for category and confidence, added to the package's.", read_only=True
+        "", "YAML file with your own rules for category and confidence, added to the built-in ones.", read_only=True
     )
-    taxonomy_file: str = parameter("", "YAML file of tags of one's own, added to the package's.", read_only=True)
+    taxonomy_file: str = parameter("", "YAML file with your own tags, added to the built-in ones.", read_only=True)
     deduplicate: bool = parameter(
-        True, "A fact that says what another one says strengthens that one instead of being stored again."
+        True, "Reinforce a known fact instead of storing a duplicate."
     )
     duplicate_jaccard: float = parameter(
-        0.70, "Facts of one claim that share this much of their words are one.", minimum=0.0, maximum=1.0
+        0.70, "Jaccard similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
     )
     duplicate_cosine: float = parameter(
-        0.85, "Facts of one claim that are as near in meaning as this are one.", minimum=0.0, maximum=1.0
+        0.85, "Cosine similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
     )
     reinforcement_gain: float = parameter(
-        0.1, "How much of the way to 1 a repeated fact's confidence goes, times the confidence of the repetition.",
+        0.1, "Part of the distance to 1 that a repetition adds to a confidence, times its own confidence.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
     contradicted_weight: float = parameter(
         0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
     )
     object_radius: float = parameter(
-        0.4, "Sightings of one label up to this far apart are of the same object.", unit="m", minimum=0.001,
+        0.4, "Largest distance between sightings of the same object.", unit="m", minimum=0.001,
         maximum=100.0,
     )  # fmt: skip
-    object_radii: str = parameter("", "The same in metres for single labels, such as `chair: 0.5, mug: 0.2`.")
+    object_radii: str = parameter("", "`object_radius` in metres for single labels, such as `chair: 0.5, mug: 0.2`.")
     object_confusions: str = parameter(
-        "", "Labels that detectors mistake for each other, such as `mug = cup, chair = stool`; the most votes count."
+        "", "Labels that detectors confuse, such as `mug = cup, chair = stool`; the label with most votes counts."
     )
     object_position_stddev: float = parameter(
-        0.1, "Standard deviation of a sighting that comes without a covariance.", unit="m", minimum=0.001, maximum=100.0
-    )
+        0.1, "Standard deviation of the position of a sighting without a covariance.", unit="m", minimum=0.001,
+        maximum=100.0,
+    )  # fmt: skip
     object_window: int = parameter(
-        200, "Sightings that an object's position rests on; fewer follow a moved object sooner.", unit="sightings",
+        200, "Number of recent sightings that determine the position of an object.", unit="sightings",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
     object_confirmations: int = parameter(
-        3, "After so many sightings an object is confirmed.", unit="sightings", minimum=1, maximum=1_000_000
+        3, "Number of sightings that confirm an object.", unit="sightings", minimum=1, maximum=1_000_000
     )
     sighting_interval: float = parameter(
-        1.0, "Shortest time between two sightings of an object that are kept in its history; all are counted.",
+        1.0, "Shortest time between two sightings in the history of an object; all sightings are counted.",
         unit="s", minimum=0.0, maximum=86_400.0,
     )  # fmt: skip
     max_sightings_per_object: int = parameter(
-        1000, "Most sightings kept of an object; of more, every second is left out.", unit="sightings", minimum=4,
-        maximum=10_000_000,
+        1000, "Largest number of sightings in the history of an object; beyond it, every second one is removed.",
+        unit="sightings", minimum=4, maximum=10_000_000,
     )  # fmt: skip
     max_missed_detections: int = parameter(
-        3, "So many views of its place without the object halve its confidence, each time anew.", unit="views",
+        3, "Number of views of its position without the object that halve its confidence.", unit="views",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
     absence_interval: float = parameter(
-        1.0, "Shortest time between two views of an object's place that count.", unit="s", minimum=0.0,
+        1.0, "Shortest time between two views of an object's position that count.", unit="s", minimum=0.0,
         maximum=86_400.0,
     )  # fmt: skip
     vector_index_size: int = parameter(
-        20_000, "From so many different texts on their vectors are searched by an index, where usearch is installed.",
+        20_000, "Number of distinct texts from which an approximate index (usearch, if installed) is used.",
         unit="texts", minimum=100, maximum=100_000_000, read_only=True,
     )  # fmt: skip
     areas_file: str = parameter(
-        "", "YAML file of named areas, polygons in the memory frame; read again when it changes. Empty for none.",
+        "", "YAML file with named areas, polygons in the memory frame; reloaded when it changes. Empty disables.",
         read_only=True,
     )  # fmt: skip
     max_memories: int = parameter(
-        0, "Most memories kept, of all collections and kinds; of more, the least useful go. 0 for any.",
+        0, "Largest number of memories; beyond it, the least useful are deleted. 0 disables.",
         unit="memories", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
     retention_bytes: int = parameter(
-        0, "Largest size of the database file with its log and index; the least useful memories go. 0 for any.",
+        0, "Largest size of database, log and index; beyond it, the least useful memories are deleted. 0 disables.",
         unit="bytes", minimum=0, maximum=2**60,
     )  # fmt: skip
     retention_age: float = parameter(
-        0.0, "Memories go that were neither observed nor recalled for so long, but no constraints. 0 for any.",
+        0.0, "Delete memories not observed or recalled for this many days, except constraints. 0 disables.",
         unit="days", minimum=0.0, maximum=100_000.0,
     )  # fmt: skip
     retention_budgets: str = parameter(
-        "", "Budgets of parts, `collection[/kind]: amount unit`, such as `lab: 5000 rows, */perception: 30 days`."
+        "", "Budgets by collection and kind: `name[/kind]: amount unit`, as in `lab: 5000 rows, */perception: 30 days`."
     )
     retention_sightings: int = parameter(
-        0, "Most sightings kept of all objects together; of more, the longest histories are halved. 0 for any.",
+        0, "Largest number of sightings of all objects; beyond it, the longest histories are halved. 0 disables.",
         unit="sightings", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
     retention_export: str = parameter(
-        "", "File to which memories are written as JSON lines before retention removes them; empty for none."
+        "", "File to which memories are written as JSON lines before retention deletes them; empty disables."
     )
     synchronous: str = parameter(
         "full",
@@ -176,7 +177,7 @@ class Parameters:
         read_only=True,
     )
     busy_timeout: float = parameter(
-        5.0, "How long to wait for another process that holds the database.", unit="s", minimum=0.0, maximum=600.0,
+        5.0, "Longest wait for another process that locks the database.", unit="s", minimum=0.0, maximum=600.0,
         read_only=True,
     )  # fmt: skip
     autostart: bool = parameter(True, "Configure and activate at start.", read_only=True)
@@ -184,7 +185,7 @@ class Parameters:
         0.25, "Time between two heartbeats for a `nav2_lifecycle_manager` while active, if `bond` is installed; "
         "0 disables.", unit="s", minimum=0.0, maximum=60.0, read_only=True,
     )  # fmt: skip
-    worker_threads: int = parameter(4, "Questions answered at the same time.", minimum=1, maximum=64, read_only=True)
+    worker_threads: int = parameter(4, "Number of concurrent queries.", minimum=1, maximum=64, read_only=True)
     perception_reliability: str = parameter(
         "reliable", "QoS of `~/perception`.", choices=("reliable", "best_effort"), read_only=True
     )
@@ -192,22 +193,22 @@ class Parameters:
         1000, "QoS history depth of `~/perception`.", unit="messages", minimum=1, maximum=100_000, read_only=True
     )
     queue_limit: int = parameter(
-        20_000, "Perceptions that may wait to be written; more are refused.", unit="messages", minimum=1,
+        20_000, "Largest number of perceptions that wait to be written.", unit="messages", minimum=1,
         maximum=10_000_000,
     )  # fmt: skip
     queue_policy: str = parameter(
         "drop_newest",
-        "What a topic does when `queue_limit` is reached: leave out, or `block`: take no more until there is room.",
+        "Drop messages when `queue_limit` is reached, or `block`: take none until there is room.",
         choices=("drop_newest", "drop_oldest", "block"),
     )  # fmt: skip
     presets_file: str = parameter(
-        "", "YAML file of presets of one's own for message types, merged over the package's.", read_only=True
+        "", "YAML file with your own presets for message types, merged over the built-in ones.", read_only=True
     )
     tf_history: float = parameter(
-        10.0, "How long transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
+        10.0, "Time for which transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
     )
     transform_timeout: float = parameter(
-        1.0, "How long a perception waits for its transform, by real time and by a simulated one.", unit="s",
+        1.0, "Longest wait of a perception for its transform, in real time and in simulated time.", unit="s",
         minimum=0.0, maximum=600.0, read_only=True,
     )  # fmt: skip
     max_transform_timeout: float = parameter(
@@ -215,22 +216,22 @@ class Parameters:
         maximum=600.0,
     )  # fmt: skip
     tf_queue_limit: int = parameter(
-        10_000, "Messages that may wait for their transform; the oldest make room for more.", unit="messages",
-        minimum=1, maximum=1_000_000, read_only=True,
+        10_000, "Largest number of messages that wait for a transform; beyond it, the oldest are dropped.",
+        unit="messages", minimum=1, maximum=1_000_000, read_only=True,
     )  # fmt: skip
     on_missing_transform: str = parameter(
-        "drop", "Perceptions without a transform into `memory_frame`: leave out, or `keep` in their own frame.",
+        "drop", "Drop perceptions without a transform into `memory_frame`, or keep them in their own frame.",
         choices=("drop", "keep"), read_only=True,
     )  # fmt: skip
     status_period: float = parameter(
         1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
     )
     perception_topics: tuple[str, ...] = parameter(
-        (), "Names of topics to remember; each has parameters of its own, `<name>.topic` and so on.", read_only=True
+        (), "Names of topics to remember; each name has its own parameters, such as `<name>.topic`.", read_only=True
     )
     localisation_topic: str = parameter(
         "",
-        "A PoseWithCovarianceStamped; topics with `gate` are stored only while its covariance is within the limits.",
+        "PoseWithCovarianceStamped topic; topics with `gate` are stored only while its covariance is within limits.",
         read_only=True,
     )
     localisation_position_limit: float = parameter(
@@ -240,7 +241,7 @@ class Parameters:
         0.3, "Largest standard deviation of the yaw.", unit="rad", minimum=1e-6, maximum=10.0, read_only=True
     )
     markers_period: float = parameter(
-        1.0, "Time between two looks at the objects for `~/markers`; 0 for no markers.", unit="s", minimum=0.0,
+        1.0, "Period of `~/markers`; 0 disables.", unit="s", minimum=0.0,
         maximum=3600.0, read_only=True,
     )  # fmt: skip
 

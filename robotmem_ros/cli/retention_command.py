@@ -15,14 +15,15 @@ from .database import opened
 from .options import add_database, add_json
 from .table import table
 
-_PARAMETERS = {
-    "rows": (int, "most memories"),
-    "bytes": (int, "largest file"),
-    "age": (float, "days since a memory was last of use"),
-    "budgets": (str, "budgets of parts, such as 'lab: 5000 rows, */perception: 30 days'"),
-    "sightings": (int, "most sightings of all objects"),
-    "export": (str, "file for what goes, as JSON lines"),
+_OPTIONS = {
+    "rows": ("max_memories", int, "largest number of memories"),
+    "bytes": ("retention_bytes", int, "largest size of the database"),
+    "age": ("retention_age", float, "days after which unused memories are deleted"),
+    "budgets": ("retention_budgets", str, "budgets such as 'lab: 5000 rows, */perception: 30 days'"),
+    "sightings": ("retention_sightings", int, "largest number of sightings of all objects"),
+    "export": ("retention_export", str, "file for the deleted memories, as JSON lines"),
 }
+"""The options, each with the parameter that it overrides, its type and its meaning."""
 _WHAT = (
     "Removes the least useful memories until the budgets hold, after asking. The node does the same in the background, "
     "by the same parameters: max_memories, retention_bytes and so on."
@@ -34,8 +35,8 @@ def add_to(commands: Any) -> None:
     parser = commands.add_parser("retention", help="remove the least useful memories", description=_WHAT)
     add_database(parser)
     parser.add_argument("--config", help="parameter file of the node, for the budgets that are not given here")
-    for name, (kind, meaning) in _PARAMETERS.items():
-        parser.add_argument(f"--{name}", type=kind, help=f"{meaning}; in place of retention_{name}")
+    for name, (overridden, kind, meaning) in _OPTIONS.items():
+        parser.add_argument(f"--{name}", dest=overridden, type=kind, help=f"{meaning}; overrides {overridden}")
     parser.add_argument("--dry-run", action="store_true", help="only say what would go")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     add_json(parser)
@@ -66,9 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     parameters = load_config(arguments.config).parameters if arguments.config else Parameters()
-    found = {f"retention_{name}": getattr(parameters, f"retention_{name}") for name in _PARAMETERS}
-    given = {f"retention_{name}": getattr(arguments, name) for name in _PARAMETERS}
-    return {**found, **{name: value for name, value in given.items() if value is not None}}
+    names = [overridden for overridden, *_ in _OPTIONS.values()]
+    given = {name: getattr(arguments, name) for name in names}
+    return {name: getattr(parameters, name) if given[name] is None else given[name] for name in names}
 
 
 def _say(arguments: argparse.Namespace, report: Report, how: str) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..memory import RobotMemory
-from ..memory.database.connection import resolve
 from ..memory.errors import DatabaseUnusableError
+from ..memory.storage.connection import resolve
 
 
 def opened(path: str, *, read_only: bool = False, **options: object) -> RobotMemory:

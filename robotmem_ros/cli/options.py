@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..memory.parameters import Parameters
+from ..memory.config.parameters import Parameters
 
 
 def add_database(parser: argparse.ArgumentParser) -> None:

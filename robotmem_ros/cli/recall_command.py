@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from ..memory import Answer, Memory
-from ..memory.parameters import Parameters
+from ..memory.config.parameters import Parameters
 from .database import opened
 from .moment import moment
 from .options import add_database, add_json

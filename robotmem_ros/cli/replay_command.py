@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..memory import RobotMemory
-from ..memory.parameters import Parameters
+from ..memory.config.parameters import Parameters
 from ..replay import Bag, Rehearsal, Replay, ReplayConfig, ReplayError, Window, load_config
 from ..replay.progress import ProgressLine
 from ..replay.summary import summary

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from ..memory.parameters import Parameters
+from ..memory.config.parameters import Parameters
 from ..memory.retention.report import Report
 from ..replay import load_config
 from .confirm import confirm

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from ..memory.records.session import Session
+from ..memory.models import Session
 from .database import opened
 from .moment import moment
 from .options import add_database, add_json

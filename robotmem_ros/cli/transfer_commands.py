@@ -13,12 +13,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ..memory.database.connection import check_readable, connect, resolve
-from ..memory.database.migrations import check_exportable
 from ..memory.errors import InvalidFieldError, StorageError
-from ..memory.records.memory import Kind, NewMemory, Pose
+from ..memory.models import Kind, NewMemory, Pose
 from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
+from ..memory.storage.connection import check_readable, connect, resolve
+from ..memory.storage.migrations import check_exportable
 from .options import add_database
 
 _GIVEN = ("category", "tags", "confidence", "scope_files", "scope_entities")

@@ -1,5 +1,6 @@
 """The memory itself, without ROS: learn, save perceptions, recall, forget, update."""
 
+from .config.parameters import Parameters
 from .errors import (
     DatabaseUnusableError,
     ForkedMemoryError,
@@ -15,14 +16,11 @@ from .errors import (
 )
 from .learning.explanation import Explanation
 from .learning.learned import Learned
+from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .objects.view import View
-from .parameters import Parameters
 from .purge.purge import Purged
-from .recall.answer import Answer, Mode
-from .records.change import Change
-from .records.memory import Kind, Memory, PerceptionData, PerceptionType, Pose, Stored
-from .records.object import SeenObject, Sighting
 from .robot_memory import RobotMemory
+from .search.answer import Answer, Mode
 from .status import Status
 
 __all__ = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import validation
+from .config.parameters import Parameters
 from .errors import InvalidFieldError
-from .parameters import Parameters
-from .records.memory import Kind, NewMemory, PerceptionType
+from .models import Kind, NewMemory, PerceptionType
 
 
 def new_fact(

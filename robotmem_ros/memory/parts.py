@@ -7,25 +7,24 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
-from .areas.area_tags import AreaTags
-from .areas.areas import Areas
-from .database import Database
+from .areas import Areas, AreaTags
+from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder
 from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
-from .language import tokens
 from .learning.judge import Judge
 from .learning.learning import Learning
 from .objects.objects import Objects
-from .parameters import Parameters
-from .postings import PostingsIndex
-from .recall.pipeline import Pipeline
-from .recall.touch import Touches
 from .retention.background import BackgroundRetention
 from .retention.retention import Retention
+from .search.pipeline import Pipeline
+from .search.text_index import PostingsIndex
+from .search.touch import Touches
+from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
-from .vectors import VectorIndex
+from .storage import Database
+from .text import tokens
 
 _INDEXED = 1000
 """From so many memories on their words are held in RAM as well; FTS5 ranks fewer as quickly."""

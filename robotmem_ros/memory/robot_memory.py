@@ -11,34 +11,30 @@ from pathlib import Path
 from types import TracebackType
 
 from . import validation
-from .consolidation import consolidation
-from .consolidation.merge import Consolidation
-from .database import Database, changes, history, imports, rows
+from .config.parameters import Parameters
 from .decay import Decay
 from .embedding.embedder import Embedder
 from .errors import ForkedMemoryError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learned import Learned
+from .models import Change, NewMemory, PerceptionData, Recording, SeenObject, Session, Sighting, Stored
 from .new_memory import new_fact, new_perception
 from .objects.new_sighting import is_sighting
 from .objects.view import View
-from .parameters import Parameters
 from .parts import Parts
 from .purge.preview import Preview, preview
 from .purge.purge import Purged, finish, purge
 from .purge.selection import parse_selection
-from .recall.answer import Answer
-from .recall.question import parse_question
-from .records.change import Change
-from .records.memory import NewMemory, PerceptionData, Stored
-from .records.object import SeenObject, Sighting
-from .records.recording import Recording
-from .records.session import Session
 from .retention.report import Report
+from .search.answer import Answer
+from .search.question import parse_question
+from .search.vector_index import VectorIndex
+from .sessions.consolidation import consolidation
+from .sessions.consolidation.merge import Consolidation
 from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
-from .vectors import VectorIndex
+from .storage import Database, changes, history, imports, rows
 
 _LOAD_PATIENCE = 60.0
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from .database import rows
 from .embedding import ModelUnavailableError
 from .embedding.background import BackgroundEmbedder
 from .embedding.kept_model import check_kept_model
-from .language import tokens
 from .parts import Parts
-from .recall.answer import Mode
 from .retention.removal import removed
+from .search.answer import Mode
+from .storage import rows
+from .text import tokens
 
 
 @dataclass(frozen=True)

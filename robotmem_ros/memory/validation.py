@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from .errors import InvalidFieldError
-from .records.memory import Pose
+from .models import Pose
 
 USER_CONTEXT = "user_context"
 """What a context in plain text becomes the value of."""

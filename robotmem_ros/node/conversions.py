@@ -22,10 +22,10 @@ from robotmem_ros.msg import SpatialSort as SpatialSortMessage
 from robotmem_ros.srv import Forget, GetData, Learn, ObjectHistory, Recall, SavePerception, Update
 
 from ..memory import Answer, Learned, Memory, PerceptionData, Pose, Sighting, Status, Stored
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
+from ..memory.models import NewMemory
 from ..memory.new_memory import new_fact, new_perception
-from ..memory.parameters import Parameters
-from ..memory.records.memory import NewMemory
 from .frames import Target
 
 _NS = 1_000_000_000

@@ -11,9 +11,9 @@ from pathlib import Path
 import yaml
 from rclpy.node import Node
 
+from ..memory.config.parameter_file import misnamed
+from ..memory.config.parameters import Parameters
 from ..memory.nearest import did_you_mean
-from ..memory.parameter_file import misnamed
-from ..memory.parameters import Parameters
 from .node_parameters import given
 
 _OF_RCLPY = "qos_overrides."

@@ -10,8 +10,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..memory.parameters import Parameters
 
 
 def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:

@@ -17,7 +17,7 @@ from robotmem_ros.msg import Perception
 
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
-from ..memory.records.memory import NewMemory
+from ..memory.models import NewMemory
 from . import qos
 from .conversions import Clock, perception_from
 from .lost_messages import LostMessages

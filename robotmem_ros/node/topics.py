@@ -13,8 +13,8 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..memory.parameters import Parameters
 from ..perception import TopicConfig, load_presets, message_class, parse_topic
 from ..perception.intake import Intake
 from .conversions import Clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from ..memory.labels import label_key
+from ..memory.text.labels import label_key
 from .observation import Observation
 from .placement import Placed
 from .reasons import Reason

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..memory.labels import label_key
+from ..memory.text.labels import label_key
 from .last_stored import LastStored
 from .observation import Observation
 from .reasons import Reason

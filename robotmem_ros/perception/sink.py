@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from typing import Protocol
 
 from ..memory import Stored, View
-from ..memory.parameters import Parameters
-from ..memory.records.memory import NewMemory
+from ..memory.config.parameters import Parameters
+from ..memory.models import NewMemory
 
 
 class Sink(Protocol):

@@ -11,10 +11,9 @@ from functools import partial
 
 from ..memory import Stored, View
 from ..memory.errors import InvalidFieldError, RobotMemoryError
+from ..memory.models import ImportKey, NewMemory
 from ..memory.new_memory import new_perception
 from ..memory.objects.covariance import checked_covariance
-from ..memory.records.memory import NewMemory
-from ..memory.records.recording import ImportKey
 from .batch import Batch, Origin
 from .last_stored import Comparison
 from .observation import Matrix

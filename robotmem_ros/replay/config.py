@@ -9,10 +9,10 @@ from pathlib import Path
 
 import yaml
 
+from ..memory.config.parameter_file import KEY, misnamed, sections
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, shown
 from ..memory.nearest import did_you_mean
-from ..memory.parameter_file import KEY, misnamed, sections
-from ..memory.parameters import Parameters
 from ..memory.paths import expanded
 from ..perception import TopicConfig, load_presets, parse_topic
 from ..perception.topic_keys import flattened

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from ..memory import Stored, View
-from ..memory.parameters import Parameters
-from ..memory.records.memory import NewMemory
+from ..memory.config.parameters import Parameters
+from ..memory.models import NewMemory
 
 
 class Rehearsal:

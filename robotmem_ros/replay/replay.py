@@ -14,7 +14,7 @@ from typing import Any
 
 from ..frames import TimeJumps, TransformBuffer
 from ..memory import RobotMemory
-from ..memory.records.recording import Recording
+from ..memory.models import Recording
 from ..perception import Intake, Limits, LocalisationGate, TopicConfig, TopicCounts
 from .bag import Bag, Recorded
 from .config import ReplayConfig

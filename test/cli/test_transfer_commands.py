@@ -10,7 +10,7 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.database.migrations import BEFORE_RELEASE, LAST_BEFORE_RELEASE
+from robotmem_ros.memory.storage.migrations import BEFORE_RELEASE, LAST_BEFORE_RELEASE
 
 
 @pytest.fixture

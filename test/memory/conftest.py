@@ -9,9 +9,9 @@ import pytest
 from hypothesis import settings
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding import Embedder
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
-from robotmem_ros.memory.parameters import Parameters
 
 from ..support.clock import Clock
 from ..support.embedders import Borrowed, WordVectors

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Answer, InvalidFieldError, Memory, Parameters, RobotMemory
-from robotmem_ros.memory.database.functions import register
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.recall.question import parse_question
+from robotmem_ros.memory.search.question import parse_question
+from robotmem_ros.memory.storage.functions import register
 
 from ..support.clock import DAY, NOW, Clock
 from .conftest import OpenMemory

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.foreground import Foreground
+from robotmem_ros.memory.background import Foreground
 
 from ..support.waiting import until
 
@@ -42,7 +42,7 @@ def test_a_long_query_delays_background_work_only_for_a_time(foreground: Foregro
 def test_background_work_goes_on_when_the_last_query_ends(
     foreground: Foreground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.foreground._MOMENT", 2 * _PATIENCE)
+    monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
     passed = threading.Event()
 
     def wait() -> None:
@@ -59,7 +59,7 @@ def test_background_work_goes_on_when_the_last_query_ends(
 
 
 def test_a_query_that_fails_counts_as_ended(foreground: Foreground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.foreground._MOMENT", 2 * _PATIENCE)
+    monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
     with pytest.raises(ValueError, match="no answer"), foreground:
         raise ValueError("no answer")
     assert seconds(foreground.give_way) < _PATIENCE

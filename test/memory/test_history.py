@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
-from robotmem_ros.memory.database.history import KEPT
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.storage.history import KEPT
 
 HERE = {"field": "position", "target": [0.0, 0.0, 0.0]}
 
@@ -61,7 +61,7 @@ def test_an_object_that_became_part_of_another_cannot_be_restored(memory: RobotM
     for place in ([0, 0, 0], [5, 5, 0]):
         new = new_perception(memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=place)
         ids.append(memory.store_sightings([new]).result()[0].memory_id)
-    from robotmem_ros.memory.database import object_rows
+    from robotmem_ros.memory.storage import object_rows
 
     memory._database.write(lambda connection: object_rows.supersede(connection, ids[0], by=ids[1])).result()
     with pytest.raises(MemoryNotFoundError, match=f"it became a part of object {ids[1]}, which has its sightings"):

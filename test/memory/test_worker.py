@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from robotmem_ros.memory.worker import Worker
+from robotmem_ros.memory.background import Worker
 
 from ..support.waiting import until
 

@@ -17,8 +17,8 @@ import pytest
 from fetch_model import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError, Source
 from integer_model import integer_model
 
+from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding.model_files import find_folder
-from robotmem_ros.memory.parameters import Parameters
 
 from .test_integer_model import integer_weights, products
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.database import Database, rows
 from robotmem_ros.memory.decay import Decay
-from robotmem_ros.memory.postings import Block, PostingsIndex
-from robotmem_ros.memory.recall.eligible import Eligible, eligible, enumerate_if_few, narrow_down
-from robotmem_ros.memory.recall.question import parse_question
-from robotmem_ros.memory.recall.ranking import Ranking
-from robotmem_ros.memory.recall.text_search import text_search
-from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.eligible import Eligible, eligible, enumerate_if_few, narrow_down
+from robotmem_ros.memory.search.question import parse_question
+from robotmem_ros.memory.search.ranking import Ranking
+from robotmem_ros.memory.search.text_index import Block, PostingsIndex
+from robotmem_ros.memory.search.text_search import text_search
+from robotmem_ros.memory.storage import Database, rows
 
 WORDS = (
     "red", "blue", "mug", "mug", "mug", "mug", "mug", "lamp", "grip_force", "grip", "force", "12.5", "12.7 N", "杯子",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robotmem_ros.memory import Kind, Memory, Pose, RobotMemory
-from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.models import NewMemory
 
 SECOND = 1_000_000_000
 

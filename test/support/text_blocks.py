@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.postings import Block, Bm25
-from robotmem_ros.memory.postings.block import build
+from robotmem_ros.memory.search.text_index import Block, Bm25
+from robotmem_ros.memory.search.text_index.block import build
 
 WORDS = ("red", "blue", "mug", "grip", "forc", "12", "5", "杯子", "杯", "käse")
 Texts = Mapping[int, Sequence[str]]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 
-from ..database import Database, vector_rows
+from ..background import Worker
 from ..errors import RobotMemoryError
-from ..worker import Worker
+from ..storage import Database, vector_rows
 from . import codec
 from .background import BackgroundEmbedder
 from .refusals import Refusals

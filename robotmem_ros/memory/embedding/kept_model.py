@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from ..database import vector_rows
+from ..storage import vector_rows
 from .embedder import ModelUnavailableError
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..database.functions import text_digest
+from ..storage.functions import text_digest
 
 _FIRST_DELAY, _LONGEST_DELAY = 10.0, 3600.0
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterator
 
-from ..database import learning_rows, rows, subject_rows, vector_rows, wording_rows
-from ..database.subject_rows import Near
-from ..database.wording_rows import Candidate
-from ..parameters import Parameters
-from ..records.memory import NewMemory
+from ..config.parameters import Parameters
+from ..models import NewMemory
+from ..storage import learning_rows, rows, subject_rows, vector_rows, wording_rows
+from ..storage.subject_rows import Near
+from ..storage.wording_rows import Candidate
 from .circumstances import are_one, comparable, outcome
 from .contradiction import opposition
 from .deduplication import Limits, Match, same_lesson

@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..records.fact import CALLER, Decision
-from ..records.memory import NewMemory
+from ..models import CALLER, Decision, NewMemory
 from ..validation import compact_json
 from .category import category
 from .confidence import confidence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..records.fact import Decision
+from ..models import Decision
 from .rule import Rule
 from .rules import Rules
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .. import validation
-from ..database import changes, contribution_rows, learning_rows, rows
-from ..database.contribution_rows import Contribution
+from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
+from ..models import CALLER, Decision, NewMemory
 from ..new_memory import context_frame
-from ..parameters import Parameters
-from ..records.fact import CALLER, Decision
-from ..records.memory import NewMemory
+from ..storage import changes, contribution_rows, learning_rows, rows
+from ..storage.contribution_rows import Contribution
 from .classification import Classifier, tags_given
 from .repetition import TOLD, folded, given_tags, without_lifted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..records.memory import Stored
+from ..models import Stored
 
 
 @dataclass(frozen=True)

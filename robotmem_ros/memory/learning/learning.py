@@ -9,13 +9,13 @@ import logging
 import sqlite3
 from collections.abc import Callable
 
-from ..areas.area_tags import AreaTags
-from ..database import Database, learning_rows
+from ..areas import AreaTags
+from ..config.parameters import Parameters
 from ..embedding.background import BackgroundEmbedder
 from ..errors import shown
-from ..parameters import Parameters
-from ..records.memory import NewMemory
-from ..vectors import VectorIndex
+from ..models import NewMemory
+from ..search.vector_index import VectorIndex
+from ..storage import Database, learning_rows
 from .admission import admit, note_contradictions
 from .correction import Correction, correct
 from .judge import Judge

@@ -6,11 +6,11 @@ import logging
 import sqlite3
 from dataclasses import dataclass
 
-from ..database import Database, vector_rows, wording_rows
 from ..embedding.background import BackgroundEmbedder
 from ..embedding.embedder import Vector
 from ..embedding.kept_model import check_kept_model
-from ..vectors import VectorIndex
+from ..search.vector_index import VectorIndex
+from ..storage import Database, vector_rows, wording_rows
 
 _FIRST = 64
 _MOST = 5_000

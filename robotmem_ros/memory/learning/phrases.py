@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ..language.stems import stem
+from ..text.stems import stem
 from .reading import Reading, has_han, read
 
 _SHORTEST_PREFIX = 3

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from ..database import changes, contribution_rows, learning_rows, rows, wording_rows
-from ..database.contribution_rows import FIRST, Contribution
-from ..records.fact import REPETITION, Decision
-from ..records.memory import NewMemory
+from ..models import REPETITION, Decision, NewMemory
+from ..storage import changes, contribution_rows, learning_rows, rows, wording_rows
+from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
 from .circumstances import together
 from .classification import SCOPE_FIELDS

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..records.fact import Decision
+from ..models import Decision
 
 _EXTENSIONS = (
     "py|pyi|c|cc|cpp|h|hpp|rs|go|js|ts|java|sh|yaml|yml|json|xml|toml|ini|cfg|conf|env|txt|md|rst|csv|urdf|xacro|sdf|"

@@ -16,10 +16,10 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..language import tokens
-from ..language.simplified import simplified
-from ..language.stems import stem
-from ..language.stop_words import STOP_WORDS
+from ..text import tokens
+from ..text.simplified import simplified
+from ..text.stems import stem
+from ..text.stop_words import STOP_WORDS
 from .quantities import QUANTITIES_FILE, Quantity, quantities
 from .reading import read
 from .scope import scope

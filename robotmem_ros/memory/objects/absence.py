@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import sqlite3
 
-from ..database import object_rows
-from ..database.object_rows import ObjectRow
-from ..labels import label_key
-from ..parameters import Parameters
+from ..config.label_rules import LabelRules
+from ..config.parameters import Parameters
+from ..storage import object_rows
+from ..storage.object_rows import ObjectRow
+from ..text.labels import label_key
 from .arrival import is_later
 from .field_of_view import in_view
 from .geometry import squared_distance
-from .label_rules import LabelRules
 from .upkeep import confidence
 from .view import View
 

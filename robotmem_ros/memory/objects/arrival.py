@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..records.recording import ImportKey
+from ..models import ImportKey
 
 _AHEAD_NS = 10 * 10**9
 """Clocks of one robot differ by less; what is further ahead is no time at which anything was seen."""

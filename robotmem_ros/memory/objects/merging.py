@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
-from ..database import neighbour_rows
-from ..database.neighbour_rows import Neighbours
-from ..database.object_rows import ObjectRow
+from ..storage import neighbour_rows
+from ..storage.neighbour_rows import Neighbours
+from ..storage.object_rows import ObjectRow
 from .geometry import Point, squared_distance
 from .grid import Grid
 from .new_sighting import NewSighting

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..parameters import Parameters
-from ..records.memory import Kind, NewMemory, PerceptionType
-from ..records.object import Sighting
+from ..config.parameters import Parameters
+from ..models import Kind, NewMemory, PerceptionType, Sighting
 from .association import Seen
 from .covariance import Covariance, isotropic
 from .estimate import Estimate

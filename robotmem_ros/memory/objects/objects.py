@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .. import validation
-from ..areas.area_tags import AreaTags
-from ..database import Database, imports, object_rows, sighting_rows
+from ..areas import AreaTags
+from ..config.parameters import Parameters
 from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..parameters import Parameters
-from ..records.memory import NewMemory, Stored
-from ..records.object import SeenObject, Sighting
+from ..models import NewMemory, SeenObject, Sighting, Stored
+from ..storage import Database, imports, object_rows, sighting_rows
 from .absence import not_seen
 from .arrival import possible_stamp
 from .covariance import Covariance, checked_covariances

@@ -11,9 +11,9 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 
-from ..database import object_rows, rows
-from ..database.object_rows import ObjectRow
-from ..records.memory import NewMemory, Stored
+from ..models import NewMemory, Stored
+from ..storage import object_rows, rows
+from ..storage.object_rows import ObjectRow
 from .association import Known, Track, associate, reach
 from .covariance import Covariance
 from .geometry import Point

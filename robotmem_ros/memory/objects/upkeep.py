@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from ..database import object_rows, rows, sighting_rows
-from ..database.object_rows import ObjectRow
-from ..labels import label_key
-from ..parameters import Parameters
-from ..records.memory import NewMemory
+from ..config.parameters import Parameters
+from ..models import NewMemory
+from ..storage import object_rows, rows, sighting_rows
+from ..storage.object_rows import ObjectRow
+from ..text.labels import label_key
 from .arrival import is_later
 from .estimate import combined, updated
 from .geometry import Point

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .. import validation
 from ..errors import InvalidFieldError
-from ..records.recording import ImportKey
+from ..models import ImportKey
 from .geometry import Point, cross
 
 

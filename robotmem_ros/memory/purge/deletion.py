@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 
-from ..parameters import Parameters
+from ..config.parameters import Parameters
 from .parts import take_out
 from .selection import Selection
 

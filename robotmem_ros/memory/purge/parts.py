@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..database import contribution_rows, learning_rows, rows, sighting_rows, wall_clock
-from ..database.contribution_rows import FIRST
+from ..config.parameters import Parameters
 from ..learning.admission import note_contradictions
 from ..learning.repetition import TOLD, folded, given_tags
-from ..parameters import Parameters
+from ..storage import contribution_rows, learning_rows, rows, sighting_rows, wall_clock
+from ..storage.contribution_rows import FIRST
 from ..validation import compact_json
 from .selection import Selection
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..errors import MemoryNotFoundError
-from ..records.memory import Kind
+from ..models import Kind
 from .parts import count
 from .selection import Selection
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..database import Database
-from ..parameters import Parameters
+from ..config.parameters import Parameters
+from ..storage import Database
 from .deletion import delete_batch, delete_parts, delete_sessions, is_unfinished
 from .preview import preview
 from .scrub import scrub

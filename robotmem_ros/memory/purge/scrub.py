@@ -12,10 +12,10 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from ..database import vector_rows
-from ..database.connection import IN_MEMORY
-from ..database.log_space import is_full
 from ..errors import PurgeUnfinishedError
+from ..storage import vector_rows
+from ..storage.connection import IN_MEMORY
+from ..storage.log_space import is_full
 from .deletion import UNFINISHED, delete_names
 
 _NODE_HEADER, _CELL = 4, 32

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ..records.memory import Kind
-from .budgets import Budget, Measure
+from ..config.budgets import Budget, Measure
+from ..models import Kind
 from .file_size import pages_limit
 from .usefulness import PROTECTION, SPARED, moment, order
 

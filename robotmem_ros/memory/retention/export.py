@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..database import history, sighting_rows
 from ..errors import RobotMemoryError
+from ..storage import history, sighting_rows
 
 _PARSED = ("context", "perception_metadata")
 _EVERY_SIGHTING = -1

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from ..database import vector_rows
-from ..database.connection import INCREMENTAL, LOG_LIMIT
+from ..storage import vector_rows
+from ..storage.connection import INCREMENTAL, LOG_LIMIT
 
 _STEP = 64
 """Pages."""

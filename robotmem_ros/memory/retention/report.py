@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..records.memory import Kind
-from .budgets import Measure
+from ..config.budgets import Measure
+from ..models import Kind
 from .excess import Leaving
 
 _SHOWN = 10

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from ..database import Database, sighting_rows
-from ..parameters import Parameters
+from ..config.budgets import Budget, Measure
+from ..config.parameters import Parameters
 from ..paths import expanded
-from .budgets import Budget, Measure
+from ..storage import Database, sighting_rows
 from .excess import Leaving, leaving, overhead
 from .export import append, lines
 from .file_size import file_size, give_back, index_bytes, limit_log, to_give_back

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from ..decay import Decay, is_protected
-from ..records.session import Session
+from ..models import Session
 from .report import DecayReport
 
 _ASKED_FOR = 0.3

@@ -7,9 +7,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from ..consolidation.merge import Consolidation
+from ..background import Worker
 from ..errors import MemoryClosedError, RobotMemoryError
-from ..worker import Worker
+from .consolidation.merge import Consolidation
 
 _PERIOD = 1.0
 """Seconds between two looks; by the robot's clock that can be any time."""

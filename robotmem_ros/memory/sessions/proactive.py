@@ -15,10 +15,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..database.rows import read
 from ..decay import Decay
-from ..records.memory import Memory
-from ..records.session import Session
+from ..models import Memory, Session
+from ..storage.rows import read
 
 _UNRATED = 0.5
 _LEAST_CONFIDENCE = 0.3

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..consolidation.merge import Consolidation
-from ..records.memory import Memory
-from ..records.session import Session
+from ..models import Memory, Session
+from .consolidation.merge import Consolidation
 
 
 @dataclass(frozen=True)

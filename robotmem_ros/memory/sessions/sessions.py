@@ -13,14 +13,14 @@ import uuid
 from collections.abc import Callable
 
 from .. import validation
-from ..consolidation import consolidation
-from ..consolidation.merge import Consolidation
-from ..database import Database, session_rows
+from ..config.parameters import Parameters
 from ..decay import Decay
 from ..errors import SessionNotFoundError
-from ..parameters import Parameters
-from ..records.session import ENDED, Session
+from ..models import ENDED, Session
+from ..storage import Database, session_rows
 from . import account
+from .consolidation import consolidation
+from .consolidation.merge import Consolidation
 from .maintenance import SessionKey, SessionMaintenance
 from .proactive import proactive
 from .report import SessionReport, SessionStart

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError
-from robotmem_ros.memory.areas.areas import Area, Areas
+from robotmem_ros.memory.areas import Area, Areas
 
 from ...support.sightings import see, sighting, the
 from ..conftest import OpenMemory

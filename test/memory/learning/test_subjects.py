@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.database import Database, rows, subject_rows
 from robotmem_ros.memory.learning.contradiction import contradiction
 from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.subject import subject
 from robotmem_ros.memory.learning.wording import wording
-from robotmem_ros.memory.records.memory import Kind, NewMemory
+from robotmem_ros.memory.models import Kind, NewMemory
+from robotmem_ros.memory.storage import Database, rows, subject_rows
 
 from ..conftest import OpenMemory
 

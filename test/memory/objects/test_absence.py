@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
+from robotmem_ros.memory.models import ImportKey, Recording
 from robotmem_ros.memory.objects.view import Glimpse
-from robotmem_ros.memory.records.recording import ImportKey, Recording
 
 from ...support.sightings import SECOND, see, sighting, the
 from ..conftest import OpenMemory

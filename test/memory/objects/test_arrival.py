@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory, View
+from robotmem_ros.memory.models import ImportKey, NewMemory, Recording
 from robotmem_ros.memory.objects.arrival import is_later, possible_stamp
-from robotmem_ros.memory.records.memory import NewMemory
-from robotmem_ros.memory.records.recording import ImportKey, Recording
 
 from ...support.clock import Clock
 from ...support.sightings import SECOND, see, sighting, the

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.database import object_rows
-from robotmem_ros.memory.database.object_rows import ObjectRow
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.objects.association import Known, cheapest, cost
 from robotmem_ros.memory.objects.covariance import checked_covariance
 from robotmem_ros.memory.objects.new_sighting import NewSighting, new_sighting
-from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.storage import object_rows
+from robotmem_ros.memory.storage.object_rows import ObjectRow
 
 from ...support.consistency import check
 from ...support.sightings import see, sighting

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
-from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.models import NewMemory
 
 from ...support.consistency import check
 from ...support.sightings import SECOND, objects, place, see, sighting, the

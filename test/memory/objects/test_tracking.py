@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.models import NewMemory
 
 from ...support.sightings import see, sighting, the
 from ..conftest import OpenMemory

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
+from robotmem_ros.memory.models import ImportKey, Recording
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records.recording import ImportKey, Recording
 
 from ...support.clock import DAY, NOW, SECOND, Clock
 from ...support.sightings import objects, place, see, the

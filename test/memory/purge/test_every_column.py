@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records.memory import NewMemory
 
 from ...support.consistency import check_file
 from ...support.raw_bytes import found

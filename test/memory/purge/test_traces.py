@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.database.vector_rows import SegmentRow
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records.memory import NewMemory
-from robotmem_ros.memory.vectors import segment
+from robotmem_ros.memory.search.vector_index import segment
+from robotmem_ros.memory.storage.vector_rows import SegmentRow
 
 from ...support.consistency import check_file
 from ...support.embedders import WordVectors

@@ -11,7 +11,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.retention.file_size import file_size, to_give_back
-from robotmem_ros.memory.vectors.flat import FlatVectors
+from robotmem_ros.memory.search.vector_index.flat import FlatVectors
 
 from ...support.consistency import check_file
 from ...support.waiting import until

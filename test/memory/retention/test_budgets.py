@@ -6,7 +6,7 @@ import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Kind, Parameters
 from robotmem_ros.memory.clocks import DAY
-from robotmem_ros.memory.retention.budgets import Budget, Measure
+from robotmem_ros.memory.config.budgets import Budget, Measure
 
 ROWS, BYTES, AGE, FILE = Measure.ROWS, Measure.BYTES, Measure.AGE, Measure.FILE
 

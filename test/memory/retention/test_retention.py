@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.database import Database, vector_rows
 from robotmem_ros.memory.retention import retention as module
 from robotmem_ros.memory.retention.file_size import index_bytes
 from robotmem_ros.memory.retention.removal import remove, removed
 from robotmem_ros.memory.retention.report import Report
 from robotmem_ros.memory.retention.retention import Retention
+from robotmem_ros.memory.storage import Database, vector_rows
 
 from ...support import vector_corpus
 from ...support.consistency import check

@@ -8,8 +8,8 @@ import uuid
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Pose, RobotMemory, SessionNotFoundError
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records.memory import NewMemory
 
 from ...support.clock import DAY, NOW, SECOND, Clock
 from ..conftest import OpenMemory

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.database import Database, rows
-from robotmem_ros.memory.records.memory import NewMemory
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.storage import Database, rows
 
 DAY = 86_400 * 10**9
 NOW = 1_800_000_000 * 10**9

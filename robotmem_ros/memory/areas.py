@@ -1,0 +1,193 @@
+"""Named regions of the map, and the area of a memory.
+
+A region is a polygon or a circle in the memory frame. Memories get the area that they lie in as `spatial.area` in
+their context, so that it can be a condition.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from .config.parameters import Parameters
+from .errors import InvalidFieldError
+from .models import NewMemory
+from .paths import expanded
+from .validation import compact_json, name, number
+
+_LOOK_AGAIN = 1.0
+"""Seconds between two looks at the file."""
+_LOG = logging.getLogger(__name__)
+
+
+class Area(NamedTuple):
+    """A polygon and its name."""
+
+    name: str
+    corners: tuple[tuple[float, float], ...]
+    """x, y in metres, in order around the polygon."""
+
+    def size(self) -> float:
+        """In m²."""
+        doubled = sum(ax * by - bx * ay for (ax, ay), (bx, by) in self._edges())
+        return abs(doubled) / 2.0
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies inside: a ray from it to the right crosses an odd number of edges."""
+        inside = False
+        for (ax, ay), (bx, by) in self._edges():
+            if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
+                inside = not inside
+        return inside
+
+    def _edges(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        return list(zip(self.corners, self.corners[1:] + self.corners[:1], strict=True))
+
+
+class Areas:
+    """The areas of a file, or none. Safe to use from several threads.
+
+    Raises:
+        InvalidFieldError: the file cannot be used. Once it was read, a change that cannot be used is logged and the
+            areas stay as they were.
+    """
+
+    def __init__(self, areas_file: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._file = expanded("areas_file", areas_file) if areas_file else None
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._areas: tuple[Area, ...] = ()
+        self._looked = clock()
+        self._stamp: tuple[int, int, int] | None = None
+        if self._file is not None:
+            self._stamp = _stamp(self._file)
+            self._areas = read_areas(self._file)
+
+    def __bool__(self) -> bool:
+        return self._file is not None
+
+    def at(self, x: float, y: float) -> str:
+        """The name of the area that a point lies in; empty outside of all."""
+        self._refresh()
+        return next((area.name for area in self._areas if area.holds(x, y)), "")
+
+    def _refresh(self) -> None:
+        now = self._clock()
+        if self._file is None or now - self._looked < _LOOK_AGAIN or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._looked = now
+            stamp = _stamp(self._file)
+            if stamp != self._stamp:
+                self._stamp = stamp
+                self._areas = read_areas(self._file)
+        except InvalidFieldError as error:
+            _LOG.warning("the areas stay as they were: %s", error)
+        finally:
+            self._lock.release()
+
+
+def read_areas(file: Path) -> tuple[Area, ...]:
+    """The areas of a file, the smallest first.
+
+    Raises:
+        InvalidFieldError: it cannot be read, or something in it is no area.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise InvalidFieldError("areas_file", str(file), "needs PyYAML (pip install pyyaml)") from None
+    try:
+        parsed = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as cause:
+        reason = " ".join(str(cause).split())
+        raise InvalidFieldError("areas_file", str(file), f"cannot be read: {reason}") from None
+    named = parsed.get("areas") if isinstance(parsed, dict) else None
+    if not isinstance(named, dict) or set(parsed) != {"areas"}:
+        raise InvalidFieldError("areas_file", str(file), "must hold `areas:` with a polygon for each name")
+    return tuple(sorted((_area(label, corners) for label, corners in named.items()), key=Area.size))
+
+
+def _area(label: object, corners: object) -> Area:
+    field = f"areas_file.areas.{label}"
+    clean = name(field, label)
+    if not clean:
+        raise InvalidFieldError(field, label, "is no name")
+    if not isinstance(corners, list) or len(corners) < 3:
+        raise InvalidFieldError(field, corners, "must be a list of at least 3 corners [x, y]")
+    points = []
+    for index, corner in enumerate(corners):
+        if not isinstance(corner, list) or len(corner) != 2:
+            raise InvalidFieldError(f"{field}[{index}]", corner, "must be a corner [x, y] in metres")
+        points.append((number(f"{field}[{index}][0]", corner[0]), number(f"{field}[{index}][1]", corner[1])))
+    area = Area(clean, tuple(points))
+    if area.size() == 0.0:
+        raise InvalidFieldError(field, corners, "has no inside")
+    return area
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    # Editors write a new file, or the old one within the same second: inode and size tell it too.
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+_AREA = "area"
+
+
+class AreaTags:
+    """Tags what lies in the memory frame of the current map. Safe to use from several threads."""
+
+    def __init__(self, areas: Areas, parameters: Callable[[], Parameters]) -> None:
+        self._areas = areas
+        self._parameters = parameters
+
+    def tagged(self, new: NewMemory) -> NewMemory:
+        """A memory with the area of its pose, else of its context's `spatial.object_position` or `.position`.
+
+        An area that its context names itself stays.
+        """
+        if not self._know(new.frame_id, new.map_id):
+            return new
+        return replace(new, context=self._with_area(new.context, new.pose))
+
+    def placed(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
+        """The context of an object with the area of its position, which replaces the area that it was in before."""
+        if not self._know(frame_id, map_id):
+            return context
+        return self._with_area(context, position, moving=True)
+
+    def _know(self, frame_id: str, map_id: str) -> bool:
+        parameters = self._parameters()
+        return bool(self._areas) and (frame_id, map_id) == (parameters.memory_frame, parameters.map_id)
+
+    def _with_area(self, context: str, position: Sequence[float] | None, *, moving: bool = False) -> str:
+        parsed = json.loads(context)
+        spatial = parsed.get("spatial", {})
+        if not isinstance(spatial, dict) or (_AREA in spatial and not moving):
+            return context
+        place = position or _place(spatial)
+        found = "" if place is None else self._areas.at(place[0], place[1])
+        if found == spatial.get(_AREA, ""):
+            return context
+        without = {key: value for key, value in spatial.items() if key != _AREA}
+        spatial = {**without, _AREA: found} if found else without
+        rest = {key: value for key, value in parsed.items() if key != "spatial"}
+        return compact_json({**rest, "spatial": spatial} if spatial else rest)
+
+
+def _place(spatial: dict[str, object]) -> tuple[float, float] | None:
+    for key in ("object_position", "position"):
+        value = spatial.get(key)
+        if isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
+            return float(value[0]), float(value[1])
+    return None

@@ -1,1 +1,0 @@
-"""Named areas of the map, and the memories that lie in them."""

@@ -1,0 +1,1 @@
+"""Settings: the table of parameters, the parameter file, budgets and label rules."""

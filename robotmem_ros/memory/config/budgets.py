@@ -1,0 +1,110 @@
+"""How much may be kept: of all memories, of a collection, of a kind, or of a kind in a collection.
+
+ROS parameters have no maps, so the budgets of parts are a text: `lab: 500 rows, */perception: 30 days, lab/fact: 5 MB`.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..clocks import DAY
+from ..errors import InvalidFieldError
+from ..models import Kind
+
+_FIELD = "retention_budgets"
+_ANY = "*"
+_LEAST_FILE = 1_000_000
+_MOST = 2**62
+
+
+class Measure(str, Enum):
+    """What a budget counts."""
+
+    AGE = "age"
+    """Nanoseconds since a memory was last of use."""
+    ROWS = "rows"
+    BYTES = "bytes"
+    """Of texts, contexts and data, without indexes."""
+    FILE = "file"
+    """Bytes of the whole file with its write-ahead log."""
+
+
+_UNITS = {
+    "rows": (Measure.ROWS, 1),
+    "days": (Measure.AGE, DAY),
+    "bytes": (Measure.BYTES, 1),
+    "kB": (Measure.BYTES, 10**3),
+    "MB": (Measure.BYTES, 10**6),
+    "GB": (Measure.BYTES, 10**9),
+}
+
+
+class Budget(NamedTuple):
+    """The most that may be kept of a part of the memories."""
+
+    measure: Measure
+    limit: int
+    collection: str | None = None
+    """None for all collections together."""
+    kind: Kind | None = None
+    """None for all kinds together."""
+
+
+def budgets(*, rows: int, size: int, age: float, parts: str) -> tuple[Budget, ...]:
+    """The budgets that the parameters of retention hold, in the order in which they are met; 0 is no limit.
+
+    `size` is in bytes, `age` in days. Age comes first, then the narrower part before the wider one, the file at last.
+
+    Raises:
+        InvalidFieldError: one of them cannot be used.
+    """
+    if 0 < size < _LEAST_FILE:
+        raise InvalidFieldError("retention_bytes", size, f"must be 0 or at least {_LEAST_FILE}")
+    whole = (
+        Budget(Measure.AGE, round(age * DAY)),
+        Budget(Measure.ROWS, rows),
+        Budget(Measure.FILE, size),
+    )
+    return tuple(sorted((*_parts(parts), *(budget for budget in whole if budget.limit)), key=_place))
+
+
+def _place(budget: Budget) -> tuple[object, ...]:
+    narrowness = 2 * (budget.collection is None) + (budget.kind is None)
+    names = budget.collection or "", budget.kind.value if budget.kind else ""
+    if budget.measure is Measure.AGE:
+        return 0, narrowness, *names, 0
+    return 1 + (budget.measure is Measure.FILE), narrowness, *names, budget.measure is Measure.BYTES
+
+
+@lru_cache(maxsize=8)
+def _parts(text: str) -> tuple[Budget, ...]:
+    entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
+    found: list[Budget] = []
+    for entry in entries:
+        budget = _part(entry)
+        if any(budget._replace(limit=0) == other._replace(limit=0) for other in found):
+            raise InvalidFieldError(_FIELD, entry, "is a second budget for the same part")
+        found.append(budget)
+    return tuple(found)
+
+
+def _part(entry: str) -> Budget:
+    where, _, amount = (part.strip() for part in entry.rpartition(":"))
+    number, _, unit = amount.partition(" ")
+    measure, factor = _UNITS.get(unit.strip(), (None, 0))
+    try:
+        limit = float(number) * factor
+    except ValueError:
+        limit = math.nan
+    if not where or measure is None or not 0 <= limit <= _MOST:
+        wanted = f"must be such as `lab: 5000 rows` or `*/perception: 30 days`; units are {', '.join(_UNITS)}"
+        raise InvalidFieldError(_FIELD, entry, wanted)
+    collection, slash, kind = where.rpartition("/")
+    if not slash or kind not in {member.value for member in Kind}:
+        collection, kind = where, ""
+    return Budget(
+        measure, round(limit), None if collection == _ANY else collection.strip(), Kind(kind) if kind else None
+    )

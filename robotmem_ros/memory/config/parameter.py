@@ -1,0 +1,79 @@
+"""One parameter: how the table declares it, and how a value for it is checked."""
+
+from __future__ import annotations
+
+from dataclasses import Field, field
+from numbers import Integral, Real
+from typing import TypeVar
+
+from .. import validation
+from ..errors import InvalidFieldError
+
+Value = bool | int | float | str | tuple[str, ...]
+_T = TypeVar("_T", bound=Value)
+
+
+def parameter(
+    default: _T,
+    description: str,
+    *,
+    unit: str = "",
+    minimum: float | None = None,
+    maximum: float | None = None,
+    choices: tuple[str, ...] = (),
+    read_only: bool = False,
+) -> _T:
+    """A row of the table: a field of a dataclass with its unit, its range (both ends included) or its choices.
+
+    `read_only` is what cannot be changed while the memory is open.
+    """
+    metadata = {
+        "description": description,
+        "unit": unit,
+        "minimum": minimum,
+        "maximum": maximum,
+        "choices": choices,
+        "read_only": read_only,
+    }
+    value: _T = field(default=default, metadata=metadata)
+    return value
+
+
+def checked(entry: Field[Value], value: object) -> Value:
+    """The value of a parameter in its declared type, a number as Python's own; a whole one is welcome for a float.
+
+    Raises:
+        InvalidFieldError: the type is wrong or the value lies outside the range.
+    """
+    kind = type(entry.default)
+    if kind is float and isinstance(value, Real) and not isinstance(value, bool):
+        value = validation.number(entry.name, value)
+    elif kind is int and isinstance(value, Integral) and not isinstance(value, bool):
+        value = validation.whole(entry.name, value)
+    if isinstance(entry.default, tuple):
+        return _checked_names(entry.name, value)
+    if type(value) is not kind:
+        raise InvalidFieldError(entry.name, value, f"must be of type {kind.__name__}")
+    limits = entry.metadata
+    if limits["choices"] and value not in limits["choices"]:
+        raise InvalidFieldError(entry.name, value, f"must be one of {', '.join(limits['choices'])}")
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and limits["minimum"] is not None:
+        low, high = limits["minimum"], limits["maximum"]
+        if not low <= value <= high:
+            raise InvalidFieldError(entry.name, value, f"must lie in {low} to {high} {limits['unit']}".rstrip())
+    if isinstance(value, str) and ("\0" in value or not value.isprintable()):
+        raise InvalidFieldError(entry.name, value, "must be printable text")
+    return value  # type: ignore[return-value]
+
+
+def _checked_names(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+        raise InvalidFieldError(name, value, "must be a list of names")
+    # ROS has no empty list of texts: [""] stands for it.
+    names = tuple(item for item in value if item)
+    for item in names:
+        if not item.isprintable() or any(part.isspace() for part in item) or not all(item.split(".")):
+            raise InvalidFieldError(name, item, "is no name; such as detections")
+    if len(set(names)) < len(names):
+        raise InvalidFieldError(name, value, "names one twice")
+    return names

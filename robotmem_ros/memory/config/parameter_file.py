@@ -1,0 +1,60 @@
+"""The sections of a ROS parameter file: which of them a node reads, and which were meant for it and miss it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..nearest import did_you_mean
+
+KEY = "ros__parameters"
+
+
+class Section(NamedTuple):
+    """The parameters below one name of a node, such as "memory", "/robot1/memory" or "/**"."""
+
+    node: str
+    parameters: object
+
+    def is_read_by(self, full_name: str) -> bool:
+        """Whether a node of this name with its namespace, such as "/memory", gets these parameters."""
+        pattern = ""
+        for token in self.node.strip("/").split("/"):
+            pattern += "(/[^/]+)*" if token == "**" else "/" + re.escape(token).replace(r"\*", "[^/]*")
+        return re.fullmatch(pattern, full_name) is not None
+
+
+def sections(content: Mapping[Any, object], prefix: str = "") -> Iterator[Section]:
+    """Give the sections in the order of the file; namespaces may be nested."""
+    for name, values in content.items():
+        if not isinstance(values, Mapping):
+            continue
+        node = f"{prefix}{name}"
+        if KEY in values:
+            yield Section(node, values[KEY] or {})
+        else:
+            yield from sections(values, f"{node}/")
+
+
+def misnamed(content: object, full_name: str, known: Collection[str]) -> list[str]:
+    """Say what a file holds that the node does not read and was probably meant to; `known` are its parameters.
+
+    A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
+    keys are parameters of this node, unless this node has a section of its own.
+    """
+    found = list(sections(content)) if isinstance(content, Mapping) else []
+    if any("*" not in section.node and section.is_read_by(full_name) for section in found):
+        return []
+    others = [section for section in found if not section.is_read_by(full_name)]
+    said = []
+    for section in others:
+        near = did_you_mean(section.node.rpartition("/")[2], [full_name.rpartition("/")[2]])
+        keys = section.parameters if isinstance(section.parameters, Mapping) else {}
+        ours = sum(key in known for key in keys)
+        if near or 2 * ours > len(keys):
+            said.append(f"section {section.node!r} is not for {full_name!r} and is ignored; name it {full_name!r}")
+    if found and len(others) == len(found) and not said:
+        names = ", ".join(repr(section.node) for section in found)
+        said.append(f"it has no section for {full_name!r}, only for {names}")
+    return said

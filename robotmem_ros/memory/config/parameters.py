@@ -1,0 +1,285 @@
+"""Every parameter of the system, one table: names, defaults, units and ranges.
+
+The table drives the checks, the declarations of the node, `config/memory.yaml` and `docs/parameters.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from ..errors import InvalidFieldError
+from ..nearest import did_you_mean
+from ..paths import expanded
+from .budgets import Budget, budgets
+from .label_rules import LabelRules, label_rules
+from .parameter import checked, parameter
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters as one typed value; unknown names and values out of range are refused.
+
+    Raises:
+        InvalidFieldError: a value has the wrong type or lies outside its range.
+    """
+
+    db_path: str = parameter(
+        "~/.robotmem/memory.db", "Database file; `:memory:` keeps nothing on disk.", read_only=True
+    )
+    collection: str = parameter("default", "Namespace of memories that do not name one.")
+    embedding_model: str = parameter(
+        "all-MiniLM-L6-v2-int7",
+        "Folder of an ONNX model, a name in `~/.robotmem/models`, or a model that FastEmbed knows; empty disables.",
+        read_only=True,
+    )
+    embedding_threads: int = parameter(
+        1, "Number of threads that compute one vector.", unit="threads",
+        minimum=1, maximum=64, read_only=True,
+    )  # fmt: skip
+    memory_frame: str = parameter("map", "Frame of positions that do not name one.")
+    map_id: str = parameter("", "Map that positions belong to; positions of other maps are not compared.")
+    content_limit: int = parameter(
+        2000, "Longest content or query; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
+    )
+    summary_limit: int = parameter(
+        200, "Longest summary; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
+    )
+    context_limit: int = parameter(
+        65_536, "Largest context or filter as JSON; larger is refused.", unit="bytes", minimum=2, maximum=16_777_216
+    )
+    data_limit: int = parameter(
+        4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
+    )
+    text_candidates: int = parameter(
+        1000, "Number of memories that text search ranks among those whose words are not in RAM yet.",
+        unit="memories", minimum=100, maximum=1_000_000_000,
+    )  # fmt: skip
+    fusion: str = parameter(
+        "scores", "Fuse the scores of text and vector search, or their ranks (Reciprocal Rank Fusion).",
+        choices=("scores", "rrf"),
+    )  # fmt: skip
+    session_neighbor_weight: float = parameter(
+        0.2, "Share of the better score of its session neighbours that a memory gains; only if `fusion` is `scores`.",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
+    real_weight: float = parameter(
+        1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
+    )
+    decay_rate: float = parameter(
+        0.01, "Share of its confidence that a memory loses per day without use; 0 disables.", unit="a day",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    outcome_weight: float = parameter(
+        0.1, "Largest gain or loss of score from the outcomes of the sessions in which a memory was recalled.",
+        minimum=0.0, maximum=0.5,
+    )  # fmt: skip
+    consolidation_similarity: float = parameter(
+        0.5, "Jaccard similarity above which facts of a session are merged.", minimum=0.0, maximum=0.99
+    )
+    session_max_duration: float = parameter(
+        86_400.0, "Sessions that nobody has ended after this long are closed as `expired`; 0 disables. "
+        "`start_session` can say otherwise.", unit="s", minimum=0.0, maximum=1e9,
+    )  # fmt: skip
+    session_maintenance: bool = parameter(
+        True, "Close expired sessions, and consolidate sessions that ended without it, in the background.",
+        read_only=True,
+    )  # fmt: skip
+    rules_file: str = parameter(
+        "", "YAML file with your own rules for category and confidence, added to the built-in ones.", read_only=True
+    )
+    taxonomy_file: str = parameter("", "YAML file with your own tags, added to the built-in ones.", read_only=True)
+    deduplicate: bool = parameter(
+        True, "Reinforce a known fact instead of storing a duplicate."
+    )
+    duplicate_jaccard: float = parameter(
+        0.70, "Jaccard similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
+    )
+    duplicate_cosine: float = parameter(
+        0.85, "Cosine similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
+    )
+    reinforcement_gain: float = parameter(
+        0.1, "Part of the distance to 1 that a repetition adds to a confidence, times its own confidence.",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    contradicted_weight: float = parameter(
+        0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
+    )
+    object_radius: float = parameter(
+        0.4, "Largest distance between sightings of the same object.", unit="m", minimum=0.001,
+        maximum=100.0,
+    )  # fmt: skip
+    object_radii: str = parameter("", "`object_radius` in metres for single labels, such as `chair: 0.5, mug: 0.2`.")
+    object_confusions: str = parameter(
+        "", "Labels that detectors confuse, such as `mug = cup, chair = stool`; the label with most votes counts."
+    )
+    object_position_stddev: float = parameter(
+        0.1, "Standard deviation of the position of a sighting without a covariance.", unit="m", minimum=0.001,
+        maximum=100.0,
+    )  # fmt: skip
+    object_window: int = parameter(
+        200, "Number of recent sightings that determine the position of an object.", unit="sightings",
+        minimum=1, maximum=1_000_000,
+    )  # fmt: skip
+    object_confirmations: int = parameter(
+        3, "Number of sightings that confirm an object.", unit="sightings", minimum=1, maximum=1_000_000
+    )
+    sighting_interval: float = parameter(
+        1.0, "Shortest time between two sightings in the history of an object; all sightings are counted.",
+        unit="s", minimum=0.0, maximum=86_400.0,
+    )  # fmt: skip
+    max_sightings_per_object: int = parameter(
+        1000, "Largest number of sightings in the history of an object; beyond it, every second one is removed.",
+        unit="sightings", minimum=4, maximum=10_000_000,
+    )  # fmt: skip
+    max_missed_detections: int = parameter(
+        3, "Number of views of its position without the object that halve its confidence.", unit="views",
+        minimum=1, maximum=1_000_000,
+    )  # fmt: skip
+    absence_interval: float = parameter(
+        1.0, "Shortest time between two views of an object's position that count.", unit="s", minimum=0.0,
+        maximum=86_400.0,
+    )  # fmt: skip
+    vector_index_size: int = parameter(
+        20_000, "Number of distinct texts from which an approximate index (usearch, if installed) is used.",
+        unit="texts", minimum=100, maximum=100_000_000, read_only=True,
+    )  # fmt: skip
+    areas_file: str = parameter(
+        "", "YAML file with named areas, polygons in the memory frame; reloaded when it changes. Empty disables.",
+        read_only=True,
+    )  # fmt: skip
+    max_memories: int = parameter(
+        0, "Largest number of memories; beyond it, the least useful are deleted. 0 disables.",
+        unit="memories", minimum=0, maximum=1_000_000_000,
+    )  # fmt: skip
+    retention_bytes: int = parameter(
+        0, "Largest size of database, log and index; beyond it, the least useful memories are deleted. 0 disables.",
+        unit="bytes", minimum=0, maximum=2**60,
+    )  # fmt: skip
+    retention_age: float = parameter(
+        0.0, "Delete memories not observed or recalled for this many days, except constraints. 0 disables.",
+        unit="days", minimum=0.0, maximum=100_000.0,
+    )  # fmt: skip
+    retention_budgets: str = parameter(
+        "", "Budgets by collection and kind: `name[/kind]: amount unit`, as in `lab: 5000 rows, */perception: 30 days`."
+    )
+    retention_sightings: int = parameter(
+        0, "Largest number of sightings of all objects; beyond it, the longest histories are halved. 0 disables.",
+        unit="sightings", minimum=0, maximum=1_000_000_000,
+    )  # fmt: skip
+    retention_export: str = parameter(
+        "", "File to which memories are written as JSON lines before retention deletes them; empty disables."
+    )
+    synchronous: str = parameter(
+        "full",
+        "`full` survives a power cut, `normal` only the end of the process.",
+        choices=("full", "normal"),
+        read_only=True,
+    )
+    busy_timeout: float = parameter(
+        5.0, "Longest wait for another process that locks the database.", unit="s", minimum=0.0, maximum=600.0,
+        read_only=True,
+    )  # fmt: skip
+    autostart: bool = parameter(True, "Configure and activate at start.", read_only=True)
+    bond_heartbeat_period: float = parameter(
+        0.25, "Time between two heartbeats for a `nav2_lifecycle_manager` while active, if `bond` is installed; "
+        "0 disables.", unit="s", minimum=0.0, maximum=60.0, read_only=True,
+    )  # fmt: skip
+    worker_threads: int = parameter(4, "Number of concurrent queries.", minimum=1, maximum=64, read_only=True)
+    perception_reliability: str = parameter(
+        "reliable", "QoS of `~/perception`.", choices=("reliable", "best_effort"), read_only=True
+    )
+    perception_depth: int = parameter(
+        1000, "QoS history depth of `~/perception`.", unit="messages", minimum=1, maximum=100_000, read_only=True
+    )
+    queue_limit: int = parameter(
+        20_000, "Largest number of perceptions that wait to be written.", unit="messages", minimum=1,
+        maximum=10_000_000,
+    )  # fmt: skip
+    queue_policy: str = parameter(
+        "drop_newest",
+        "Drop messages when `queue_limit` is reached, or `block`: take none until there is room.",
+        choices=("drop_newest", "drop_oldest", "block"),
+    )  # fmt: skip
+    presets_file: str = parameter(
+        "", "YAML file with your own presets for message types, merged over the built-in ones.", read_only=True
+    )
+    tf_history: float = parameter(
+        10.0, "Time for which transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
+    )
+    transform_timeout: float = parameter(
+        1.0, "Longest wait of a perception for its transform, in real time and in simulated time.", unit="s",
+        minimum=0.0, maximum=600.0, read_only=True,
+    )  # fmt: skip
+    max_transform_timeout: float = parameter(
+        10.0, "Longest `transform_timeout` that a query may ask for; longer is refused.", unit="s", minimum=0.0,
+        maximum=600.0,
+    )  # fmt: skip
+    tf_queue_limit: int = parameter(
+        10_000, "Largest number of messages that wait for a transform; beyond it, the oldest are dropped.",
+        unit="messages", minimum=1, maximum=1_000_000, read_only=True,
+    )  # fmt: skip
+    on_missing_transform: str = parameter(
+        "drop", "Drop perceptions without a transform into `memory_frame`, or keep them in their own frame.",
+        choices=("drop", "keep"), read_only=True,
+    )  # fmt: skip
+    status_period: float = parameter(
+        1.0, "Shortest time between two status messages.", unit="s", minimum=0.05, maximum=3600.0, read_only=True
+    )
+    perception_topics: tuple[str, ...] = parameter(
+        (), "Names of topics to remember; each name has its own parameters, such as `<name>.topic`.", read_only=True
+    )
+    localisation_topic: str = parameter(
+        "",
+        "PoseWithCovarianceStamped topic; topics with `gate` are stored only while its covariance is within limits.",
+        read_only=True,
+    )
+    localisation_position_limit: float = parameter(
+        0.5, "Largest standard deviation of the position.", unit="m", minimum=1e-6, maximum=1e6, read_only=True
+    )
+    localisation_yaw_limit: float = parameter(
+        0.3, "Largest standard deviation of the yaw.", unit="rad", minimum=1e-6, maximum=10.0, read_only=True
+    )
+    markers_period: float = parameter(
+        1.0, "Period of `~/markers`; 0 disables.", unit="s", minimum=0.0,
+        maximum=3600.0, read_only=True,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        self.label_rules()
+        self.budgets()
+        # It is used only when something is to go, in the background.
+        expanded("retention_export", self.retention_export)
+
+    def label_rules(self) -> LabelRules:
+        """What the parameters of objects say about labels.
+
+        Raises:
+            InvalidFieldError: `object_radii` or `object_confusions` cannot be read.
+        """
+        return label_rules(self.object_radius, self.object_radii, self.object_confusions)
+
+    def budgets(self) -> tuple[Budget, ...]:
+        """The budgets of memories that the parameters of retention give, in the order in which they are met.
+
+        Raises:
+            InvalidFieldError: `retention_bytes` or `retention_budgets` cannot be used.
+        """
+        return budgets(
+            rows=self.max_memories, size=self.retention_bytes, age=self.retention_age, parts=self.retention_budgets
+        )
+
+    def changed(self, **changes: object) -> Parameters:
+        """These parameters with some replaced.
+
+        Raises:
+            InvalidFieldError: a name is unknown or a value cannot be used.
+        """
+        known = {entry.name for entry in fields(self)}
+        for name, value in changes.items():
+            if name not in known:
+                near = did_you_mean(name, known) or f"; there are {', '.join(sorted(known))}"
+                raise InvalidFieldError(name, value, f"is no parameter{near}")
+        return replace(self, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,347 @@
+"""The values of a memory: what goes in, what comes out, and the records kept beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from .errors import MALFORMED, StorageError
+
+
+def parsed_object(name: str, stored: str) -> dict[str, Any]:
+    """Parse a JSON object; `name` says which, such as `context of memory 7`.
+
+    Raises:
+        StorageError: it is damaged.
+    """
+    try:
+        parsed: dict[str, Any] = json.loads(stored)
+    except MALFORMED as cause:
+        raise StorageError(f"read the {name}", cause) from cause
+    return parsed
+
+
+class Kind(str, Enum):
+    """What a memory is."""
+
+    FACT = "fact"
+    PERCEPTION = "perception"
+
+
+class PerceptionType(str, Enum):
+    """The sense that a perception came by."""
+
+    VISUAL = "visual"
+    TACTILE = "tactile"
+    AUDITORY = "auditory"
+    PROPRIOCEPTIVE = "proprioceptive"
+    PROCEDURAL = "procedural"
+
+
+class Pose(NamedTuple):
+    """A place and an orientation: metres, and a unit quaternion."""
+
+    x: float
+    y: float
+    z: float
+    qx: float = 0.0
+    qy: float = 0.0
+    qz: float = 0.0
+    qw: float = 1.0
+
+
+@dataclass(frozen=True)
+class NewMemory:
+    """A validated memory on its way into the database."""
+
+    kind: Kind
+    content: str
+    collection: str
+    observed_at: int
+    frame_id: str
+    map_id: str
+    session_id: str = ""
+    human_summary: str = ""
+    context: str = "{}"
+    pose: Pose | None = None
+    perception_type: str | None = None
+    perception_data: bytes | None = field(default=None, repr=False)
+    perception_metadata: str | None = None
+    label: str = ""
+    as_object: bool = True
+    """Of a perception: whether it is a sighting of an object where it has what that takes."""
+    confidence: float = 0.9
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    scope_files: str = ""
+    scope_entities: str = ""
+    source: str = ""
+    """What perceived it, such as a topic."""
+    identity: str = ""
+    """Which thing it is to `source`, such as a tracking id; empty where that does not tell."""
+    import_key: ImportKey | None = None
+    received_at: int = 0
+    """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
+    given: frozenset[str] = frozenset()
+    """Of a fact: which of category, tags, confidence, scope_files and scope_entities its caller gave."""
+    decisions: tuple[Decision, ...] = ()
+    """Of a fact that was classified: what was decided, and by which rule."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What became of something that was given to be remembered."""
+
+    memory_id: int
+    is_new: bool = True
+    """False when an import had stored it before, and for a duplicate."""
+    times_seen: int = 0
+    """Of a sighting: how often its object was seen, this time included; 1 for a new one. 0 for what is no sighting."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """One memory as recall gives it back."""
+
+    id: int
+    kind: Kind
+    content: str
+    human_summary: str
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    created_at: int
+    """Nanoseconds since the epoch, by the wall clock."""
+    frame_id: str
+    map_id: str
+    pose: Pose | None
+    perception_type: str
+    label: str
+    confidence: float
+    """How sure it is now, decayed."""
+    category: str
+    tags: tuple[str, ...]
+    context_json: str
+    """Everything else that came with it, as the text of a JSON object."""
+    session_id: str
+    collection: str
+    first_seen: int | None = None
+    """Of an object: nanoseconds since the epoch of its first sighting; None for what is no object."""
+    last_seen: int | None = None
+    """Of an object: of its last sighting, the same as `observed_at`; None for what is no object."""
+    times_seen: int = 0
+    """How many sightings an object was made of; 0 for what is no object."""
+    confirmed: bool = False
+    """Whether an object was seen as often as the parameter `object_confirmations` wants."""
+    contradicted_by: int = 0
+    """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
+    score: float = 1.0
+    """In [0, 1], relative to the best answer."""
+    distance: float = float("nan")
+    """Metres to the target of the spatial sort; NaN without one."""
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The context, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"context of memory {self.id}", self.context_json)
+
+
+@dataclass(frozen=True)
+class PerceptionData:
+    """What was stored with a perception and is not searched: raw data or a thumbnail, and metadata."""
+
+    memory_id: int
+    perception_type: str
+    """The sense that it came by."""
+    data: bytes = field(repr=False)
+    """Empty where there is none."""
+    metadata_json: str
+    """The text of a JSON object; `{}` where there is none."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The metadata, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"metadata of memory {self.memory_id}", self.metadata_json)
+
+    @property
+    def data_format(self) -> str:
+        """What the data is, such as `jpeg` or `rgb8/64x48`; empty where nobody said."""
+        told = self.metadata.get("format")
+        return told if isinstance(told, str) else ""
+
+
+CALLER, REPETITION = "caller", "repetition"
+"""What decided where no rule did: who gave it with the fact or a correction, or when the fact was learned again."""
+
+
+class Decision(NamedTuple):
+    """One thing that was decided about a memory when it was learned."""
+
+    field: str
+    """`category`, `confidence`, `tag`, `scope_file`, `scope_entity`, or a path such as `params.grip_force`."""
+    value: str
+    rule: str
+    """The name of the rule that decided; several are joined by ` + `. `caller`: it was given; `repetition`: when the
+    fact was learned again."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether a caller decided it, and not a rule."""
+        return self.rule in {CALLER, REPETITION}
+
+
+class Repetition(NamedTuple):
+    """A fact that was learned again."""
+
+    repeated_at: int
+    """Nanoseconds since the epoch, by the wall clock."""
+    session_id: str
+    content: str
+    """The words of the repetition."""
+    method: str
+    """`exact`, `jaccard` or `cosine`."""
+    similarity: float
+    confidence_before: float
+    observed_before: int
+    """When it was observed last before: nanoseconds since the epoch, by the robot's clock."""
+    gave: Mapping[str, object]
+    """What its caller gave with it, by the names of the fields."""
+
+
+class Contradiction(NamedTuple):
+    """A fact that contradicts another one."""
+
+    memory_id: int
+    reason: str
+    """In what, such as `force: 12.5 N, now 15 N`."""
+    content: str
+    is_newer: bool
+    """Whether it is the one to believe."""
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """One observation of an object."""
+
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    position: tuple[float, float, float]
+    """Metres, in the frame of the object."""
+    confidence: float
+    label: str
+    thinned: int
+    """How many sightings before it were counted and not kept."""
+
+
+class SeenObject(NamedTuple):
+    """What is known of an object, without what was perceived of it."""
+
+    memory_id: int
+    label: str
+    position: tuple[float, float, float]
+    """Metres."""
+    confidence: float
+    frame_id: str
+    first_seen: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    last_seen: int
+    times_seen: int
+    confirmed: bool
+
+
+ENDED, EXPIRED = "ended", "expired"
+"""Why a session is over: somebody ended it, or nobody did within its longest duration."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One episode of a robot."""
+
+    session_id: str
+    collection: str
+    context_json: str
+    started_at: int
+    """Nanoseconds since the epoch."""
+    ended_at: int | None = None
+    """Nanoseconds since the epoch; None while it is open."""
+    end_reason: str = ""
+    """Empty while it is open, else `ended` or `expired`."""
+    outcome: float | None = None
+    """In [0, 1], 1 is a full success; None when nobody said."""
+    expires_at: int | None = None
+    """Nanoseconds since the epoch when it is closed if nobody has ended it; None for never."""
+    memories: int = 0
+    """Active memories that name it."""
+    superseded: int | None = None
+    """Lessons that were superseded when it was consolidated; None until it is."""
+
+    def __post_init__(self) -> None:
+        # SQLite gives back what stands there, and in a damaged file that can be of another type.
+        if not isinstance(self.context_json, str) or not isinstance(self.started_at, int):
+            raise TypeError(f"session {self.session_id!r} has no context or no start")
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """The context, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"context of session {self.session_id!r}", self.context_json)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has not ended."""
+        return self.ended_at is None
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds; None while it is open."""
+        return None if self.ended_at is None else (self.ended_at - self.started_at) / 1e9
+
+
+class ImportKey(NamedTuple):
+    """What of a recording a memory was made of; it is stored once."""
+
+    import_id: int
+    recorded_at: int
+    """Nanoseconds, by the clock of the recorder."""
+    nth: int
+    """Which one it is of the messages of its topic and time."""
+    element: int
+    """Which element of its message."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One topic of a recording, as it is imported."""
+
+    digest: str
+    """Of the content of the recording."""
+    topic: str
+    configuration: str
+    """Digest of all that decides what is read of it."""
+    path: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a memory, and what the memory was before it."""
+
+    changed_at: str
+    """ISO 8601 in UTC, by the wall clock."""
+    change: str
+    """What was done: `update`, `repetition`, `forget`, `restore` and so on."""
+    reason: str
+    before: dict[str, object]
+    """The fields that were changed, with the values they had."""

@@ -1,0 +1,193 @@
+"""Stage 2, conditions: which memories may answer at all. Exact, in SQL, before anything is ranked or cut.
+
+The condition that an index finds the fewest memories for lists them, and the others are checked of each. If few are
+left, they are named one by one, and every later stage looks at them alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidFieldError
+from ..storage import columns, rows
+from .condition import Condition, Source
+from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
+from .question import Question
+
+_FEW, _SHARE = 2000, 16
+"""Up to so many memories are few, and of not more than one in so many of all the ids are read."""
+_COUNTED = 20_000
+_GROUP = 50
+
+
+class Eligible(NamedTuple):
+    """The memories that may answer: conditions, all of which must hold, and their ids where they were found few."""
+
+    conditions: tuple[Condition, ...]
+    ids: tuple[int, ...] | None = None
+    among: npt.NDArray[np.int64] | None = None
+    """Ids, ascending, of which all of them are, where that is known: who has an id can tell without the database."""
+
+    def and_(self, extra: Condition) -> Eligible:
+        """Those of them for which another condition holds too."""
+        return Eligible((*self.conditions, extra), among=self.among)
+
+    def may_be(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which of some ids can be among them, as far as that is known without the database."""
+        if self.among is None or not len(self.among):
+            return np.full(len(ids), self.among is None)
+        at = np.minimum(np.searchsorted(self.among, ids), len(self.among) - 1)
+        known: npt.NDArray[np.bool_] = self.among[at] == ids
+        return known
+
+    def check(self) -> Source:
+        """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
+        checks = [condition.check for condition in self.conditions] or ["1"]
+        # In groups, for SQLite reads "a AND b AND c" as an expression three deep, and takes none a thousand deep.
+        groups = (" AND ".join(checks[first : first + _GROUP]) for first in range(0, len(checks), _GROUP))
+        sql = " AND ".join(f"({group})" for group in groups)
+        return Source(sql, tuple(argument for condition in self.conditions for argument in condition.arguments))
+
+    def ids_json(self) -> str:
+        """The ids as a JSON array, for json_each()."""
+        return json.dumps(self.ids)
+
+
+def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
+    """The memories that satisfy every condition of a question.
+
+    Raises:
+        InvalidFieldError: a path of the context filter goes into a list.
+    """
+    for comparison in question.comparisons:
+        _check_path(connection, comparison)
+    return Eligible(
+        (*_plain_conditions(connection, question), *(condition(one, question.decay) for one in question.comparisons))
+    )
+
+
+def enumerate_if_few(
+    connection: sqlite3.Connection, wanted: Eligible, most: int | None = None, counted: int = _COUNTED
+) -> Eligible:
+    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few.
+
+    A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
+    """
+    most = _FEW if most is None else most
+    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
+    if driver is None or driver.source is None:
+        return wanted
+    others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
+    found = columns.ids(
+        connection,
+        f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
+        f"WHERE {others.sql} LIMIT ?",
+        (*driver.source.arguments, *others.arguments, most + 1),
+    )
+    return wanted if len(found) > most else only(found)
+
+
+def narrow_down(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
+    """The same memories, listed if they are few, or else with the ids that the narrowest condition allows.
+
+    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
+    """
+    wanted = enumerate_if_few(connection, wanted)
+    most = _all(connection) // _SHARE
+    sources = [condition.source for condition in wanted.conditions if condition.source]
+    unknown = [source for source in sources if source.size is None or source.size <= most]
+    if wanted.ids is not None or wanted.among is not None or not unknown:
+        return wanted
+    lists = (columns.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
+    shortest = min(lists, key=len)
+    return wanted._replace(among=np.sort(shortest)) if len(shortest) <= most else wanted
+
+
+def _all(connection: sqlite3.Connection) -> int:
+    tallies = rows.tallies(connection)
+    return tallies["fact"] + tallies["perception"]
+
+
+def only(ids: Sequence[int]) -> Eligible:
+    """Exactly these memories."""
+    return Eligible((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
+
+
+def newest(connection: sqlite3.Connection, wanted: Eligible, limit: int) -> list[int]:
+    """The newest memories that may be eligible as far as ids tell, newest first, at most `limit`."""
+    if wanted.ids is not None:
+        return sorted(wanted.ids, reverse=True)[:limit]
+    if wanted.among is not None:
+        found: list[int] = wanted.among[::-1][:limit].tolist()
+        return found
+    return columns.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
+
+
+def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequence[int]) -> set[int]:
+    """Those of some memories that are eligible."""
+    check = wanted.check()
+    sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
+    return set(columns.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
+
+
+def _fewest(
+    connection: sqlite3.Connection, conditions: Sequence[Condition], most: int, counted: int
+) -> Condition | None:
+    # None when no index lists few enough. A long list can become short by another one, but not by itself.
+    indexed = [condition for condition in conditions if condition.source is not None]
+    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < counted)]
+    limit = most + 1 if len(narrow) < 2 else max(most + 1, counted)
+    counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
+    fewest = min(counts, default=limit)
+    return indexed[counts.index(fewest)] if fewest < limit else None
+
+
+def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:
+    if source.size is not None:
+        return source.size
+    sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
+    return int(connection.execute(sql, (*source.arguments, limit)).fetchone()[0])
+
+
+def _plain_conditions(connection: sqlite3.Connection, question: Question) -> list[Condition]:
+    collection = (question.collection,)
+    count = rows.count_in(connection, question.collection)
+    source = Source("SELECT id FROM memories WHERE collection = ?", collection, count)
+    conditions = [Condition("m.status = 'active'"), Condition("m.collection = ?", collection, source)]
+    if question.min_confidence > 0:
+        conditions.append(Condition(*question.decay.at_least(question.min_confidence)))
+    if question.kind:
+        conditions.append(Condition("m.type = ?", (question.kind.value,)))
+    if question.session_id:
+        session = (question.session_id,)
+        source = Source("SELECT id FROM memories WHERE session_id = ? AND session_id <> ''", session)
+        conditions.append(Condition("m.session_id = ?", session, source))
+    if question.after is not None or question.before is not None:
+        conditions.append(_window(question.after, question.before))
+    return conditions
+
+
+def _window(after: int | None, before: int | None) -> Condition:
+    bounds = [(after, "observed_at >= ?"), (before, "observed_at < ?")]
+    given = [(limit, sql) for limit, sql in bounds if limit is not None]
+    limits = tuple(limit for limit, _ in given)
+    source = Source(f"SELECT id FROM memories WHERE {' AND '.join(sql for _, sql in given)}", limits)
+    return Condition(" AND ".join(f"m.{sql}" for _, sql in given), limits, source)
+
+
+def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
+    for prefix in list_prefixes(comparison):
+        if connection.execute(LIST_ON_PATH, (prefix,)).fetchone():
+            known = connection.execute("SELECT 1 FROM context_paths WHERE path = ?", (comparison.path,)).fetchone()
+            if not known:
+                raise InvalidFieldError(
+                    "context_filter",
+                    comparison.path,
+                    f"goes into the list {prefix!r}; a path leads through objects only",
+                )

@@ -1,0 +1,129 @@
+"""Which memories a text search ranks: all that hold a word where they are few, else a bounded choice of them.
+
+Every memory that holds a rare word is ranked. Of those that hold only common words, as many as there is room for: those
+that hold more of the words before those that hold fewer, rarer words before commoner ones, newest first. So the time of
+a search hangs on the postings it may read (a posting: one word in one memory), not on how common its words are.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from ..storage import columns
+from ..text import tokens
+from .bm25 import Statistics
+from .eligible import Eligible, still_eligible
+
+_COMBINED = 4
+"""Of so many common words, the rarest, all combinations are looked for."""
+_POSTINGS = 1_000_000
+"""About so many postings of common words are read before a search makes do with what it found."""
+_LEAST_ROOM = 20
+_FEW = 400
+
+
+def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tuple[list[str], list[str]]:
+    """The words that stand in any memory, rarest first, parted: the rare ones stand in at most `limit` all together."""
+    rarest_first = sorted((word for word in words if word in known.frequencies), key=known.frequencies.__getitem__)
+    total = 0
+    for index, word in enumerate(rarest_first):
+        total += known.frequencies[word]
+        if total > limit:
+            return rarest_first[:index], rarest_first[index:]
+    return rarest_first, []
+
+
+def candidates(
+    connection: sqlite3.Connection,
+    words: Sequence[str],
+    known: Statistics,
+    eligible: Eligible,
+    *,
+    limit: int,
+    behind: int,
+) -> set[int]:
+    """The ids of the eligible memories to rank: all with rare words, and half of `limit` with common words alone.
+
+    Only those behind the id `behind` are looked at.
+    """
+    if behind and (few := _if_few(connection, eligible, behind)) is not None:
+        return few
+    rare, common = rare_and_common(words, known, limit)
+    search = _Search(connection, known, eligible, behind, room=limit // 2)
+    if rare:
+        search.found |= search.newest(tokens.any_of(rare), limit)
+    if common:
+        search.add_common([word for word in common if known.decides(word)] or common)
+    return search.found
+
+
+def _if_few(connection: sqlite3.Connection, eligible: Eligible, behind: int) -> set[int] | None:
+    # To rank all of a few takes less than to ask which of them hold a word.
+    few = columns.ids(connection, "SELECT id FROM memories WHERE id > ? LIMIT ?", (behind, _FEW + 1))
+    return still_eligible(connection, eligible, few) if len(few) <= _FEW else None
+
+
+@dataclass
+class _Search:
+    """A choice of memories that grows, and what it may still cost."""
+
+    connection: sqlite3.Connection
+    known: Statistics
+    eligible: Eligible
+    behind: int
+    room: int
+    found: set[int] = field(default_factory=set)
+    postings: int = _POSTINGS
+
+    def add_common(self, words: Sequence[str]) -> None:
+        """Fills the room with memories that hold some of these words, which stand rarest first."""
+        if len(words) > _COMBINED:
+            self._add_newest(words, least_left=self.room // 2)
+        combined = words[:_COMBINED]
+        for pair in sorted(combinations(combined, 2), key=lambda pair: -sum(map(self.known.weight, pair))):
+            self._add_all_with(pair, combined)
+        for word in combined:
+            self._add_newest([word], least_left=0 if word == combined[-1] else self.room // 2)
+
+    def newest(self, expression: str, limit: int) -> set[int]:
+        """The newest eligible memories that match an FTS5 expression and were not found before."""
+        check = self.eligible.check()
+        new = columns.ids(
+            self.connection,
+            "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
+            "WHERE memories_fts MATCH ? AND memories_fts.rowid > ? "
+            "AND memories_fts.rowid NOT IN (SELECT value FROM json_each(?)) "
+            f"AND {check.sql} ORDER BY memories_fts.rowid DESC LIMIT ?",
+            (expression, self.behind, json.dumps(list(self.found)), *check.arguments, limit),
+        )
+        return set(new)
+
+    def _add_all_with(self, group: tuple[str, ...], words: Sequence[str]) -> None:
+        # If they are too many, those that hold one more of the words go first, and only the newest of the others.
+        if self._is_spent(group):
+            return
+        if self._are_more(group, self.room // 2):
+            for word in words[words.index(group[-1]) + 1 :]:
+                self._add_all_with((*group, word), words)
+        self._add_newest(group, least_left=self.room // 2)
+
+    def _are_more(self, group: Sequence[str], limit: int) -> bool:
+        sql = "SELECT count(*) FROM (SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ? LIMIT ?)"
+        counted = self.connection.execute(sql, (tokens.all_of(group), self.behind, limit + 1)).fetchone()[0]
+        return bool(counted > limit)
+
+    def _add_newest(self, group: Sequence[str], least_left: int) -> None:
+        if not self._is_spent(group):
+            chosen = self.newest(tokens.all_of(group), self.room - least_left)
+            self.found |= chosen
+            self.room -= len(chosen)
+
+    def _is_spent(self, group: Sequence[str]) -> bool:
+        # A search for all of some words reads about as many postings of each as there are of the rarest, or all.
+        rarest, *others = (self.known.frequencies[word] for word in group)
+        self.postings -= rarest + sum(min(other, 8 * rarest) for other in others)
+        return self.room < _LEAST_ROOM or (self.postings < 0 and bool(self.found))

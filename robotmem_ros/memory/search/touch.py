@@ -1,0 +1,79 @@
+"""Stage 11, touch: counts what was returned, after the answer is out.
+
+Counts of the last half second are written together: a write for every question would slow the next one down, and wear
+the robot's flash.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections import Counter
+from concurrent.futures import Future
+
+from ..errors import MemoryClosedError
+from ..storage import Database
+from ..storage.rows import touch
+from ..storage.session_rows import note_recalls
+from .answer import Answer
+
+_DELAY = 0.5
+_LOG = logging.getLogger(__name__)
+
+
+class Touches:
+    """Collects what was returned and writes it later. Safe to use from several threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._counts: Counter[int] = Counter()
+        self._ranks: dict[int, int] = {}
+        self._latest = 0
+        self._timer: threading.Timer | None = None
+
+    def add(self, answer: Answer, now: int) -> None:
+        """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more.
+
+        Not in a database that is only read.
+        """
+        if self._database.read_only:
+            return
+        with self._lock:
+            self._latest = now
+            self._counts.update(memory.id for memory in answer)
+            for rank, memory in enumerate(answer, start=1):
+                self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
+            if self._counts and self._timer is None:
+                self._timer = threading.Timer(_DELAY, self.write)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def write(self) -> None:
+        """Queues what was counted; a failure is logged, since the answers were right without it."""
+        # Queued under the lock: whoever returns from here knows that all that was counted before is on its way.
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+            ranks, self._ranks = self._ranks, {}
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if counts:
+                self._queue(counts, ranks, self._latest)
+
+    def _queue(self, counts: Counter[int], ranks: dict[int, int], now: int) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            touch(connection, counts, now)
+            note_recalls(connection, ranks)
+
+        try:
+            self._database.write(work).add_done_callback(_log_failure)
+        except MemoryClosedError:
+            _LOG.info("answers were not counted: the memory was closed meanwhile")
+
+
+def _log_failure(future: Future[None]) -> None:
+    error = future.exception()
+    if error is not None:
+        _LOG.warning("answers could not be counted: %s", error)

@@ -1,0 +1,84 @@
+"""Which eligible memories have a vector."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..storage import columns
+from .eligible import Eligible, still_eligible
+from .vector_index import Batch
+from .vector_index.batch import Ids
+
+_TOGETHER, _ROWS = 1024, 8192
+"""So many vectors are asked for at once, and so many memories that have them."""
+
+
+def holders(
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
+) -> Iterator[tuple[float, int, list[int]]]:
+    """The vectors of a batch, nearest first, each with its distance and the eligible memories that have it.
+
+    Many memories can have the same vector: of each, no more are given than are wanted, the newest.
+    """
+    having = _checked if eligible.among is None else _intersected
+    for place, found in having(connection, batch, eligible, wanted):
+        yield float(batch.distances[place]), int(batch.ids[place]), found
+
+
+def _checked(
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
+) -> Iterator[tuple[int, list[int]]]:
+    check = eligible.check()
+    sql = (
+        "SELECT coalesce((SELECT group_concat(id) FROM (SELECT m.id FROM memories_vec AS v "
+        f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
+        "ORDER BY v.memory_id DESC LIMIT ?)), '') AS ids FROM json_each(?) AS j ORDER BY j.key"
+    )
+    for start in range(0, len(batch.ids), wanted):
+        vector_ids = json.dumps(batch.ids[start : start + wanted].tolist())
+        (having,) = columns.read(connection, sql, (*check.arguments, wanted, vector_ids), "ids")
+        for place, ids in enumerate(having, start):
+            yield place, [int(memory_id) for memory_id in ids.split(",")] if ids else []
+
+
+def _intersected(
+    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
+) -> Iterator[tuple[int, list[int]]]:
+    # Who has a vector is read from an index alone, and only those are looked at that the known ids allow.
+    start = 0
+    while start < len(batch.ids):
+        places, memories, end = _having(connection, batch.ids, start)
+        allowed = eligible.may_be(memories)
+        places, memories = places[allowed], memories[allowed]
+        right = still_eligible(connection, eligible, memories.tolist())
+        found: dict[int, list[int]] = {place: [] for place in range(start, end)}
+        for place, memory_id in zip(places[::-1].tolist(), memories[::-1].tolist(), strict=True):
+            if memory_id in right and len(found[place]) < wanted:
+                found[place].append(memory_id)
+        yield from found.items()
+        start = end
+
+
+def _having(connection: sqlite3.Connection, vector_ids: Ids, start: int) -> tuple[Ids, Ids, int]:
+    # Places in the list of vectors and the memories that have them, both ascending, for as many vectors as can be read
+    # in a moment, one at least; and where the others begin.
+    sql = (
+        "SELECT j.key AS place, v.memory_id AS memory FROM json_each(?) AS j "
+        "CROSS JOIN memories_vec AS v ON v.vector_id = j.value LIMIT ?"
+    )
+    for most in (_ROWS, -1):
+        end = start + (_TOGETHER if most > 0 else 1)
+        part = vector_ids[start:end].tolist()
+        read = columns.read(connection, sql, (json.dumps(part), most), "place", "memory")
+        places, memories = (np.array(column, np.int64) for column in read)
+        if len(places) == most and places[0] == places[-1]:
+            continue  # one vector that very many have
+        last = int(places[-1]) if len(places) == most else len(part)
+        order = np.lexsort((memories, places))
+        order = order[places[order] < last]
+        return places[order] + start, memories[order], start + last
+    raise AssertionError("a vector can be read alone")

@@ -1,0 +1,102 @@
+"""One search for the vectors nearest to a query, that can be widened until it has given enough."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ...embedding import Vector, codec
+from ...storage import vector_rows
+from . import segment
+from .batch import Batch, Distances, Ids
+from .flat import Rows
+from .segment import Segment
+
+_READ = 8192
+_WIDEST = 4
+"""Where more than one in so many vectors is wanted, the index cannot help: all are compared."""
+
+
+class Search:
+    """Gives vectors in batches, nearest first; first from the index and the flat rows, at last all there are.
+
+    Or none but those `among` some ids, ascending: all of these are compared.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        query: Vector,
+        segments: Sequence[Segment],
+        newest: Rows,
+        among: Ids | None = None,
+    ) -> None:
+        self._connection = connection
+        self._query = query
+        self._segments = segments
+        self._among = among
+        if among is not None:
+            wanted = np.isin(newest.ids, among)
+            newest = Rows(newest.ids[wanted], newest.vectors[wanted])
+        self._newest = newest.ids, codec.cosine_distances(newest.vectors, query)
+        self._indexed = sum(one.row.vectors for one in segments)
+        self._given: set[int] = set()
+        self._over = False
+
+    def next(self, width: int, *, deep: bool = False) -> Batch | None:
+        """Those of about the `width` nearest vectors that were not given before; None when all have been given.
+
+        `deep` is for a search under a filter, as for a segment.
+        """
+        if self._over:
+            return None
+        query = codec.as_bytes(self._query[np.newaxis])[0]
+        if self._segments and self._among is not None:
+            parts = [one.chosen(query, width, self._among) for one in self._segments]
+            error, limits = segment.ERROR, [float(near[-1]) if len(near) == width else math.inf for _, near in parts]
+        elif not self._segments or width * _WIDEST > self._indexed:
+            error, parts, limits = 0.0, list(self._all(width)), []
+        else:
+            parts = [one.nearest(query, width, deep=deep) for one in self._segments]
+            error, limits = segment.ERROR, [float(near[-1]) if len(near) else math.inf for _, near in parts]
+        limits.append(_limit(self._newest[1], width) if not self._segments else math.inf)
+        parts.append(self._newest)
+        self._over = min(limits) == math.inf
+        return self._batch(parts, min(limits), error)
+
+    def _batch(self, parts: Sequence[tuple[Ids, Distances]], limit: float, error: float) -> Batch:
+        ids = np.concatenate([ids for ids, _ in parts])
+        near = np.concatenate([near for _, near in parts])
+        chosen = np.flatnonzero(near <= limit)
+        if self._given:
+            known = np.fromiter(self._given, np.int64, len(self._given))
+            chosen = chosen[~np.isin(ids[chosen], known)]
+        chosen = chosen[np.argsort(near[chosen], kind="stable")]
+        self._given.update(ids[chosen].tolist())
+        return Batch(ids[chosen], near[chosen], limit, error)
+
+    def _all(self, width: int) -> Iterator[tuple[Ids, Distances]]:
+        # Those of the segments, read from the database.
+        low = 0
+        for one in self._segments:
+            while low < one.row.high:
+                found = vector_rows.after(self._connection, low, _READ, one.row.high)
+                if not found:
+                    break
+                low = found[-1][0]
+                yield measured(found, self._query)
+
+
+def measured(kept: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Distances]:
+    """Ids and cosine distances of vectors as they are kept; those of another length than the query's are left out."""
+    fitting = [(row_id, blob) for row_id, blob in kept if len(blob) == codec.size(len(query))]
+    ids = np.array([row_id for row_id, _ in fitting], np.int64)
+    return ids, codec.distances([blob for _, blob in fitting], query)
+
+
+def _limit(near: Distances, width: int) -> float:
+    # Vectors at the same distance stand in the same batch.
+    return float(np.partition(near, width - 1)[width - 1]) if width < len(near) else math.inf

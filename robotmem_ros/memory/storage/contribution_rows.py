@@ -1,0 +1,128 @@
+"""What each learning of a fact contributed, kept apart in its table so that one can be taken out again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..models import Decision, NewMemory
+from .wall_clock import iso
+
+FIRST = "first"
+"""The method of the first learning."""
+_KEPT = 100
+_FIELDS = (
+    "content", "human_summary", "context", "confidence", "category", "tags", "scope_files", "scope_entities", "given",
+    "decisions",
+)  # fmt: skip
+_UNKNOWN = {
+    "human_summary": "", "context": "{}", "confidence": 0.0, "category": "", "tags": (), "scope_files": "",
+    "scope_entities": "", "given": (), "decisions": (),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """One learning of a fact."""
+
+    id: int
+    learned_at: str
+    """ISO 8601 in UTC, by the wall clock."""
+    method: str
+    """How it was found to be the same fact: `exact`, `jaccard` or `cosine`; `first` for the first one."""
+    similarity: float
+    gain: float
+    """How much of the way to 1 the confidence goes by it, times its own confidence."""
+    fact: NewMemory
+    """What it said: its words, session and time, what its caller gave, and what rules found in it."""
+
+
+def add(
+    connection: sqlite3.Connection,
+    memory_id: int,
+    fact: NewMemory,
+    *,
+    method: str,
+    similarity: float,
+    gain: float,
+    adds: bool,
+) -> None:
+    """Keeps a learning of a fact; `adds` says whether it gave more than was known."""
+    connection.execute(
+        "INSERT INTO contributions (memory_id, learned_at, session_id, observed_at, method, similarity, gain, adds, "
+        "fact) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            memory_id, iso(time.time_ns()), fact.session_id, fact.observed_at, method, similarity, gain, adds,
+            _written(fact),
+        ),
+    )  # fmt: skip
+
+
+def has(connection: sqlite3.Connection, memory_id: int) -> bool:
+    """Whether a fact was learned again."""
+    return connection.execute("SELECT 1 FROM contributions WHERE memory_id = ?", (memory_id,)).fetchone() is not None
+
+
+def of(
+    connection: sqlite3.Connection, memory_id: int, known: NewMemory, repetition: int | None = None
+) -> list[Contribution]:
+    """What is kept of the learnings of a fact, or of the first and one repetition, oldest first.
+
+    None of what was learned only once. What is the same in all of them, such as the frame, is as in `known`.
+    """
+    found = connection.execute(
+        "SELECT id, learned_at, session_id, observed_at, method, similarity, gain, fact FROM contributions "
+        "WHERE memory_id = ?1 AND (?2 IS NULL OR id = ?2 OR method = 'first') ORDER BY method <> 'first', id",
+        (memory_id, repetition),
+    )
+    return [
+        Contribution(key, when, method, similarity, gain, _read(known, session, observed, fact))
+        for key, when, session, observed, method, similarity, gain, fact in found
+    ]
+
+
+def superfluous(connection: sqlite3.Connection, memory_id: int) -> int | None:
+    """Of more than a hundred repetitions, the id of the one to drop: the earliest that gave nothing more."""
+    (count,) = connection.execute("SELECT count(*) FROM contributions WHERE memory_id = ?", (memory_id,)).fetchone()
+    if count <= _KEPT + 1:
+        return None
+    row = connection.execute(
+        "SELECT id FROM contributions WHERE memory_id = ? AND method <> 'first' AND NOT adds "
+        "ORDER BY observed_at, id LIMIT 1",
+        (memory_id,),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def rewrite(connection: sqlite3.Connection, contributions: Sequence[Contribution]) -> None:
+    """Writes what changed of contributions: method, gain and fact."""
+    connection.executemany(
+        "UPDATE contributions SET method = ?, gain = ?, fact = ? WHERE id = ?",
+        [(one.method, one.gain, _written(one.fact), one.id) for one in contributions],
+    )
+
+
+def delete_of(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Deletes what is kept of the learnings of a fact; what it has by them stays."""
+    connection.execute("DELETE FROM contributions WHERE memory_id = ?", (memory_id,))
+
+
+def delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Deletes contributions."""
+    connection.executemany("DELETE FROM contributions WHERE id = ?", [(key,) for key in ids])
+
+
+def _written(fact: NewMemory) -> str:
+    fields = {name: getattr(fact, name) for name in _FIELDS}
+    return json.dumps({**fields, "given": sorted(fact.given)}, ensure_ascii=False)
+
+
+def _read(known: NewMemory, session_id: str, observed_at: int, written: str) -> NewMemory:
+    fields = {**_UNKNOWN, **json.loads(written)}
+    fields["tags"] = tuple(fields["tags"])
+    fields["given"] = frozenset(fields["given"])
+    fields["decisions"] = tuple(Decision(*decision) for decision in fields["decisions"])
+    return replace(known, session_id=session_id, observed_at=observed_at, **fields)

@@ -1,0 +1,235 @@
+"""The database as the rest of the core sees it: readers on loan, and jobs for the writer."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from ..background import Foreground
+from ..config.parameters import Parameters
+from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError
+from ..models import NewMemory, Stored
+from . import imports, index_schemes, vector_rows
+from .connection import IN_MEMORY, check_readable, connect, create_file, resolve
+from .functions import missing_sqlite_vec
+from .migrations import check_version, migrate, schema_version
+from .open_files import note_closed, note_open
+from .writer import Writer
+
+T = TypeVar("T")
+
+
+class Database:
+    """One SQLite file with one writer and any number of readers that never wait for it.
+
+    In memory there is a single connection that all share, one at a time. `appended` is called when memories that were
+    given to `append` are stored, once for many. With `read_only` nothing is written, not even an older schema brought
+    up to date.
+
+    Raises:
+        DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program; or
+            another program has it open that indexes words in another way.
+    """
+
+    def __init__(
+        self, parameters: Parameters, appended: Callable[[], None] = lambda: None, *, read_only: bool = False
+    ) -> None:
+        self.path: Path = resolve(parameters.db_path)
+        self.read_only = read_only
+        self.foreground = Foreground()
+        """Who asks goes first."""
+        self._parameters = parameters
+        self._lock = threading.RLock()
+        self._lending = threading.Condition()
+        self._lent = 0
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self.tokens_missing = ""
+        """Why text search does not find all that it should; empty if it does."""
+        self._connection = self._opened()
+        self.missing = missing_sqlite_vec(self._connection)
+        self._writer = None if read_only else self._new_writer(appended)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether nothing is kept on disk."""
+        return str(self.path) == IN_MEMORY
+
+    @property
+    def waiting(self) -> int:
+        """How many write jobs wait, about."""
+        return self._writer.waiting() if self._writer else 0
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Gives a job to the writer; the future holds its result once it is committed."""
+        return self._writing().submit(work)
+
+    def append(self, new: NewMemory) -> Future[Stored]:
+        """Gives a new memory to the writer, which stores those that wait together; the future as that of `write`."""
+        return self._writing().append(new)
+
+    def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Gives a job to the writer that must not run in a transaction; the future holds its result."""
+        return self._writing().submit_alone(work)
+
+    @contextmanager
+    def reader(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection to read with.
+
+        Raises:
+            MemoryClosedError: the database was closed.
+            StorageError: SQLite failed.
+        """
+        try:
+            if self.in_memory:
+                with self._lock:
+                    if self._closed:
+                        raise MemoryClosedError
+                    yield self._connection
+                return
+            connection = self._borrowed()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+        except (sqlite3.Error, *MALFORMED) as cause:
+            raise StorageError(f"read the database {str(self.path)!r}", cause) from cause
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection that sees one state of the database until it is given back.
+
+        Raises:
+            MemoryClosedError: the database was closed.
+            StorageError: SQLite failed.
+        """
+        with self.reader() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    def size(self) -> int:
+        """Bytes on disk, with the write-ahead log and the files of the index."""
+        if self.in_memory:
+            return 0
+        with self.reader() as connection:
+            index = vector_rows.bytes_on_disk(connection, self.path.parent)
+        files = (self.path, Path(f"{self.path}-wal"))
+        return index + sum(file.stat().st_size for file in files if file.exists())
+
+    def schema_version(self) -> int:
+        """The schema version of the file."""
+        with self.reader() as connection:
+            return schema_version(connection)
+
+    def close(self) -> None:
+        """Commits what was accepted and closes the file when all readers are done; a second call does nothing."""
+        if self._writer:
+            self._writer.close()
+        with self._lending:
+            self._closed = True
+            self._lending.wait_for(lambda: not self._lent)
+        while self._idle:
+            self._idle.pop().close()
+        with self._lock:
+            self._connection.close()
+        note_closed(self._open_file)
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.read_only:
+            check_readable(self.path)
+        else:
+            create_file(self.path)
+        self._open_file = None if self.in_memory else note_open(self.path)
+        try:
+            return self._opened_to_read() if self.read_only else self._opened_to_write()
+        except BaseException as cause:
+            note_closed(self._open_file)
+            if isinstance(cause, (sqlite3.Error, *MALFORMED)):
+                raise self._unusable(cause) from cause
+            raise
+
+    def _opened_to_write(self) -> sqlite3.Connection:
+        with self._closed_on_error(self._connect(read_only=False)) as connection:
+            migrate(connection, self.path)
+            index_schemes.note_in_new(connection)
+            if index_schemes.are_current(connection):
+                return connection
+            connection.close()
+        index_schemes.renew(
+            self.path, lambda: self._connect(read_only=False, busy_timeout=0.0), self._parameters.busy_timeout
+        )
+        return self._connect(read_only=False)
+
+    def _opened_to_read(self) -> sqlite3.Connection:
+        with self._closed_on_error(self._connect(read_only=True)) as connection:
+            check_version(connection, self.path)
+            self.tokens_missing = index_schemes.tokens_missing(connection)
+            return connection
+
+    @contextmanager
+    def _closed_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+
+    def _unusable(self, cause: BaseException) -> DatabaseUnusableError:
+        if not isinstance(cause, sqlite3.OperationalError):
+            why = f"is damaged or no SQLite database ({cause})"
+            return DatabaseUnusableError(self.path, why, "restore a copy of it or give another path")
+        if "locked" in str(cause):
+            return DatabaseUnusableError(self.path, "is held by another process", "close the other program")
+        return DatabaseUnusableError(self.path, f"cannot be opened ({cause})", "check the file and its disk")
+
+    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> sqlite3.Connection:
+        return connect(
+            self.path,
+            busy_timeout=self._parameters.busy_timeout if busy_timeout is None else busy_timeout,
+            synchronous=self._parameters.synchronous,
+            read_only=read_only,
+        )
+
+    def _new_writer(self, appended: Callable[[], None]) -> Writer:
+        return Writer(
+            self._connection,
+            self.path,
+            self._lock,
+            store=imports.insert_once,
+            appended=appended,
+            foreground=self.foreground,
+        )
+
+    def _writing(self) -> Writer:
+        if self._writer is None:
+            raise ReadOnlyError
+        return self._writer
+
+    def _borrowed(self) -> sqlite3.Connection:
+        with self._lending:
+            if self._closed:
+                raise MemoryClosedError
+            self._lent += 1
+            if self._idle:
+                return self._idle.pop()
+        try:
+            return self._connect(read_only=True)
+        except BaseException:
+            self._give_back(None)
+            raise
+
+    def _give_back(self, connection: sqlite3.Connection | None) -> None:
+        with self._lending:
+            self._lent -= 1
+            if connection is not None:
+                self._idle.append(connection)
+            self._lending.notify_all()

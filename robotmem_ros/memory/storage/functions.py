@@ -1,0 +1,129 @@
+"""The SQL functions that the triggers and queries call, registered on every connection.
+
+They are deterministic, so a program that lacks them cannot write half a memory: its statement fails as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sqlite3
+from functools import lru_cache
+
+import numpy as np
+
+from ..embedding import codec
+from ..learning import subject
+from ..text import tokens
+from ..text.labels import label_key
+from .context_values import leaves, points
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Makes the functions of this file known to a connection, and sqlite-vec's if it can be loaded."""
+    connection.create_function("only_robotmem_ros_inserts_memories", 0, lambda: 1, deterministic=True)
+    connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
+    connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
+    connection.create_function("word_count", -1, word_count, deterministic=True)
+    connection.create_function("holds_words", -1, holds_words, deterministic=True)
+    connection.create_function("label_key", 1, label_key, deterministic=True)
+    connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
+    connection.create_function("context_positions", 1, context_positions, deterministic=True)
+    for name, (arguments, function) in subject.FUNCTIONS.items():
+        connection.create_function(name, arguments, function, deterministic=True)
+    connection.create_function("text_digest", 1, text_digest, deterministic=True)
+    connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
+    connection.create_function("kept_vector", 1, kept_vector, deterministic=True)
+    if _lacks_pow(connection):
+        connection.create_function("pow", 2, math.pow, deterministic=True)
+    if missing_sqlite_vec(connection):
+        connection.create_function("vec_int8", 1, bytes, deterministic=True)
+        connection.create_function("vec_distance_cosine", 2, cosine_distance, deterministic=True)
+
+
+def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
+    """Loads sqlite-vec; the reason why it could not be, or an empty text."""
+    try:
+        import sqlite_vec
+    except ImportError:
+        return "sqlite-vec is not installed (pip install sqlite-vec); vectors are compared by numpy"
+    if not hasattr(connection, "enable_load_extension"):
+        return "this Python cannot load SQLite extensions (use the system's python3); vectors are compared by numpy"
+    try:
+        connection.enable_load_extension(True)
+        try:
+            sqlite_vec.load(connection)
+        finally:
+            connection.enable_load_extension(False)
+    except sqlite3.OperationalError as cause:
+        return f"sqlite-vec could not be loaded ({cause}); vectors are compared by numpy"
+    return ""
+
+
+@lru_cache(maxsize=32)  # the triggers ask several times for the words of the same texts
+def indexed_text(text: str) -> str:
+    """The words of a text as they are indexed, a space between two."""
+    return tokens.indexed_text(text)
+
+
+def distinct_words(*indexed: str) -> str:
+    """The different words of indexed texts, as a JSON array."""
+    return json.dumps(sorted({word for text in indexed for word in text.split()}), ensure_ascii=False)
+
+
+def word_count(*indexed: str) -> int:
+    """How many words indexed texts have together."""
+    return sum(len(text.split()) for text in indexed)
+
+
+def holds_words(wanted: str, *indexed: str) -> bool:
+    """Whether indexed texts hold all of some words, which stand with a space between two."""
+    return set(wanted.split()).issubset(" ".join(indexed).split())
+
+
+@lru_cache(maxsize=8)  # the triggers ask several times for the same context
+def context_leaves(context: str) -> str:
+    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
+    found = leaves(json.loads(context))
+    scalars = {path: type(value)() if isinstance(value, (dict, list)) else value for path, value in found}
+    return json.dumps(scalars, ensure_ascii=False)
+
+
+@lru_cache(maxsize=8)
+def context_positions(context: str) -> str:
+    """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
+    return json.dumps(dict(points(json.loads(context))))
+
+
+def text_digest(text: str) -> int:
+    """64 bits that stand for a text: of a million texts, two agree with a probability of 3 in 100 million."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def cosine_distance(left: bytes, right: bytes) -> float:
+    """1 - cosine similarity of two vectors of signed bytes, as sqlite-vec computes it."""
+    a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
+    lengths = float(np.sqrt((a @ a) * (b @ b)))
+    return 1.0 - float(a @ b) / lengths if lengths else 1.0
+
+
+def kept_distance(kept: bytes, query: bytes) -> float:
+    """The cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
+    vector = np.frombuffer(query, np.float32)
+    return float(codec.distances([kept], vector)[0]) if len(kept) == codec.size(len(vector)) else 2.0
+
+
+def kept_vector(vector: bytes) -> bytes:
+    """A float32 vector in the form in which vectors are kept."""
+    return codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])[0]
+
+
+def _lacks_pow(connection: sqlite3.Connection) -> bool:
+    # SQLite can be built without its mathematical functions.
+    try:
+        connection.execute("SELECT pow(1.0, 0)")
+    except sqlite3.OperationalError:
+        return True
+    return False

@@ -1,0 +1,63 @@
+"""Imports of recordings in the database: begun, claimed element by element, finished."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+
+from ..models import ImportKey, NewMemory, Recording, Stored
+from . import rows, wall_clock
+
+
+def begin(connection: sqlite3.Connection, recording: Recording) -> int:
+    """The id of the import of one topic of a recording; the same again for one that was begun before."""
+    connection.execute(
+        "INSERT INTO imports (recording, topic, configuration, path, started_at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (recording.digest, recording.topic, recording.configuration, recording.path, wall_clock.iso(time.time_ns())),
+    )
+    found = connection.execute(
+        "SELECT id FROM imports WHERE recording = ? AND topic = ? AND configuration = ?",
+        (recording.digest, recording.topic, recording.configuration),
+    ).fetchone()
+    return int(found[0])
+
+
+def finish(connection: sqlite3.Connection, import_id: int) -> None:
+    """Notes that an import is complete, unless it was so before."""
+    connection.execute(
+        "UPDATE imports SET finished_at = ? WHERE id = ? AND finished_at IS NULL",
+        (wall_clock.iso(time.time_ns()), import_id),
+    )
+
+
+def claim(connection: sqlite3.Connection, key: ImportKey | None) -> bool:
+    """Whether something is to be stored now: True once for each key, and always without one.
+
+    To be called in the transaction that stores it.
+    """
+    if key is None:
+        return True
+    claimed = connection.execute("INSERT INTO imported VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", key)
+    return claimed.rowcount == 1
+
+
+def insert_once(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
+    """Stores memories, but those that an import stored before; their id is 0."""
+
+    def store(indices: Sequence[int]) -> list[Stored]:
+        return [Stored(memory_id) for memory_id in rows.insert_all(connection, [new[index] for index in indices])]
+
+    return store_once(connection, new, store)
+
+
+def store_once(
+    connection: sqlite3.Connection,
+    new: Sequence[NewMemory],
+    store: Callable[[Sequence[int]], Sequence[Stored]],
+) -> tuple[Stored, ...]:
+    """Stores memories, but those that an import stored before; `store` gets the indices of the rest."""
+    fresh = [index for index, one in enumerate(new) if claim(connection, one.import_key)]
+    stored = dict(zip(fresh, store(fresh), strict=True))
+    return tuple(stored.get(index, Stored(0, is_new=False)) for index in range(len(new)))

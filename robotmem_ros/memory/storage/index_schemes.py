@@ -1,0 +1,144 @@
+"""Notes in the file how its indexes cut and read texts, and makes them anew for a program that does it in another way.
+
+Programs that write to one file must agree on this, or one does not find what the other stores: Chinese is cut by jieba
+only where jieba is installed. So the indexes are made anew only while no other program has the file open.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import DatabaseUnusableError
+from ..learning import wording
+from ..text import tokens
+
+_PAUSE = 0.05
+_REBUILD_TEXT_INDEX = """
+DELETE FROM memories_fts;
+DELETE FROM words;
+INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities)
+SELECT id, indexed_text(content), indexed_text(human_summary), indexed_text(scope_files),
+    indexed_text(scope_entities || ' ' || label)
+FROM memories;
+INSERT INTO words (word, memories)
+SELECT value, count(*) FROM memories_fts
+CROSS JOIN json_each(distinct_words(content, human_summary, scope_files, scope_entities)) GROUP BY value;
+UPDATE text_totals SET memories = (SELECT count(*) FROM memories), words = (
+    SELECT coalesce(sum(word_count(content, human_summary, scope_files, scope_entities)), 0) FROM memories_fts
+)
+"""
+_REBUILD_SUBJECTS = """
+DELETE FROM subject_facts;
+DELETE FROM subjects;
+INSERT INTO subjects (id, size, signature, words)
+SELECT id, json_array_length(words), signature, words FROM (
+    SELECT subject_id(collection, content) AS id, subject_signature(collection, content) AS signature,
+        subject_words(collection, content) AS words
+    FROM memories WHERE type = 'fact'
+) GROUP BY id;
+INSERT INTO subject_facts (memory_id, subject_id, lesson, stance, active)
+SELECT id, subject_id(collection, content), fact_lesson(collection, content), fact_stance(content), status = 'active'
+FROM memories WHERE type = 'fact';
+UPDATE memories SET content_hash = content_digest(content) WHERE type = 'fact'
+"""
+
+
+class _Index(NamedTuple):
+    setting: str
+    scheme: Callable[[], str]
+    rebuild: str
+
+
+_INDEXES = (
+    _Index("tokens", tokens.scheme, _REBUILD_TEXT_INDEX),
+    _Index("wording", wording.scheme, _REBUILD_SUBJECTS),
+)
+
+
+def note_in_new(connection: sqlite3.Connection) -> None:
+    """Note the schemes of this program in a database that holds no memory and no scheme yet."""
+    missing = [index for index in _INDEXES if _noted(connection, index) is None]
+    if not missing or connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone():
+        return
+    for index in missing:
+        connection.execute("INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING", (index.setting, index.scheme()))
+
+
+def are_current(connection: sqlite3.Connection) -> bool:
+    """Whether the indexes are as this program makes them."""
+    return not _outdated(connection)
+
+
+def tokens_missing(connection: sqlite3.Connection) -> str:
+    """Why Chinese words of a file are not all found by this program, which only reads; empty if they are."""
+    noted = _noted(connection, _INDEXES[0])
+    if noted == tokens.scheme():
+        return ""
+    return (
+        f"the words of the file are indexed as {noted!r} and asked for as {tokens.scheme()!r}, so not all Chinese is "
+        f"found{_advice(noted)}"
+    )
+
+
+def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float) -> None:
+    """Make the indexes anew that this program makes in another way, as soon as nobody else has the file open.
+
+    `connect` gives new connections that do not wait for locks.
+
+    Raises:
+        DatabaseUnusableError: another program still has it open after `timeout` seconds.
+        sqlite3.Error: the file cannot be written.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        # A new connection for each attempt: one that waits for the lock keeps others from opening the file.
+        with closing(connect()) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as cause:
+                if "locked" not in str(cause):
+                    raise
+                if time.monotonic() > deadline:
+                    raise _in_use(path, connection) from cause
+            else:
+                _rebuild(connection)
+                return
+        time.sleep(_PAUSE)
+
+
+def _rebuild(connection: sqlite3.Connection) -> None:
+    try:
+        for index in _outdated(connection):
+            for statement in index.rebuild.split(";"):
+                connection.execute(statement)
+            connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (index.setting, index.scheme()))
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _outdated(connection: sqlite3.Connection) -> list[_Index]:
+    return [index for index in _INDEXES if _noted(connection, index) != index.scheme()]
+
+
+def _noted(connection: sqlite3.Connection, index: _Index) -> str | None:
+    found = connection.execute("SELECT value FROM settings WHERE name = ?", (index.setting,)).fetchone()
+    return str(found[0]) if found else None
+
+
+def _in_use(path: Path, connection: sqlite3.Connection) -> DatabaseUnusableError:
+    index = _outdated(connection)[0]
+    noted = _noted(connection, index)
+    why = f"is open in another program, and its {index.setting} are indexed as {noted!r}, here as {index.scheme()!r}"
+    return DatabaseUnusableError(path, why, f"close that program, or give both the same packages{_advice(noted)}")
+
+
+def _advice(noted: str | None) -> str:
+    return " (pip install jieba)" if "jieba" in (noted or "") and not tokens.has_jieba() else ""

@@ -1,0 +1,627 @@
+-- The database, version 1. Later versions are steps in migrations.py.
+--
+-- Units: times of the robot's clock are whole nanoseconds (observed_at, first_seen, ...), times of the wall clock are
+-- ISO 8601 texts in UTC (created_at, changed_at, ...), lengths are metres. Booleans are 0 and 1.
+-- Positions and orientations are in the frame `frame_id` (see REP 105) of the map `map_id` ('' if unnamed).
+--
+-- insert_all() of rows.py inserts memories, into all indexes. Triggers keep the indexes in step with what is updated or
+-- deleted. They call functions of functions.py, so a program without them cannot change half a memory: its statement
+-- fails as a whole.
+
+
+-- Memories ------------------------------------------------------------------------------------------------------------
+
+-- One row is one fact or one perception. An object is a perception with a label, see "Objects".
+CREATE TABLE memories (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again, so a deleted memory is never mistaken for a new one
+    type TEXT NOT NULL CHECK (type IN ('fact', 'perception')),
+    collection TEXT NOT NULL,
+    session_id TEXT NOT NULL DEFAULT '',  -- sessions.external_id; '' if stored outside of a session
+    content TEXT NOT NULL,
+    human_summary TEXT NOT NULL DEFAULT '',
+    context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
+    label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
+    label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see text/labels.py
+    perception_type TEXT,  -- NULL for facts
+    -- Facts only
+    category TEXT NOT NULL DEFAULT '',
+    scope_files TEXT NOT NULL DEFAULT '',
+    scope_entities TEXT NOT NULL DEFAULT '',
+    times_learned INTEGER NOT NULL DEFAULT 1,
+    content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions
+    -- How sure it is: see decay.py
+    confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
+    decay_rate REAL NOT NULL DEFAULT 0.01,  -- 0 if it does not decay, else the parameter says how fast
+    refreshed_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream or was last recalled; 0 for never
+    -- Only active memories are recalled
+    status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'superseded', 'invalidated')),
+    status_reason TEXT NOT NULL DEFAULT '',
+    superseded_by INTEGER REFERENCES memories (id),  -- NULL unless superseded by a memory that still exists
+    superseded_at TEXT,
+    -- Where and when
+    observed_at INTEGER NOT NULL,
+    frame_id TEXT NOT NULL,
+    map_id TEXT NOT NULL,
+    x REAL, y REAL, z REAL,  -- metres in frame_id; NULL without a pose
+    qx REAL, qy REAL, qz REAL, qw REAL,  -- the orientation as a quaternion; NULL without a pose
+    -- Usage
+    access_count INTEGER NOT NULL DEFAULT 0,
+    return_count INTEGER NOT NULL DEFAULT 0,
+    last_accessed TEXT,  -- whole seconds; NULL if never recalled
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,  -- '' until the memory is changed
+    -- Last, so that the columns before them are read without the pages of a large value
+    perception_metadata TEXT,  -- a JSON object; NULL if there is none
+    perception_data BLOB  -- NULL if there is none
+);
+CREATE INDEX idx_mem_observed ON memories (observed_at);
+CREATE INDEX idx_mem_collection ON memories (collection);
+CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
+CREATE INDEX idx_mem_label_key ON memories (label_key) WHERE label_key <> '';
+CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
+-- Without this index, each delete would read the whole table for memories that the deleted one superseded.
+CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+
+-- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that.
+CREATE TRIGGER memories_insert BEFORE INSERT ON memories WHEN false AND only_robotmem_ros_inserts_memories() BEGIN
+    SELECT 1;
+END;
+CREATE TRIGGER memories_id_stays BEFORE UPDATE OF id ON memories WHEN old.id IS NOT new.id BEGIN
+    SELECT raise(ABORT, 'the id of a memory never changes');
+END;
+CREATE TRIGGER label_key_update AFTER UPDATE OF label ON memories BEGIN
+    UPDATE memories SET label_key = label_key(new.label) WHERE id = new.id;
+END;
+CREATE TRIGGER superseded_by_goes BEFORE DELETE ON memories BEGIN
+    UPDATE memories SET superseded_by = NULL WHERE superseded_by = old.id;
+END;
+-- A memory represents those that were merged into it only while it says what it said then.
+CREATE TRIGGER consolidation_undone AFTER UPDATE OF status, content ON memories
+WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT old.content) BEGIN
+    UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL
+    WHERE superseded_by = old.id AND status = 'superseded' AND status_reason = 'consolidated';
+END;
+
+CREATE TABLE memory_tags (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    tag TEXT NOT NULL,
+    source TEXT NOT NULL DEFAULT 'user' CHECK (source IN ('auto', 'user')),  -- by a rule, or by the caller
+    PRIMARY KEY (memory_id, tag)
+) WITHOUT ROWID;
+CREATE INDEX idx_memory_tags_tag ON memory_tags (tag);
+
+CREATE TABLE tag_meta (
+    tag TEXT PRIMARY KEY,
+    parent TEXT,  -- NULL for a tag at the top
+    display_name TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- How many active memories there are of each type, and how many memories have a vector: counting a million rows takes
+-- too long.
+CREATE TABLE tallies (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO tallies VALUES ('fact', 0), ('perception', 0), ('vector', 0);
+CREATE TRIGGER tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = old.type;
+END;
+CREATE TRIGGER tallies_update AFTER UPDATE OF status, type ON memories BEGIN
+    UPDATE tallies SET n = n - (old.status = 'active') WHERE name = old.type;
+    UPDATE tallies SET n = n + (new.status = 'active') WHERE name = new.type;
+END;
+
+-- The same for each collection. An index to count by would tempt the query planner away from better ones.
+CREATE TABLE collection_tallies (
+    collection TEXT NOT NULL,
+    type TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    PRIMARY KEY (collection, type)
+) WITHOUT ROWID;
+CREATE TRIGGER collection_tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE collection_tallies SET n = n - 1 WHERE collection = old.collection AND type = old.type;
+END;
+CREATE TRIGGER collection_tallies_update AFTER UPDATE OF status, type, collection ON memories BEGIN
+    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
+    UPDATE collection_tallies SET n = n - (old.status = 'active') WHERE collection = old.collection AND type = old.type;
+    UPDATE collection_tallies SET n = n + (new.status = 'active') WHERE collection = new.collection AND type = new.type;
+END;
+
+
+-- Text index ----------------------------------------------------------------------------------------------------------
+
+-- Words are cut, folded and stemmed before FTS5 gets them. So a search can count them in the text that FTS5 keeps, and
+-- rank without bm25() of FTS5, which reads all memories that hold a word of the query.
+CREATE VIRTUAL TABLE memories_fts USING fts5(
+    content, human_summary, scope_files, scope_entities,  -- the label is among the entities
+    tokenize = 'unicode61 remove_diacritics 2', columnsize = 0
+);
+-- In how many memories each word stands.
+CREATE TABLE words (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT ROWID;
+-- One row: how many memories are indexed, inactive ones included, and how many words they have together.
+CREATE TABLE text_totals (memories INTEGER NOT NULL, words INTEGER NOT NULL);
+INSERT INTO text_totals VALUES (0, 0);
+
+CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
+    UPDATE words SET memories = memories - 1 WHERE word IN (
+        SELECT value FROM memories_fts AS f
+        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+        WHERE f.rowid = old.id
+    );
+    DELETE FROM words WHERE memories = 0 AND word IN (
+        SELECT value FROM memories_fts AS f
+        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+        WHERE f.rowid = old.id
+    );
+    UPDATE text_totals SET memories = memories - 1, words = words - (
+        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = old.id
+    );
+    DELETE FROM memories_fts WHERE rowid = old.id;
+END;
+CREATE TRIGGER memories_fts_update
+AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
+WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label)
+IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label) BEGIN
+    UPDATE words SET memories = memories - 1 WHERE word IN (
+        SELECT value FROM memories_fts AS f
+        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+        WHERE f.rowid = old.id
+    );
+    DELETE FROM words WHERE memories = 0 AND word IN (
+        SELECT value FROM memories_fts AS f
+        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+        WHERE f.rowid = old.id
+    );
+    UPDATE text_totals SET words = words - (
+        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = old.id
+    );
+    UPDATE memories_fts SET
+        content = indexed_text(new.content),
+        human_summary = indexed_text(new.human_summary),
+        scope_files = indexed_text(new.scope_files),
+        scope_entities = indexed_text(new.scope_entities || ' ' || new.label)
+    WHERE rowid = new.id;
+    INSERT INTO words (word, memories)
+    SELECT value, 1 FROM memories_fts AS f
+    CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+    WHERE f.rowid = new.id
+    ON CONFLICT (word) DO UPDATE SET memories = memories + 1;
+    UPDATE text_totals SET words = words + (
+        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = new.id
+    );
+END;
+
+-- Which texts have changed, numbered in the order of their last changes, for indexes in RAM that were read before. Rows
+-- stay when memories are deleted, so that a number is never used again.
+CREATE TABLE text_changes (memory_id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+CREATE INDEX idx_text_changes ON text_changes (number);
+CREATE TRIGGER text_changes_update
+AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
+WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label)
+IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label) BEGIN
+    INSERT OR REPLACE INTO text_changes
+    VALUES (new.id, (SELECT coalesce(max(number), 0) + 1 FROM text_changes));
+END;
+
+
+-- Vectors -------------------------------------------------------------------------------------------------------------
+
+-- One vector for each different text, of the model that `settings` names. An id is never used again, so a vector in RAM
+-- or in an index file whose id is still here is the right one.
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest INTEGER NOT NULL UNIQUE,  -- text_digest() of the text
+    embedding BLOB NOT NULL  -- encoded by embedding/codec.py
+);
+-- Active memories that have a vector.
+CREATE TABLE memories_vec (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    vector_id INTEGER NOT NULL REFERENCES vectors (id)
+);
+CREATE INDEX idx_memories_vec_vector ON memories_vec (vector_id);
+
+CREATE TRIGGER memories_vec_delete AFTER DELETE ON memories BEGIN
+    DELETE FROM memories_vec WHERE memory_id = old.id;
+END;
+CREATE TRIGGER memories_vec_withdraw AFTER UPDATE OF status ON memories WHEN new.status <> 'active' BEGIN
+    DELETE FROM memories_vec WHERE memory_id = old.id;
+END;
+CREATE TRIGGER memories_vec_update AFTER UPDATE OF content ON memories WHEN old.content IS NOT new.content BEGIN
+    DELETE FROM memories_vec WHERE memory_id = old.id;
+    INSERT INTO memories_vec (memory_id, vector_id) SELECT new.id, id FROM vectors
+    WHERE digest = text_digest(new.content) AND new.status = 'active';
+END;
+CREATE TRIGGER vectors_unused AFTER DELETE ON memories_vec BEGIN
+    DELETE FROM vectors WHERE id = old.vector_id AND NOT EXISTS (
+        SELECT 1 FROM memories_vec WHERE vector_id = old.vector_id
+    );
+END;
+CREATE TRIGGER tallies_vector_insert AFTER INSERT ON memories_vec BEGIN
+    UPDATE tallies SET n = n + 1 WHERE name = 'vector';
+END;
+CREATE TRIGGER tallies_vector_delete AFTER DELETE ON memories_vec BEGIN
+    UPDATE tallies SET n = n - 1 WHERE name = 'vector';
+END;
+
+-- The files of the approximate index. A file that no row describes, to the checksum, does not belong to this database.
+CREATE TABLE vector_segments (
+    low INTEGER PRIMARY KEY,  -- vectors with ids above `low`
+    high INTEGER NOT NULL,  -- up to and including `high`
+    count INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    file TEXT NOT NULL
+);
+
+
+-- Context values ------------------------------------------------------------------------------------------------------
+
+-- The values of each context by dot path. Numbers and texts are stored as such, the rest as blobs: false x'00',
+-- true x'01', null x'', a list x'5b' and an object x'7b' ('[' and '{'). SQLite orders numbers before texts before
+-- blobs, so a comparison never mixes types.
+CREATE TABLE context_paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE context_leaves (
+    path_id INTEGER NOT NULL,
+    value NOT NULL,
+    memory_id INTEGER NOT NULL,
+    PRIMARY KEY (path_id, value, memory_id)
+) WITHOUT ROWID;
+
+-- Inserting into this view deletes one row by its whole key. `(path_id, value) IN (SELECT ...)` would find it by the
+-- path alone, and read the values of all memories.
+CREATE VIEW context_leaves_gone (path_id, value, memory_id) AS SELECT path_id, value, memory_id FROM context_leaves;
+CREATE TRIGGER context_leaves_gone_insert INSTEAD OF INSERT ON context_leaves_gone BEGIN
+    DELETE FROM context_leaves WHERE path_id = new.path_id AND value = new.value AND memory_id = new.memory_id;
+END;
+CREATE TRIGGER context_leaves_delete AFTER DELETE ON memories WHEN old.context <> '{}' BEGIN
+    INSERT INTO context_leaves_gone (path_id, value, memory_id)
+    SELECT p.id, CASE leaf.type
+        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
+        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
+    END, old.id
+    FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
+END;
+-- Not INSERT OR IGNORE: in a trigger, an UPDATE OR REPLACE of memories would turn it into a replacement.
+CREATE TRIGGER context_leaves_update AFTER UPDATE OF context ON memories WHEN old.context IS NOT new.context BEGIN
+    INSERT INTO context_leaves_gone (path_id, value, memory_id)
+    SELECT p.id, CASE leaf.type
+        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
+        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
+    END, old.id
+    FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
+    INSERT INTO context_paths (path) SELECT key FROM json_each(context_leaves(new.context)) WHERE true
+    ON CONFLICT DO NOTHING;
+    INSERT INTO context_leaves (path_id, value, memory_id)
+    SELECT p.id, CASE leaf.type
+        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
+        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
+    END, new.id
+    FROM json_each(context_leaves(new.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
+END;
+
+
+-- Positions -----------------------------------------------------------------------------------------------------------
+
+-- Only positions of one space can be compared: one field, in one frame of one map. `field` is `position` for the pose
+-- of a memory, or the dot path of a position in its context.
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY,
+    field TEXT NOT NULL,
+    frame_id TEXT NOT NULL,
+    map_id TEXT NOT NULL,
+    UNIQUE (field, frame_id, map_id)
+);
+CREATE TABLE positions (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    space_id INTEGER NOT NULL REFERENCES spaces (id),
+    x REAL NOT NULL, y REAL NOT NULL,
+    z REAL  -- NULL for a position in the plane
+);
+CREATE INDEX idx_positions_memory ON positions (memory_id);
+
+-- The space is a dimension of the tree, so that no box meets the positions of another space. It reaches a quarter to
+-- both sides of its id: a flat box has no volume, by which the tree chooses, and most of the tree would be read.
+CREATE VIRTUAL TABLE positions_rtree USING rtree(id, space0, space1, x0, x1, y0, y1);
+CREATE TRIGGER positions_rtree_insert AFTER INSERT ON positions BEGIN
+    INSERT INTO positions_rtree
+    VALUES (new.id, new.space_id - 0.25, new.space_id + 0.25, new.x, new.x, new.y, new.y);
+END;
+CREATE TRIGGER positions_rtree_update AFTER UPDATE OF x, y ON positions BEGIN
+    UPDATE positions_rtree SET (x0, x1, y0, y1) = (new.x, new.x, new.y, new.y) WHERE id = new.id;
+END;
+CREATE TRIGGER positions_rtree_delete AFTER DELETE ON positions BEGIN
+    DELETE FROM positions_rtree WHERE id = old.id;
+END;
+
+CREATE TRIGGER positions_delete AFTER DELETE ON memories
+WHEN old.x IS NOT NULL OR instr(old.context, '"spatial"') BEGIN
+    DELETE FROM positions WHERE memory_id = old.id;
+END;
+-- Every sighting of an object moves its position and changes nothing else. Deleting and inserting all positions of the
+-- memory would cost as much as the rest of a sighting, so there is a trigger for each of the two cases.
+CREATE TRIGGER positions_move AFTER UPDATE OF x, y, z ON memories
+WHEN new.x IS NOT NULL AND (old.context, old.frame_id, old.map_id, old.x IS NULL)
+IS (new.context, new.frame_id, new.map_id, new.x IS NULL) BEGIN
+    UPDATE positions SET (x, y, z) = (new.x, new.y, new.z) WHERE memory_id = new.id AND space_id = (
+        SELECT id FROM spaces WHERE field = 'position' AND frame_id = new.frame_id AND map_id = new.map_id
+    );
+END;
+CREATE TRIGGER positions_update AFTER UPDATE OF context, x, y, z, frame_id, map_id ON memories
+WHEN (old.context, old.frame_id, old.map_id, old.x IS NULL)
+IS NOT (new.context, new.frame_id, new.map_id, new.x IS NULL) BEGIN
+    DELETE FROM positions WHERE memory_id = old.id;
+    INSERT INTO spaces (field, frame_id, map_id)
+    SELECT key, new.frame_id, new.map_id FROM json_each(context_positions(new.context)) WHERE true
+    ON CONFLICT DO NOTHING;
+    INSERT INTO spaces (field, frame_id, map_id)
+    SELECT 'position', new.frame_id, new.map_id WHERE new.x IS NOT NULL
+    ON CONFLICT DO NOTHING;
+    INSERT INTO positions (memory_id, space_id, x, y, z)
+    SELECT new.id, s.id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
+    FROM json_each(context_positions(new.context)) AS f
+    JOIN spaces AS s ON s.field = f.key AND s.frame_id = new.frame_id AND s.map_id = new.map_id;
+    INSERT INTO positions (memory_id, space_id, x, y, z)
+    SELECT new.id, id, new.x, new.y, new.z FROM spaces
+    WHERE new.x IS NOT NULL AND field = 'position' AND frame_id = new.frame_id AND map_id = new.map_id;
+END;
+
+
+-- Objects -------------------------------------------------------------------------------------------------------------
+
+-- What is known of a tracked object beside its memory, which has its label, position, confidence and context.
+-- times_seen = its rows of sightings + the sum of their `thinned` + `unkept`.
+CREATE TABLE objects (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    votes TEXT NOT NULL,  -- a JSON object: how many sightings gave each label
+    -- The covariance of the position, in square metres
+    vxx REAL NOT NULL, vxy REAL NOT NULL, vxz REAL NOT NULL, vyy REAL NOT NULL, vyz REAL NOT NULL, vzz REAL NOT NULL,
+    first_seen INTEGER NOT NULL,
+    last_seen INTEGER NOT NULL,
+    times_seen INTEGER NOT NULL,
+    best_confidence REAL NOT NULL,
+    confirmed INTEGER NOT NULL,
+    missed INTEGER NOT NULL DEFAULT 0,  -- how often it was in view and not detected since it was last seen
+    last_missed INTEGER NOT NULL DEFAULT 0,  -- 0 if it never was
+    last_kept INTEGER NOT NULL,  -- when the last sighting that has a row was made
+    unkept INTEGER NOT NULL DEFAULT 0,  -- sightings since then, which have none
+    sources TEXT NOT NULL DEFAULT '{}',  -- a JSON object: each source, such as a topic, to its last tracking id, or ''
+    -- Content, data and metadata of the memory are those of the sighting of this time in this session
+    described_at INTEGER NOT NULL DEFAULT 0,
+    described_in TEXT NOT NULL DEFAULT ''
+);
+
+-- The tree of all positions has no height: on shelves, a box holds the objects of every level. So objects have a tree
+-- in three dimensions. Each has a box that reaches 5 cm from its position to all sides, and a new one only when its
+-- position has left the box, because moving a box costs a tenth of a sighting. Ids are those of memories.
+CREATE VIRTUAL TABLE objects_rtree USING rtree(id, space0, space1, x0, x1, y0, y1, z0, z1);
+CREATE TRIGGER objects_rtree_insert AFTER INSERT ON objects BEGIN
+    INSERT INTO objects_rtree
+    SELECT m.id, s.id - 0.25, s.id + 0.25, m.x - 0.05, m.x + 0.05, m.y - 0.05, m.y + 0.05, m.z - 0.05, m.z + 0.05
+    FROM memories AS m
+    CROSS JOIN spaces AS s ON s.field = 'position' AND s.frame_id = m.frame_id AND s.map_id = m.map_id
+    WHERE m.id = new.memory_id;
+END;
+CREATE TRIGGER objects_rtree_update AFTER UPDATE OF x, y, z ON memories BEGIN
+    UPDATE objects_rtree SET (x0, x1, y0, y1, z0, z1) = (
+        new.x - 0.05, new.x + 0.05, new.y - 0.05, new.y + 0.05, new.z - 0.05, new.z + 0.05
+    ) WHERE id = new.id AND (
+        new.x NOT BETWEEN x0 AND x1 OR new.y NOT BETWEEN y0 AND y1 OR new.z NOT BETWEEN z0 AND z1
+    );
+END;
+CREATE TRIGGER objects_rtree_delete AFTER DELETE ON objects BEGIN
+    DELETE FROM objects_rtree WHERE id = old.memory_id;
+END;
+
+CREATE TABLE sightings (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    observed_at INTEGER NOT NULL,
+    x REAL NOT NULL, y REAL NOT NULL, z REAL NOT NULL,  -- in the frame and map of the memory
+    confidence REAL NOT NULL,
+    label TEXT NOT NULL,
+    thinned INTEGER NOT NULL DEFAULT 0,  -- sightings that this row stands for besides its own
+    session_id TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX idx_sightings_memory ON sightings (memory_id, observed_at);
+
+-- In how many messages two neighbours of one label were both seen, and in how many only one of them: those that are
+-- often seen together are two objects.
+CREATE TABLE neighbours (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    other_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    together INTEGER NOT NULL,
+    alone INTEGER NOT NULL,
+    PRIMARY KEY (memory_id, other_id)
+) WITHOUT ROWID;
+CREATE INDEX idx_neighbours_other ON neighbours (other_id);
+
+
+-- Sessions ------------------------------------------------------------------------------------------------------------
+
+-- A session belongs to the robot and outlives its processes.
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    external_id TEXT NOT NULL UNIQUE,
+    collection TEXT NOT NULL,
+    context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
+    status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'ended')),
+    client_type TEXT NOT NULL DEFAULT 'ros',
+    started_at INTEGER NOT NULL DEFAULT 0,
+    ended_at INTEGER,  -- NULL while it is active
+    end_reason TEXT NOT NULL DEFAULT '',
+    superseded INTEGER,  -- facts that its consolidation superseded; NULL until it is consolidated
+    expires_at INTEGER  -- when it is closed if nobody ends it; NULL for never
+);
+CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
+CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
+CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended' AND superseded IS NULL;
+
+CREATE TABLE session_outcomes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session_id TEXT NOT NULL,
+    score REAL NOT NULL  -- 0 to 1
+);
+CREATE UNIQUE INDEX idx_session_outcomes ON session_outcomes (session_id);
+
+-- What was recalled in a session. The share is 1 / the best rank at which the memory was returned: a robot acts on the
+-- first result.
+CREATE TABLE session_recalls (
+    session_id TEXT NOT NULL,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    share REAL NOT NULL,
+    PRIMARY KEY (session_id, memory_id)
+) WITHOUT ROWID;
+CREATE INDEX idx_session_recalls_memory ON session_recalls (memory_id);
+
+-- What came of the sessions in which a memory was recalled.
+CREATE TABLE memory_outcomes (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    total REAL NOT NULL,  -- the sum of the outcomes of these sessions, each times its share
+    weight REAL NOT NULL  -- the sum of the shares
+);
+
+
+-- Learning ------------------------------------------------------------------------------------------------------------
+
+-- Facts of like wording are found by their subjects. Facts that differ only in a number, an outcome or a negation have
+-- one subject, whose words are indexed once. See learning/subject.py for the numbers, subject_rows.py for the search.
+CREATE TABLE subjects (
+    id INTEGER PRIMARY KEY,
+    size INTEGER NOT NULL,  -- how many words: subjects of too different a size are skipped
+    signature INTEGER NOT NULL,  -- a bit for each word: subjects that lack a word are skipped
+    words TEXT NOT NULL  -- a JSON array of numbers, ascending
+);
+CREATE TABLE subject_words (
+    word INTEGER NOT NULL,
+    first INTEGER NOT NULL,  -- whether it is the smallest of its subject
+    size INTEGER NOT NULL,
+    subject_id INTEGER NOT NULL,
+    signature INTEGER NOT NULL,
+    PRIMARY KEY (word, first, size, subject_id)
+) WITHOUT ROWID;
+CREATE TABLE subject_facts (
+    memory_id INTEGER PRIMARY KEY,
+    subject_id INTEGER NOT NULL,
+    lesson INTEGER NOT NULL,  -- the same for facts of one subject that claim the same
+    stance TEXT NOT NULL,  -- a JSON array: values, sides, negations
+    active INTEGER NOT NULL
+);
+CREATE INDEX idx_subject_facts_subject ON subject_facts (subject_id);
+CREATE INDEX idx_subject_facts_active ON subject_facts (subject_id) WHERE active;
+CREATE INDEX idx_subject_facts_lesson ON subject_facts (lesson) WHERE active;
+
+CREATE TRIGGER subjects_insert AFTER INSERT ON subjects BEGIN
+    INSERT INTO subject_words (word, first, size, subject_id, signature)
+    SELECT value, key = 0, new.size, new.id, new.signature FROM json_each(new.words);
+END;
+CREATE TRIGGER subjects_delete AFTER DELETE ON subjects BEGIN
+    DELETE FROM subject_words WHERE first IN (0, 1) AND size = old.size AND subject_id = old.id
+    AND word IN (SELECT value FROM json_each(old.words));
+END;
+CREATE TRIGGER subject_facts_delete AFTER DELETE ON subject_facts BEGIN
+    DELETE FROM subjects WHERE id = old.subject_id
+    AND NOT EXISTS (SELECT 1 FROM subject_facts WHERE subject_id = old.subject_id);
+END;
+CREATE TRIGGER wording_delete AFTER DELETE ON memories WHEN old.type = 'fact' BEGIN
+    DELETE FROM subject_facts WHERE memory_id = old.id;
+END;
+CREATE TRIGGER wording_status AFTER UPDATE OF status ON memories WHEN new.type = 'fact' BEGIN
+    UPDATE subject_facts SET active = (new.status = 'active') WHERE memory_id = new.id;
+END;
+CREATE TRIGGER wording_update AFTER UPDATE OF content, collection, type ON memories
+WHEN old.type = 'fact' OR new.type = 'fact' BEGIN
+    DELETE FROM subject_facts WHERE memory_id = old.id;
+    INSERT INTO subjects (id, size, signature, words)
+    SELECT subject_id(new.collection, new.content), json_array_length(subject_words(new.collection, new.content)),
+        subject_signature(new.collection, new.content), subject_words(new.collection, new.content)
+    WHERE new.type = 'fact'
+    AND NOT EXISTS (SELECT 1 FROM subjects WHERE id = subject_id(new.collection, new.content));
+    INSERT INTO subject_facts (memory_id, subject_id, lesson, stance, active)
+    SELECT new.id, subject_id(new.collection, new.content), fact_lesson(new.collection, new.content),
+        fact_stance(new.content), new.status = 'active'
+    WHERE new.type = 'fact';
+    UPDATE memories SET content_hash = iif(new.type = 'fact', content_digest(new.content), NULL) WHERE id = new.id;
+END;
+
+-- What rules decided about a fact when it was learned or corrected.
+CREATE TABLE decisions (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    place INTEGER NOT NULL,  -- its number in the order of the decisions
+    field TEXT NOT NULL,
+    value TEXT NOT NULL,
+    rule TEXT NOT NULL,  -- the name of the rule, or `caller`
+    PRIMARY KEY (memory_id, place)
+) WITHOUT ROWID;
+
+-- Each learning of a fact that was learned more than once: `memories` has what they come to together.
+CREATE TABLE contributions (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    learned_at TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    observed_at INTEGER NOT NULL,
+    method TEXT NOT NULL CHECK (method IN ('first', 'exact', 'jaccard', 'cosine')),  -- how it was recognized
+    similarity REAL NOT NULL,
+    gain REAL NOT NULL,  -- the share of the way to 1 by which confidence grows
+    adds INTEGER NOT NULL,  -- whether it said or gave more than was known
+    fact TEXT NOT NULL  -- a JSON object: what it said and gave
+);
+CREATE INDEX idx_contributions_memory ON contributions (memory_id);
+
+-- Each pair has two rows, one from each side, so that no index is needed.
+CREATE TABLE contradictions (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    other_id INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (memory_id, other_id)
+) WITHOUT ROWID;
+CREATE TRIGGER contradictions_delete BEFORE DELETE ON memories WHEN old.type = 'fact' BEGIN
+    DELETE FROM contradictions WHERE other_id = old.id
+    AND memory_id IN (SELECT other_id FROM contradictions WHERE memory_id = old.id);
+END;
+
+
+-- History, imports, retention, settings -------------------------------------------------------------------------------
+
+CREATE TABLE memory_history (
+    id INTEGER PRIMARY KEY,
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    changed_at TEXT NOT NULL,
+    change TEXT NOT NULL,
+    reason TEXT NOT NULL DEFAULT '',
+    before TEXT NOT NULL DEFAULT '{}'  -- a JSON object: the fields that were changed, with their values before
+);
+CREATE INDEX idx_history_memory ON memory_history (memory_id);
+
+-- Imported recordings, so that nothing is ever imported twice.
+CREATE TABLE imports (
+    id INTEGER PRIMARY KEY,
+    recording TEXT NOT NULL,  -- digest of the content of the recording
+    topic TEXT NOT NULL,
+    configuration TEXT NOT NULL,  -- digest of all that decides what is read of the topic
+    path TEXT NOT NULL,
+    started_at TEXT NOT NULL,
+    finished_at TEXT,  -- NULL until the import is complete
+    UNIQUE (recording, topic, configuration)
+);
+-- A row stays when its memory is deleted: what was forgotten is not imported again.
+CREATE TABLE imported (
+    import_id INTEGER NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+    recorded_at INTEGER NOT NULL,  -- nanoseconds, as the recording has it
+    nth INTEGER NOT NULL,  -- the number of the message among those of one time and topic
+    element INTEGER NOT NULL,  -- the number of the element in the message
+    PRIMARY KEY (import_id, recorded_at, nth, element)
+) WITHOUT ROWID;
+
+-- How much retention has deleted.
+CREATE TABLE removed (
+    reason TEXT NOT NULL,  -- the measure of the budget
+    kind TEXT NOT NULL,  -- `fact`, `perception` or `sighting`
+    n INTEGER NOT NULL,
+    PRIMARY KEY (reason, kind)
+) WITHOUT ROWID;
+
+-- What holds for the whole file: `embedding_model`, `tokens` and `wording` (how its indexes read texts, see
+-- index_schemes.py), `vector_generation` (how often vectors were deleted that no index file may hold any more),
+-- `purge_unfinished` (if traces of purged memories may still be in the file).
+CREATE TABLE settings (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;

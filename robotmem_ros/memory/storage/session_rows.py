@@ -1,0 +1,118 @@
+"""Writes sessions to their tables and reads them back: the only file that knows their columns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from ..models import ENDED, EXPIRED, Session
+
+_COLUMNS = """
+    s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
+    (SELECT score FROM session_outcomes WHERE session_id = s.external_id), s.expires_at,
+    (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
+    s.superseded
+"""
+
+
+def start(connection: sqlite3.Connection, session: Session) -> None:
+    """Opens a session."""
+    connection.execute(
+        "INSERT INTO sessions (external_id, collection, context, started_at, expires_at) VALUES (?, ?, ?, ?, ?)",
+        (session.session_id, session.collection, session.context_json, session.started_at, session.expires_at),
+    )
+
+
+def find(connection: sqlite3.Connection, session_id: str) -> Session | None:
+    """The session of this id."""
+    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions AS s WHERE external_id = ?", (session_id,)).fetchone()
+    return None if row is None else Session(*row)
+
+
+def latest(connection: sqlite3.Connection, collection: str, n: int) -> tuple[Session, ...]:
+    """The last `n` sessions, of a collection or of all if it is empty; the one that was started last comes first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM sessions AS s WHERE ?1 IN ('', s.collection) ORDER BY s.id DESC LIMIT ?2",
+        (collection, n),
+    )
+    return tuple(Session(*row) for row in rows)
+
+
+def has_open(connection: sqlite3.Connection) -> bool:
+    """Whether any session is open."""
+    return connection.execute("SELECT 1 FROM sessions WHERE status = 'active' LIMIT 1").fetchone() is not None
+
+
+def unconsolidated(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The sessions that ended and wait for their consolidation, with their collections; the first one first."""
+    sql = "SELECT external_id, collection FROM sessions WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
+    return connection.execute(sql).fetchall()
+
+
+def note_consolidated(connection: sqlite3.Connection, session_id: str, collection: str, superseded: int) -> None:
+    """Notes that the lessons of a session were consolidated, if it has ended, and how many were superseded."""
+    connection.execute(
+        "UPDATE sessions SET superseded = coalesce(superseded, 0) + ? "
+        "WHERE external_id = ? AND collection = ? AND status = 'ended'",
+        (superseded, session_id, collection),
+    )
+
+
+def has_memories(connection: sqlite3.Connection, session_id: str, collection: str) -> bool:
+    """Whether any memory of a collection names a session."""
+    sql = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND collection = ? LIMIT 1"
+    return connection.execute(sql, (session_id, collection)).fetchone() is not None
+
+
+def end(connection: sqlite3.Connection, session_id: str, when: int) -> None:
+    """End a session at a time of the robot's clock in nanoseconds; one that expired keeps the time of that."""
+    connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
+    connection.execute(
+        "UPDATE sessions SET status = 'ended', ended_at = coalesce(ended_at, max(started_at, ?)), end_reason = ? "
+        "WHERE external_id = ?",
+        (when, ENDED, session_id),
+    )
+
+
+def any_expired(connection: sqlite3.Connection, now: int) -> bool:
+    """Whether an open session has lasted for its longest duration at a time of the robot's clock in nanoseconds."""
+    sql = "SELECT 1 FROM sessions WHERE status = 'active' AND expires_at <= ? LIMIT 1"
+    return connection.execute(sql, (now,)).fetchone() is not None
+
+
+def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, str]]:
+    """Close the open sessions that have lasted for their longest duration; their ids and collections, oldest first.
+
+    What was recalled in them is kept: their outcome can still be told.
+    """
+    sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
+    expired = connection.execute(sql, (now,)).fetchall()
+    connection.executemany(
+        "UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ? WHERE external_id = ?",
+        [(EXPIRED, session_id) for session_id, _ in expired],
+    )
+    return expired
+
+
+def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
+    """Notes how a session went, and lets what was recalled in it share in that."""
+    connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
+    connection.execute(
+        "INSERT INTO memory_outcomes (memory_id, total, weight) "
+        "SELECT memory_id, share * ?1, share FROM session_recalls WHERE session_id = ?2 "
+        "ON CONFLICT DO UPDATE SET total = total + excluded.total, weight = weight + excluded.weight",
+        (score, session_id),
+    )
+
+
+def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> None:
+    """Notes memories as recalled in every open session of their collection, by the best rank of each, from 1."""
+    if not has_open(connection):
+        return
+    connection.executemany(
+        "INSERT INTO session_recalls (session_id, memory_id, share) "
+        "SELECT s.external_id, m.id, ?1 FROM memories AS m "
+        "JOIN sessions AS s ON s.collection = m.collection AND s.status = 'active' WHERE m.id = ?2 "
+        "ON CONFLICT DO UPDATE SET share = max(share, ?1)",
+        [(1.0 / rank, memory_id) for memory_id, rank in ranks.items()],
+    )

@@ -1,0 +1,229 @@
+"""The one writer: a thread that takes jobs from a queue and commits them in groups.
+
+A job runs in a savepoint of its own, so that one that fails takes no other with it. Its future is resolved after the
+commit: what was answered is on disk.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..background import Foreground
+from ..errors import MALFORMED, MemoryClosedError, StorageError
+from ..models import NewMemory, Stored
+from .log_space import LogSpace, is_full
+
+T = TypeVar("T")
+_Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
+_MAX_GROUP = 512
+_FLOOD = 16
+"""Jobs in one commit; fewer come when the writer keeps up easily."""
+_FLOOD_LASTS = 0.1
+
+
+class _Job(Generic[T]):
+    def __init__(self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> None:
+        self.work = work
+        self.alone = alone
+        self.future: Future[T] = Future()
+        self.result: T
+        self.error: BaseException | None = None
+
+    def begin(self) -> bool:
+        return self.future.set_running_or_notify_cancel()
+
+    def run(self, connection: sqlite3.Connection) -> None:
+        self.error = None
+        connection.execute("SAVEPOINT job")
+        try:
+            self.result = self.work(connection)
+        except Exception as error:
+            if is_full(error):
+                raise  # it is not this job's fault, and the transaction may be gone
+            connection.execute("ROLLBACK TO job")
+            self.error = error
+        connection.execute("RELEASE job")
+
+    def run_alone(self, connection: sqlite3.Connection) -> None:
+        if not self.begin():
+            return
+        try:
+            self.result = self.work(connection)
+        except Exception as error:
+            self.error = error
+
+    def resolve(self, path: Path, group_error: BaseException | None = None) -> None:
+        if self.future.cancelled():
+            return
+        error = group_error or self.error
+        if isinstance(error, (sqlite3.Error, *MALFORMED)):
+            wrapped = StorageError(f"write to the database {str(path)!r}", error)
+            wrapped.__cause__ = error
+            error = wrapped
+        if error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(self.result)
+
+
+class _Append(_Job[Stored]):
+    """A job that stores one memory, so that it can be done together with others of its kind."""
+
+    def __init__(self, new: NewMemory, store: _Store) -> None:
+        super().__init__(lambda connection: store(connection, [new])[0])
+        self.new = new
+
+
+class Writer:
+    """Runs write jobs on its own connection, in the order they were given, many in one transaction.
+
+    New memories are given to `store`, those that wait together; `appended` is called after their commit.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        lock: threading.RLock,
+        *,
+        store: _Store,
+        appended: Callable[[], None],
+        foreground: Foreground,
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._log = LogSpace(connection, path)
+        self._lock = lock
+        self._store = store
+        self._appended = appended
+        self._foreground = foreground
+        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
+        self._closing = threading.Lock()
+        self._closed = False
+        self._flood_ends = 0.0
+        self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Queues a job; the future holds its result once it is committed.
+
+        Raises:
+            MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
+        """
+        return self._queued(_Job(work))
+
+    def append(self, new: NewMemory) -> Future[Stored]:
+        """Queues a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
+        return self._queued(_Append(new, self._store))
+
+    def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
+        """Queues a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
+        return self._queued(_Job(work, alone=True))
+
+    def waiting(self) -> int:
+        """How many jobs wait, about."""
+        return self._jobs.qsize()
+
+    def floods(self) -> bool:
+        """Whether so much comes in that many jobs were committed together, a moment ago."""
+        return time.monotonic() < self._flood_ends
+
+    def close(self) -> None:
+        """Commits all that was submitted, then ends the thread."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        self._thread.join()
+
+    def _queued(self, job: _Job[T]) -> Future[T]:
+        with self._closing:
+            if self._closed:
+                raise MemoryClosedError
+            self._jobs.put(job)
+        return job.future
+
+    def _run(self) -> None:
+        while True:
+            group, last = self._next_group()
+            for alone, jobs in groupby(group, key=lambda job: job.alone):
+                if alone:
+                    self._run_alone(jobs)
+                else:
+                    self._commit(list(jobs))
+            if last:
+                return
+
+    def _next_group(self) -> tuple[list[_Job[Any]], bool]:
+        job = self._jobs.get()
+        if self.floods():
+            self._foreground.give_way()
+        group: list[_Job[Any]] = []
+        while job is not None:
+            group.append(job)
+            if len(group) == _MAX_GROUP:
+                return group, False
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return group, False
+        return group, True
+
+    def _run_alone(self, jobs: Iterable[_Job[Any]]) -> None:
+        for job in jobs:
+            with self._lock:
+                job.run_alone(self._connection)
+            job.resolve(self._path)
+
+    def _commit(self, group: list[_Job[Any]]) -> None:
+        jobs = [job for job in group if job.begin()]
+        with self._lock:
+            error = self._transaction(jobs)
+            if is_full(error):
+                self._log.make_room()
+                error = self._transaction(jobs)
+            self._log.after_commit()
+        for job in jobs:
+            job.resolve(self._path, error)
+        if len(jobs) >= _FLOOD:
+            self._flood_ends = time.monotonic() + _FLOOD_LASTS
+        if any(type(job) is _Append for job in jobs):
+            self._appended()
+
+    def _transaction(self, jobs: list[_Job[Any]]) -> BaseException | None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for kind, alike in groupby(jobs, key=type):
+                if kind is _Append:
+                    self._append([job for job in alike if isinstance(job, _Append)])
+                else:
+                    for job in alike:
+                        job.run(self._connection)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            return error
+        return None
+
+    def _append(self, jobs: list[_Append]) -> None:
+        self._connection.execute("SAVEPOINT jobs")
+        try:
+            for job, stored in zip(jobs, self._store(self._connection, [job.new for job in jobs]), strict=True):
+                job.result, job.error = stored, None
+        except Exception as error:
+            if is_full(error):
+                raise
+            # One of them cannot be stored: each for itself, then it takes no other with it.
+            self._connection.execute("ROLLBACK TO jobs")
+            for job in jobs:
+                job.run(self._connection)
+        self._connection.execute("RELEASE jobs")

@@ -1,0 +1,161 @@
+"""What a filter means, operator by operator and type by type."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import InvalidFieldError, Kind, RobotMemory, Stored
+from robotmem_ros.memory.decay import Decay
+from robotmem_ros.memory.search.question import parse_question
+
+from ..conftest import OpenMemory
+
+VALUES: list[Any] = [True, False, None, 0, 1, 1.5, -1, "", "1", "true", "null", [], [1], {}, {"b": 1}, "ABSENT"]
+
+
+@pytest.fixture
+def one_of_each(memory: RobotMemory) -> RobotMemory:
+    """A memory for each value, under the path `a`; the last one has no `a`."""
+    for index, value in enumerate(VALUES):
+        memory.learn(f"fact {index}", {} if value == "ABSENT" else {"a": value})
+    return memory
+
+
+def matched(memory: RobotMemory, wanted: Any, path: str = "a") -> list[Any]:
+    """The values whose memories a comparison matches."""
+    found = memory.recall(context_filter={path: wanted}, n=100)
+    return [VALUES[one.id - 1] for one in sorted(found, key=lambda one: one.id)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (True, [True]),
+        (False, [False]),
+        (None, [None]),
+        (1, [1]),
+        (1.0, [1]),
+        (0, [0]),
+        ("1", ["1"]),
+        ("true", ["true"]),
+        ("", [""]),
+        ({"$eq": 1}, [1]),
+        ({"$lt": 1}, [0, -1]),
+        ({"$lte": 1}, [0, 1, -1]),
+        ({"$gt": 0}, [1, 1.5]),
+        ({"$gte": 1}, [1, 1.5]),
+        ({"$gt": ""}, ["1", "true", "null"]),
+        ({"$gte": ""}, ["", "1", "true", "null"]),
+        ({"$lt": "n"}, ["", "1"]),
+        ({"$gte": 0, "$lt": 1.5}, [0, 1]),
+        ({"$in": [1, "1", None, True]}, [True, None, 1, "1"]),
+        ({"$in": []}, []),
+        ({"$exists": False}, ["ABSENT"]),
+    ],
+)
+def test_equality_tells_types_apart(one_of_each: RobotMemory, wanted: Any, expected: list[Any]) -> None:
+    found = matched(one_of_each, wanted)
+    assert found == expected
+    assert list(map(type, found)) == list(map(type, expected))
+
+
+def test_exists_is_everything_that_is_there_null_included(one_of_each: RobotMemory) -> None:
+    assert matched(one_of_each, {"$exists": True}) == VALUES[:-1]
+
+
+def test_not_equal_is_every_other_value_that_is_there(one_of_each: RobotMemory) -> None:
+    others = matched(one_of_each, {"$ne": 1})
+    assert others == [value for value in VALUES[:-1] if value is True or value != 1]
+    assert None not in matched(one_of_each, {"$ne": None})
+
+
+def test_a_path_leads_through_objects(memory: RobotMemory) -> None:
+    memory.learn("deep", {"a": {"b": {"c": 1}}})
+    memory.learn("flat", {"a.b.c": 1})
+    assert [found.content for found in memory.recall(context_filter={"a.b.c": 1})] == ["deep"]
+    assert [found.content for found in memory.recall(context_filter={"a.b": {"$exists": True}})] == ["deep"]
+    assert len(memory.recall(context_filter={"a.b.c.d": 1})) == 0
+    assert len(memory.recall(context_filter={"a.b": 1})) == 0
+
+
+def test_a_filter_names_the_fields_of_the_memory_itself(memory: RobotMemory) -> None:
+    fact = memory.learn(
+        "red mug", {"label": "inner"}, "s1", category="grasp", confidence=0.7, observed_at=5_000_000_000
+    )
+    seen = memory.save_perception("blue mug", "tactile", label="mug", observed_at=6_500_000_000)
+    cases: list[tuple[dict[str, Any], list[Stored]]] = [
+        ({"kind": "fact"}, [fact]),
+        ({"content": "red mug"}, [fact]),
+        ({"session_id": "s1"}, [fact]),
+        ({"session_id": {"$exists": False}}, [seen]),
+        ({"category": {"$in": ["grasp", "place"]}}, [fact]),
+        ({"confidence": 0.7}, [fact]),
+        ({"confidence": {"$gt": 0.7}}, [seen]),
+        ({"confidence": "0.7"}, []),
+        ({"perception_type": "tactile"}, [seen]),
+        ({"perception_type": {"$ne": "visual"}}, [seen]),
+        ({"label": "mug"}, [seen]),
+        ({"label": {"$exists": False}}, [fact]),
+        ({"context.label": "inner"}, [fact]),
+        ({"stamp": {"$gte": 5, "$lt": 6}}, [fact]),
+        ({"stamp": 6.5}, [seen]),
+        ({"id": fact.memory_id}, [fact]),
+        ({"id": str(fact.memory_id)}, []),
+        ({"frame_id": "map", "kind": "perception"}, [seen]),
+    ]
+    for wanted, expected in cases:
+        assert [one.id for one in memory.recall(context_filter=wanted)] == [one.memory_id for one in expected], wanted
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(number=st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**62), 2**62))
+def test_a_number_is_found_by_its_own_value_and_not_by_the_next(memory: RobotMemory, number: float) -> None:
+    memory_id = memory.learn("a number", {"x": number}).memory_id
+    mine = {"id": memory_id}
+    assert len(memory.recall(context_filter={**mine, "x": number})) == 1
+    assert len(memory.recall(context_filter={**mine, "x": {"$gte": number, "$lte": number}})) == 1
+    assert len(memory.recall(context_filter={**mine, "x": {"$ne": number}})) == 0
+    if isinstance(number, float) and math.isfinite(math.nextafter(number, math.inf)):
+        assert len(memory.recall(context_filter={**mine, "x": math.nextafter(number, math.inf)})) == 0
+
+
+def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
+    memory.learn("red mug", {"task": {"success": True}})
+    assert len(memory.recall(context_filter='{"task.success": true, "kind": "fact"}')) == 1
+    assert len(memory.recall("mug", context_filter="  ")) == 1
+
+
+def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
+    question = parse_question(
+        memory.parameters, decay=Decay(0.01, now=1), query="  red mug ", n=0, min_confidence=0, session_id=None,
+        kind="fact", context_filter=None, spatial_sort={"target": (1, 2)}, after=1, before=None, collection="",
+    )  # fmt: skip
+    assert (question.query, question.n, question.collection, question.kind) == ("red mug", 5, "default", Kind.FACT)
+    assert question.spatial_sort is not None
+    assert (question.spatial_sort.field, question.spatial_sort.frame_id) == ("position", "map")
+    assert question.spatial_sort.max_distance == math.inf
+
+
+def test_a_window_is_half_open(memory: RobotMemory) -> None:
+    for stamp in (10, 11, 12):
+        memory.save_perception("mug", observed_at=stamp)
+    assert [found.observed_at for found in memory.recall(after=10, before=12)] == [11, 10]
+    assert [found.observed_at for found in memory.recall("mug", after=12)] == [12]
+    assert [found.observed_at for found in memory.recall("mug", before=10, after=0)] == []
+    with pytest.raises(InvalidFieldError, match="after: 12 must lie before"):
+        memory.recall(after=12, before=11)
+
+
+def test_a_filter_may_be_as_long_as_a_context(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=None, embedding_model="")
+    names = [f"k{number}" for number in range(2600)]
+    memory.learn("red mug", context=dict.fromkeys(names, 1))
+    memory.learn("blue mug", context=dict.fromkeys(names[:-1], 1))
+    for comparison in (1, {"$exists": True}, {"$gte": 1}):
+        found = memory.recall("mug", context_filter=dict.fromkeys(names, comparison))
+        assert [one.content for one in found] == ["red mug"]

@@ -1,0 +1,68 @@
+"""Conditions that allow too many memories to list them, but not too many to know their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory.search.condition import Condition, Source
+from robotmem_ros.memory.search.eligible import Eligible, narrow_down
+from robotmem_ros.memory.storage import Database
+
+from ...support.clock import Clock
+from ...support.embedders import WordVectors
+from ...support.search.queries import queries
+from ...support.search.worlds import START, World, build
+from .test_oracle import check
+
+SIZE = 6000
+
+
+@pytest.fixture(scope="module", params=["chosen", "index", "all"])
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world in which next to nothing is few, so that all else is narrowed down where an index can.
+
+    Its vectors are then chosen, out of a file of the index or out of all, or else all are looked at.
+    """
+    clock = Clock(START)
+    path = tmp_path_factory.mktemp("world") / "memory.db"
+    size = 100 if request.param == "index" else 20_000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("robotmem_ros.memory.recall.eligible._FEW", 5)
+        patch.setattr("robotmem_ros.memory.recall.eligible._SHARE", 2)
+        for name in ("_KNOWN_COST", "_KNOWN_COST_FLAT"):
+            patch.setattr(f"robotmem_ros.memory.recall.vector_search.{name}", 0 if request.param == "all" else 10**9)
+        memory = RobotMemory(
+            path, embedder=WordVectors(), embedding_model="", vector_index_size=size, synchronous="normal", clock=clock
+        )
+        built = build(memory, clock, 5, SIZE, embeds=True)
+        memory.vectors.flush()
+        yield built
+        memory.close()
+
+
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(world: World, data: st.DataObject) -> None:
+    check(world, data.draw(queries(world)))
+
+
+def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world: World) -> None:
+    database = Database(Parameters(db_path=str(world.memory.parameters.db_path)))
+    rare = Condition("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0", ()))
+    common = Condition("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
+    most = Condition("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))
+    with database.snapshot() as connection:
+        both = narrow_down(connection, Eligible((common, rare)))
+        one = narrow_down(connection, Eligible((common,)))
+        none = narrow_down(connection, Eligible((most,)))
+    assert both.among is not None
+    assert both.among.tolist() == list(range(50, max(both.among) + 1, 50))
+    assert one.among is not None
+    assert (one.among[:2].tolist(), bool((one.among[1:] > one.among[:-1]).all())) == ([4, 8], True)
+    assert none.among is None
+    database.close()

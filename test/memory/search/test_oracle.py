@@ -1,0 +1,95 @@
+"""Recall against brute force, over random worlds and random queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
+
+from ...support.clock import Clock
+from ...support.embedders import WordVectors
+from ...support.search.oracle import InvalidQueryError, UndecidedError
+from ...support.search.queries import queries
+from ...support.search.reference_model import Query
+from ...support.search.worlds import START, World, build
+
+SMALL_WORLDS = 16
+Worlds = Callable[[int, int, bool], World]
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
+    """Worlds by seed, size and whether there is a model; each is built once."""
+    built: dict[tuple[int, int, bool], World] = {}
+
+    def world(seed: int, size: int, embeds: bool) -> World:
+        key = (seed, size, embeds)
+        if key not in built:
+            path = tmp_path_factory.mktemp("world") / "memory.db"
+            clock = Clock(START)
+            made = build(opened(path, clock, embeds), clock, seed, size, embeds=embeds)
+            # Postings that are made anew cover the last memories too.
+            made.memory.close()
+            built[key] = replace(made, memory=opened(path, clock, embeds))
+            built[key].memory.flush()
+        return built[key]
+
+    yield world
+    for one in built.values():
+        one.memory.close()
+
+
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_recall_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObject) -> None:
+    seed = data.draw(st.integers(0, SMALL_WORLDS - 1))
+    world = worlds(seed, 50 + 16 * seed, seed % 4 != 3)
+    check(world, data.draw(queries(world)))
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+@pytest.mark.parametrize(("seed", "size", "embeds"), [(1, 5_000, False), (2, 20_000, True)])
+def test_recall_from_many_memories_gives_the_result_of_brute_force(
+    worlds: Worlds, seed: int, size: int, embeds: bool, data: st.DataObject
+) -> None:
+    world = worlds(seed, size, embeds)
+    assert is_covered(world)
+    check(world, data.draw(queries(world)))
+
+
+def opened(path: Path, clock: Clock, embeds: bool) -> RobotMemory:
+    """A memory with the parameters that all have."""
+    embedder = WordVectors() if embeds else None
+    return RobotMemory(path, embedder=embedder, embedding_model="", synchronous="normal", clock=clock)
+
+
+def is_covered(world: World) -> bool:
+    """Whether the postings cover all memories: then a search looks at each, however common its words."""
+    return bool((blocks := world.memory._parts.postings.blocks) and blocks[-1].high == world.memories[-1].id)
+
+
+def check(world: World, query: Query) -> None:
+    """Assert that the real memory and the oracle give the same result."""
+    try:
+        expected = world.oracle.recall(query)
+    except InvalidQueryError as error:
+        with pytest.raises((InvalidFieldError, FrameMismatchError), match=str(error)):
+            world.recall(query)
+        return
+    except UndecidedError:
+        assume(False)
+    result = world.recall(query)
+    event(f"{min(len(result), 2)} results or more, by {'distance' if query.field else query.text and 'relevance'}")
+    assert result.mode.value == expected.mode
+    assert [memory.id for memory in result] == expected.ids
+    assert [memory.confidence for memory in result] == expected.confidences
+    assert [memory.score for memory in result] == pytest.approx(expected.scores, abs=1e-4)
+    if query.field:
+        assert [memory.distance for memory in result] == pytest.approx(expected.distances, abs=1e-9)

@@ -1,0 +1,164 @@
+"""What `reason` says of an answer that is empty, or that leaves something out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.new_memory import new_perception
+
+from ...support.embedders import Borrowed, HeldVectors
+from ..conftest import OpenMemory
+
+ORIGIN = {"target": [0.0, 0.0, 0.0]}
+
+
+def test_tags_cannot_be_asked_for_but_a_key_of_that_name_can(memory: RobotMemory) -> None:
+    memory.learn("one", {"tags": {"shelf": "A"}}, tags=["kitchen"])
+    for path in ("tags", "tags.shelf"):
+        with pytest.raises(InvalidFieldError, match=rf"context_filter: '{path}' .*context\.{path}"):
+            memory.recall(context_filter={path: "kitchen"})
+    answer = memory.recall(context_filter={"context.tags.shelf": "A"})
+    assert (len(answer), answer.reason) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("tsak.success", "no memory ever had 'tsak.success'; did you mean 'task.success'?"),
+        ("task.sucess", "no memory ever had 'task.sucess'; did you mean 'task.success'?"),
+        ("labl", "no memory ever had 'labl'; did you mean 'label'?"),
+        ("context.label", "no memory ever had 'context.label'"),
+        ("zzz", "no memory ever had 'zzz'"),
+    ],
+)
+@pytest.mark.parametrize("wanted", [True, {"$exists": False}])
+def test_a_path_that_no_context_ever_had_is_named(memory: RobotMemory, path: str, told: str, wanted: object) -> None:
+    memory.learn("one", {"task": {"success": True}})
+    answer = memory.recall(context_filter={path: wanted})
+    assert len(answer) == (wanted is not True)
+    assert answer.reason.startswith(f"context_filter: {told}")
+    assert (";" in answer.reason) == (";" in told) or path == "context.label"
+
+
+def test_of_many_unknown_paths_some_are_named(memory: RobotMemory) -> None:
+    memory.learn("one", {"task": {"success": True}})
+    answer = memory.recall(context_filter={f"x{number}": 1 for number in range(50)})
+    assert answer.reason == (
+        "context_filter: no memory ever had 'x0'; context_filter: no memory ever had 'x1'; "
+        "context_filter: no memory ever had 'x2'; nor 47 other paths of the filter"
+    )
+
+
+def test_known_paths_give_no_reason(memory: RobotMemory) -> None:
+    memory.learn("one", {"task": {"success": True, "name": "tidy"}})
+    wanted = {"task.success": False, "task": {"$exists": True}, "context.task.name": "tidy", "label": "mug"}
+    answer = memory.recall(context_filter=wanted)
+    assert (len(answer), answer.reason) == (0, "")
+
+
+@pytest.mark.parametrize("question", [{"query": "mug"}, {"kind": "fact"}, {"query": "mug", "spatial_sort": ORIGIN}])
+def test_an_unknown_collection_is_named_with_near_ones(memory: RobotMemory, question: dict[str, object]) -> None:
+    memory.save_perception("red mug", pose=[0, 0, 0], collection="kitchen")
+    memory.flush()
+    answer = memory.recall(**question, collection="kichten")  # type: ignore[arg-type]
+    assert len(answer) == 0
+    assert "there is no memory in the collection 'kichten'; did you mean 'kitchen'?" in answer.reason
+    assert "collection" not in memory.recall("mug", collection="kitchen").reason
+
+
+def test_a_collection_whose_memories_are_gone_is_empty(memory: RobotMemory) -> None:
+    memory.forget(memory.learn("one", collection="lab").memory_id, "wrong")
+    assert memory.recall("one", collection="lab").reason == "there is no memory in the collection 'lab'"
+
+
+def test_an_unknown_session_is_named(memory: RobotMemory) -> None:
+    memory.learn("one", session_id="morning")
+    answer = memory.recall("one", session_id="evening")
+    assert answer.reason == "no memory of the collection 'default' has the session_id 'evening'"
+    assert memory.recall(session_id="morning", kind="perception").reason == ""
+
+
+@pytest.fixture
+def waiting() -> Iterator[HeldVectors]:
+    """A model that waits no longer than the test lasts."""
+    model = HeldVectors("memory")
+    yield model
+    model.release.set()
+
+
+def test_memories_that_wait_for_their_vectors_are_counted(waiting: HeldVectors) -> None:
+    with RobotMemory(":memory:", embedder=Borrowed(waiting)) as memory:
+        for number in range(3):
+            memory.save_perception(f"memory {number}", pose=[number, 0, 0])
+        for spatial_sort in (None, ORIGIN):
+            answer = memory.recall("kettle", spatial_sort=spatial_sort)
+            assert (len(answer), answer.reason) == (0, "3 of 3 memories have no vector yet")
+        waiting.release.set()
+        memory.flush()
+        assert memory.recall("kettle").reason == "no memory holds a word of the query"
+
+
+def place(memory: RobotMemory) -> None:
+    """Mugs and chairs with and without a position; in other frames, and in another map."""
+    memory.save_perception("red mug", pose=[1, 0, 0])
+    memory.save_perception("red mug on a shelf")
+    memory.save_perception("red chair")
+    memory.learn("a red mug is fragile", {"spatial": {"base": [1, 2]}})
+    memory.save_perception("old red mug", pose=[1, 0, 0], frame_id="odom")
+    memory.parameters = memory.parameters.changed(map_id="hall")
+    memory.save_perception("red mug in the hall", pose=[1, 0, 0])
+    memory.forget(memory.save_perception("another red mug").memory_id, "broken")
+    memory.save_perception("red mug of others", collection="others")
+    memory.parameters = memory.parameters.changed(map_id="")
+    memory.flush()
+
+
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("db_path", [":memory:", None])
+def test_what_matches_without_a_position_is_counted(open_memory: OpenMemory, db_path: str | None, n: int) -> None:
+    memory = open_memory(db_path)
+    place(memory)
+    answer = memory.recall("red mug", n=n, spatial_sort=ORIGIN)
+    assert [found.content for found in answer] == ["red mug"]
+    assert answer.reason == (
+        "positions in 'odom' were not compared; 2 memories match but have no 'position'; "
+        "1 memory matches but has a 'position' in frame 'odom'; "
+        "1 memory matches but has a 'position' in frame 'map' of map 'hall'"
+    )
+    by_kind = memory.recall(kind="fact", n=n, spatial_sort=ORIGIN)
+    assert by_kind.reason.endswith("; 1 memory matches but has no 'position'")
+    of_others = memory.recall(collection="others", spatial_sort=ORIGIN)
+    assert of_others.reason.endswith("; 1 memory matches but has no 'position'")
+
+
+def test_a_field_that_no_memory_has_is_named_with_near_ones(memory: RobotMemory) -> None:
+    memory.learn("grasp", {"spatial": {"object_position": [1, 2, 3]}})
+    answer = memory.recall(spatial_sort={"field": "spatial.objct_position", **ORIGIN})
+    assert len(answer) == 0
+    assert answer.reason == (
+        "no memory has a 'spatial.objct_position'; did you mean 'spatial.object_position'?; "
+        "1 memory matches but has no 'spatial.objct_position'"
+    )
+
+
+@pytest.mark.parametrize("query", ["", "mug"])
+def test_with_a_full_result_only_the_newest_memories_without_a_position_are_counted(
+    memory: RobotMemory, query: str
+) -> None:
+    memory.save_perception("mug", pose=[1, 0, 0])
+    for future in [memory.store(one) for one in _mugs(memory, 300)]:
+        future.result()
+    memory.flush()
+    full = memory.recall(query, n=1, spatial_sort=ORIGIN, collection="default")
+    assert full.reason == "at least 32 memories match but have no 'position'"
+    short = memory.recall(query, n=2, spatial_sort=ORIGIN, collection="default")
+    assert short.reason == "300 memories match but have no 'position'"
+
+
+def _mugs(memory: RobotMemory, count: int) -> Iterator[NewMemory]:
+    for number in range(count):
+        yield new_perception(memory.parameters, now=lambda: 1, description=f"mug {number} of many")

@@ -1,0 +1,83 @@
+"""Fusion and normalisation against their formulas."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory.search.fusion import blend, blend_depth, reciprocal_rank_fusion, rrf_depth
+from robotmem_ros.memory.search.normalise import normalise
+from robotmem_ros.memory.search.ranking import Hit, Ranking
+
+RANKINGS = st.lists(
+    st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Hit(one, 0.0) for one in ids]), max_size=3
+)
+
+
+@given(rankings=RANKINGS, k=st.integers(1, 1000))
+def test_reciprocal_rank_fusion_is_its_formula(rankings: list[Ranking], k: int) -> None:
+    fused = reciprocal_rank_fusion(rankings, k)
+    everything = {hit.memory_id for ranking in rankings for hit in ranking}
+    assert fused.keys() == everything
+    for memory_id in everything:
+        ranks = [[hit.memory_id for hit in ranking] for ranking in rankings]
+        naive = math.fsum(1 / (k + ids.index(memory_id) + 1) for ids in ranks if memory_id in ids)
+        assert fused[memory_id] == pytest.approx(naive, abs=1e-12)
+
+
+def test_being_first_twice_beats_being_first_once() -> None:
+    fused = reciprocal_rank_fusion([[Hit(1, -3.0), Hit(2, -1.0)], [Hit(1, 0.1), Hit(3, 0.2)]], 60)
+    assert fused == {1: 2 / 61, 2: 1 / 62, 3: 1 / 62}
+
+
+@given(n=st.integers(1, 100), k=st.integers(1, 1000))
+def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int) -> None:
+    outside = 1.5 * 2 / (k + 1 + rrf_depth(n, k, 1.5))
+    nth_best_at_least = 1 / (k + n)
+    assert outside < nth_best_at_least
+
+
+MEASURES = st.dictionaries(st.integers(1, 20), st.floats(-50, -0.01), max_size=10)
+DISTANCES = st.dictionaries(st.integers(1, 20), st.floats(0, 2), max_size=10)
+
+
+@given(measures=MEASURES, distances=DISTANCES, marks=st.floats(0.1, 50))
+def test_a_blend_is_its_formula(measures: dict[int, float], distances: dict[int, float], marks: float) -> None:
+    text = [Hit(*item) for item in measures.items()]
+    vector = [Hit(*item) for item in distances.items()]
+    blended = blend(text, vector, marks)
+    assert blended.keys() == measures.keys() | distances.keys()
+    nearest = max((1 - distance for distance in distances.values()), default=0)
+    for memory_id, score in blended.items():
+        words = -measures.get(memory_id, 0.0) / marks
+        meaning = max(1 - distances.get(memory_id, 1.0), 0) / nearest if nearest > 0 else 0
+        assert score == pytest.approx((words + meaning) / 2 if memory_id in distances else words)
+
+
+def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> None:
+    assert blend([], [Hit(1, 0.2), Hit(2, 0.6)], 0.0) == pytest.approx({1: 0.5, 2: 0.25})
+    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], 4.0) == pytest.approx({1: 1.0, 2: 0.25})
+    assert blend([], [], 0.0) == {}
+
+
+@given(n=st.integers(1, 100))
+def test_more_is_blended_than_is_asked_for(n: int) -> None:
+    assert blend_depth(n) >= max(5 * n, 50)
+
+
+@given(scores=st.dictionaries(st.integers(), st.floats(0, 1e300), max_size=20))
+def test_the_best_becomes_one_and_the_order_stays(scores: dict[int, float]) -> None:
+    normal = normalise(scores)
+    assert normal.keys() == scores.keys()
+    assert all(0 <= score <= 1 for score in normal.values())
+    assert max(normal.values(), default=1.0) == 1.0
+    ordered = sorted(scores, key=lambda memory_id: scores[memory_id])
+    assert [normal[one] for one in ordered] == sorted(normal.values())
+
+
+def test_scores_that_are_all_zero_become_one() -> None:
+    assert normalise({1: 0.0, 2: 0.0}) == {1: 1.0, 2: 1.0}
+    assert normalise({}) == {}

@@ -1,0 +1,48 @@
+"""The memories that hold all of some words, against a look at every text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory.search.bm25 import held_words
+from robotmem_ros.memory.search.text_holders import holders
+from robotmem_ros.memory.search.text_index import Block
+from robotmem_ros.memory.storage import Database
+
+from ...support import corpus
+
+QUESTIONS = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"])
+
+
+def check(database: Database, blocks: Sequence[Block]) -> None:
+    """Each memory that holds the words is named once."""
+    with database.snapshot() as connection:
+        texts = held_words(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
+        for words in QUESTIONS:
+            holding = sorted(one for one, held in texts.items() if held.issuperset(words))
+            found = holders(connection, blocks, words).tolist()
+            # What is gone may still be named: who reads a memory sees that.
+            assert [one for one in found if one in texts] == holding, words
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_holders_of_words_are_named_once_each_wherever_texts_changed(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1500, seed=seed)
+        index.flush()
+        blocks = index.blocks
+        check(database, blocks)
+        corpus.fill(database, 99, seed=seed + 100)
+        for text in ("red mug", "zebra", "grip the force of a mug", "红色的杯子 mug"):
+            # Some of them behind the blocks.
+            corpus.rewrite(database, [*draw.sample(range(1, 1500), 30), *range(1501, 1510)], text)
+            check(database, blocks)
+        corpus.delete(database, draw.sample(range(1, 1600), 300))
+        check(database, blocks)
+        index.flush()
+        check(database, index.blocks)

@@ -1,0 +1,153 @@
+"""The text search by itself: its formula, and what it still promises where words are common."""
+
+from __future__ import annotations
+
+import math
+import random
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory.decay import Decay
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.eligible import eligible, enumerate_if_few
+from robotmem_ros.memory.search.question import parse_question
+from robotmem_ros.memory.search.ranking import Ranking
+from robotmem_ros.memory.search.text_search import text_search
+from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.text import tokens
+
+COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
+RARE = ("zebra", "quartz")
+SIZE = 4000
+UNBOUNDED = 10**9
+
+
+def texts() -> Iterator[str]:
+    """Texts of few words, each of them in hundreds of memories, and two words in a few."""
+    draw = random.Random(3)
+    for number in range(SIZE):
+        words = [draw.choice(COLOURS), draw.choice(THINGS), "in", "the", draw.choice(PLACES)]
+        if number % 400 == 7:
+            words.append(RARE[number % 2])
+        if draw.random() < 0.3:
+            words += draw.choices((*COLOURS, *THINGS), k=3)
+        yield " ".join(words)
+
+
+@pytest.fixture(scope="module")
+def crowd() -> Iterator[sqlite3.Connection]:
+    """A connection to a world of few words."""
+    database = Database(Parameters(db_path=":memory:"))
+    news = [
+        NewMemory(Kind.FACT, text, "default", number, "map", "", session_id="old" if number < SIZE // 2 else "")
+        for number, text in enumerate(texts())
+    ]
+    database.write(lambda connection: [rows.insert(connection, new) for new in news]).result()
+    with database.reader() as connection:
+        yield connection
+    database.close()
+
+
+def search(connection: sqlite3.Connection, query: str, limit: int, *, depth: int = SIZE, session: str = "") -> Ranking:
+    """What the text search finds."""
+    question = parse_question(
+        Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None,
+        context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
+    )  # fmt: skip
+    return text_search(connection, (), query, eligible(connection, question), depth=depth, limit=limit)
+
+
+def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
+    """The words of a memory."""
+    return str(connection.execute("SELECT content FROM memories WHERE id = ?", (memory_id,)).fetchone()[0]).split()
+
+
+QUERIES = st.lists(st.sampled_from((*COLOURS, *THINGS, *PLACES, *RARE)), min_size=1, max_size=7, unique=True)
+
+
+@settings(max_examples=150)
+@given(words=QUERIES, limit=st.sampled_from((100, 300, 1000)), session=st.sampled_from(("", "old")))
+def test_a_bounded_search_gives_true_scores_and_first_of_all_what_holds_all_words(
+    crowd: sqlite3.Connection, words: list[str], limit: int, session: str
+) -> None:
+    everything = search(crowd, " ".join(words), UNBOUNDED, session=session)
+    found = search(crowd, " ".join(words), limit, session=session)
+    measures = dict(everything)
+    assert [measures[hit.memory_id] for hit in found] == [hit.measure for hit in found]
+    assert found == sorted(found, key=lambda hit: (hit.measure, -hit.memory_id))
+    assert len(found) <= 2 * limit
+    assert len(found) >= min(len(everything), limit // 4)
+    stems = {word: tokens.indexed_text(word) for word in words}
+    holding = [
+        memory_id
+        for memory_id in measures
+        if set(stems.values()) <= set(tokens.indexed_text(" ".join(content(crowd, memory_id))).split())
+    ]
+    newest = sorted(holding, reverse=True)[: limit // 8]
+    assert set(newest) <= {hit.memory_id for hit in found}
+    rare = {memory_id for memory_id in measures if {*RARE} & {*words} & {*content(crowd, memory_id)}}
+    assert rare <= {hit.memory_id for hit in found}
+
+
+@given(words=QUERIES)
+def test_a_search_with_room_for_all_is_the_formula(crowd: sqlite3.Connection, words: list[str]) -> None:
+    memories = {row[0]: row[1].split() for row in crowd.execute("SELECT id, content FROM memories")}
+    mean = sum(map(len, memories.values())) / len(memories)
+    frequency = {word: sum(word in held for held in memories.values()) for word in words}
+    expected = {}
+    for memory_id, held in memories.items():
+        score = 0.0
+        for word in words:
+            idf = max(math.log((len(memories) - frequency[word] + 0.5) / (frequency[word] + 0.5)), 1e-6)
+            count = held.count(word)
+            score -= idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * len(held) / mean))
+        if score:
+            expected[memory_id] = score
+    found = search(crowd, " ".join(words), UNBOUNDED)
+    assert dict(found) == pytest.approx(expected, abs=1e-9)
+
+
+def test_few_eligible_memories_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
+    question = parse_question(
+        Parameters(), decay=Decay(0.0, now=0), query="red mug", n=5, min_confidence=0.3, session_id=None, kind=None,
+        context_filter=None, spatial_sort=None, after=10, before=400, collection=None,
+    )  # fmt: skip
+    few = enumerate_if_few(crowd, eligible(crowd, question))
+    assert few.ids is not None
+    found = text_search(crowd, (), "red mug", few, depth=SIZE, limit=100)
+    assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
+
+
+def test_words_that_most_memories_hold_weigh_next_to_nothing_but_are_searched(crowd: sqlite3.Connection) -> None:
+    found = search(crowd, "in the", 100)
+    assert len(found) >= 25
+    assert max(-hit.measure for hit in found) < 1e-5
+
+
+@pytest.mark.parametrize("query", ["!?", "unheard of", "x"])
+def test_a_query_without_a_known_word_finds_nothing(crowd: sqlite3.Connection, query: str) -> None:
+    assert search(crowd, query, 100) == []
+    assert search(crowd, "mug", 100, depth=0) == []
+
+
+def test_a_compound_weighs_as_much_as_its_rarest_word() -> None:
+    database = Database(Parameters(db_path=":memory:"))
+    contents = ["grip_force grip_force", "force grip", "grip grip", "force", "plant", "lamp", "sofa", "rug", "pan"]
+    news = [NewMemory(Kind.FACT, text, "default", 1, "map", "") for text in contents]
+    database.write(lambda connection: [rows.insert(connection, new) for new in news]).result()
+    with database.reader() as connection:
+        found = dict(search(connection, "grip_force", UNBOUNDED))
+    mean = 14 / 9
+    weight = math.log((9 - 3 + 0.5) / 3.5)
+
+    def part(count: int, length: int) -> float:
+        return weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean))
+
+    expected = {1: -3 * part(2, 4), 2: -2 * part(1, 2), 3: -part(2, 2), 4: -part(1, 1)}
+    assert found == pytest.approx(expected)
+    database.close()

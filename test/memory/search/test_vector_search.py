@@ -1,0 +1,196 @@
+"""The vector stage against a scan over all vectors: filters of every width, and many memories with one vector."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robotmem_ros.memory import Kind, Parameters
+from robotmem_ros.memory.embedding import Vectors, codec
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.condition import Condition, Source
+from robotmem_ros.memory.search.eligible import Eligible, only
+from robotmem_ros.memory.search.vector_index import VectorIndex
+from robotmem_ros.memory.search.vector_search import similar, vector_search
+from robotmem_ros.memory.storage import Database, rows, vector_rows
+from robotmem_ros.memory.storage.connection import connect
+from robotmem_ros.memory.storage.functions import missing_sqlite_vec
+
+DIM = 32
+SHARES = (1.0, 0.5, 0.05, 0.01, 0.002)
+
+
+def texts_of_a_robot(count: int, different: int, seed: int) -> list[int]:
+    """Which text each memory has: a few are said all the time, many once."""
+    draw = random.Random(seed)
+    weights = [1 / (rank + 1) for rank in range(different)]
+    return draw.choices(range(different), weights, k=count)
+
+
+def clustered(count: int, seed: int) -> Vectors:
+    """Unit vectors about 40 middles."""
+    draw = np.random.default_rng(seed)
+    vectors = draw.standard_normal((40, DIM))[draw.integers(0, 40, count)] + 0.7 * draw.standard_normal((count, DIM))
+    unit: Vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+@dataclass(frozen=True)
+class World:
+    """Memories with vectors, in a database and as an array; memory i has the id i + 1."""
+
+    database: Database
+    index: VectorIndex
+    vectors: Vectors
+    """Of each memory, as float32."""
+    shares: np.ndarray[tuple[int], np.dtype[np.float64]]
+    """A number of each memory in [0, 1): a filter that keeps a share keeps those below it."""
+
+    def search(self, query: Vectors, share: float, depth: int, *, listed: bool | None = True) -> list[int]:
+        """What the stage finds; with `listed` None, where a few more ids are known than those that are eligible."""
+        wanted = kept(share, listed=bool(listed))
+        if listed is None:
+            wanted = wanted._replace(among=np.flatnonzero(self.shares < 1.3 * share) + 1)
+        with self.database.snapshot() as connection:
+            hits = vector_search(connection, self.index, query, wanted, depth)
+        assert [hit.measure for hit in hits] == sorted(hit.measure for hit in hits)
+        return [hit.memory_id for hit in hits]
+
+    def exact(self, query: Vectors, share: float, depth: int) -> list[int]:
+        """What a scan finds: by float32, equals newest first."""
+        fitting = np.flatnonzero(self.shares < share)
+        near = (1 - self.vectors[fitting] @ query).round(6)
+        return (fitting[np.lexsort((-fitting, near))[:depth]] + 1).tolist()  # type: ignore[no-any-return]
+
+
+def kept(share: float, *, listed: bool = True) -> Eligible:
+    """The memories whose confidence is below a share; `listed` by an index, or only to be checked one by one."""
+    source = Source("SELECT id FROM memories WHERE confidence < ?", (share,)) if listed else None
+    return Eligible((Condition("m.status = 'active'"), Condition("m.confidence < ?", (share,), source)))
+
+
+@pytest.fixture(scope="module", params=[(20_000, 12_000, 1000), (20_000, 60, 1000), (20_000, 12_000, 100_000)])
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Most texts said once; few texts said often; and the first again without an index."""
+    count, different, minimum = request.param
+    path: Path = tmp_path_factory.mktemp("world") / "memory.db"
+    texts = texts_of_a_robot(count, different, 1)
+    vectors = clustered(different, 2)
+    encoded = codec.encode(vectors)
+    shares = np.random.default_rng(3).random(count)
+    database = Database(Parameters(db_path=str(path), synchronous="normal"))
+    index = VectorIndex(database, minimum)
+
+    def fill(connection: sqlite3.Connection) -> None:
+        for number, text in enumerate(texts):
+            new = NewMemory(
+                Kind.FACT, f"text {text}", "default", number + 1, "map", "", confidence=float(shares[number])
+            )
+            vector_rows.store(connection, [(rows.insert(connection, new), new.content, encoded[text])])
+
+    database.write(fill).result()
+    index.flush()
+    yield World(database, index, vectors[texts], shares)
+    index.close()
+    database.close()
+
+
+@pytest.mark.parametrize("listed", [True, False, None])
+@pytest.mark.parametrize("share", SHARES)
+def test_of_the_ten_nearest_under_a_filter_no_more_than_one_in_a_hundred_is_missed(
+    world: World, share: float, listed: bool | None
+) -> None:
+    found = 0
+    queries = clustered(50, 4)
+    for query in queries:
+        exact, answer = world.exact(query, share, 10), world.search(query, share, 10, listed=listed)
+        assert len(answer) == len(exact)
+        # Equal distances in one form may differ in the last digit in the other: a memory is right if it is as near.
+        farthest = float(1 - world.vectors[exact[-1] - 1] @ query)
+        found += sum(float(1 - world.vectors[one - 1] @ query) <= farthest + 1e-4 for one in answer)
+        assert all(world.shares[one - 1] < share for one in answer)
+        assert len(set(answer)) == len(answer)
+    assert found >= 0.99 * 10 * len(queries)
+
+
+@pytest.mark.parametrize("has_sqlite_vec", [True, False])
+@pytest.mark.parametrize("depth", [1, 10, 100])
+def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
+    world: World, depth: int, has_sqlite_vec: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_sqlite_vec:
+        monkeypatch.setitem(sys.modules, "sqlite_vec", None)
+    connection = connect(world.database.path, busy_timeout=1.0, synchronous="normal", read_only=True)
+    assert (missing_sqlite_vec(connection) == "") is has_sqlite_vec
+    kept_as = codec.decode(codec.encode(world.vectors), DIM)
+    draw = random.Random(depth)
+    for query in clustered(20, 7):
+        ids = draw.sample(range(1, len(world.vectors) + 1), k=500)
+        hits = vector_search(connection, world.index, query, only(ids), depth)
+        near = {one: round(float(1 - kept_as[one - 1] @ query), 6) for one in ids}
+        exact = sorted(ids, key=lambda one: (near[one], -one))[:depth]
+        assert [near[hit.memory_id] for hit in hits] == pytest.approx([near[one] for one in exact], abs=2e-6)
+        assert [hit.measure for hit in hits] == pytest.approx([near[hit.memory_id] for hit in hits], abs=2e-6)
+    connection.close()
+
+
+def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path: Path) -> None:
+    database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
+    index = VectorIndex(database, 1000)
+    query = clustered(1, 8)[0]
+    encoded = codec.encode(np.stack([np.zeros_like(query), -query, query, *clustered(7, 9)]))
+
+    def fill(connection: sqlite3.Connection) -> None:
+        for number, vector in enumerate(encoded):
+            new = NewMemory(Kind.FACT, f"text {number}", "default", number + 1, "map", "")
+            vector_rows.store(connection, [(rows.insert(connection, new), new.content, vector)])
+
+    database.write(fill).result()
+    with database.snapshot() as connection:
+        for depth in (1, 2, 10):
+            hits = vector_search(connection, index, query, only(range(1, 11)), depth)
+            assert (hits[0].memory_id, len(hits)) == (3, depth)
+        assert {hit.memory_id: hit.measure for hit in hits}[1] == 1.0
+    index.close()
+    database.close()
+
+
+def test_no_more_than_there_are_can_be_found(world: World) -> None:
+    query = clustered(1, 5)[0]
+    fitting = int((world.shares < 0.0005).sum())
+    assert len(world.search(query, 0.0005, 100, listed=False)) == min(fitting, 100)
+    assert world.search(query, 0.0, 10, listed=False) == []
+    assert world.search(query, 1.0, 0) == []
+
+
+def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> None:
+    query = world.vectors[0]
+    same = np.flatnonzero((world.vectors == query).all(axis=1)) + 1
+    answer = world.search(query, 1.0, 100)
+    assert answer[: len(same)] == same[::-1].tolist()[:100]
+
+
+@pytest.mark.parametrize("listed", [2000, 200, 1])
+def test_similar_memories_are_all_within_the_margin_of_the_nearest(
+    world: World, listed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.recall.vector_search._LISTED", listed)
+    for query in clustered(10, 6):
+        with world.database.snapshot() as connection:
+            near_enough = similar(connection, world.index, query, kept(0.05, listed=False), 0.1, unmeasured=False)
+            assert near_enough is not None
+            check = near_enough.check()
+            found = {
+                one for (one,) in connection.execute(f"SELECT id FROM memories AS m WHERE {check.sql}", check.arguments)
+            }
+        near = 1 - world.vectors @ query
+        fitting = np.flatnonzero(world.shares < 0.05)
+        exact = set((fitting[near[fitting] <= near[fitting].min() + 0.1] + 1).tolist())
+        assert len(found ^ exact) <= max(1, len(exact) // 50)

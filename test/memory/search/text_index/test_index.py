@@ -1,0 +1,242 @@
+"""The postings follow the texts in the background, whoever writes them."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.search.text_index import Block, PostingsIndex, outdated
+from robotmem_ros.memory.storage import Database, text_rows
+
+from ....support import corpus
+from ....support.corpus import MINIMUM
+from ....support.subprocesses import output_of
+from ....support.waiting import until
+
+STORE = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="") as memory:
+    for number in range(int(sys.argv[2])):
+        memory.learn(f"zebra number {number} was seen")
+    memory.update(1, "a zebra instead")
+"""
+
+
+def ranges(index: PostingsIndex) -> list[tuple[int, int]]:
+    """The ids that each block covers."""
+    return [(block.low, block.high) for block in index.blocks]
+
+
+def stale(database: Database, blocks: tuple[Block, ...]) -> list[int]:
+    """Of which memories the blocks are out of date."""
+    with database.reader() as connection:
+        return sorted(outdated(connection, blocks))
+
+
+def threads() -> set[threading.Thread]:
+    """The threads that keep postings."""
+    return {one for one in threading.enumerate() if one.name == "robotmem-postings"}
+
+
+def skip_ids(database: Database, last: int) -> None:
+    """Lets the next memory have the id behind `last`."""
+    sql = "UPDATE sqlite_sequence SET seq = ? WHERE name = 'memories'"
+    database.write(lambda connection: connection.execute(sql, (last,))).result()
+
+
+def test_there_are_blocks_from_the_minimum_on(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        index.flush()
+        assert ranges(index) == []
+        corpus.fill(database, MINIMUM - 1)
+        index.flush()
+        assert ranges(index) == []
+        corpus.fill(database, 1)
+        index.flush()
+        assert ranges(index) == [(0, MINIMUM)]
+
+
+def test_a_few_new_memories_are_left_to_the_text_index_and_more_take_in_the_blocks_that_are_not_much_larger(
+    tmp_path: Path,
+) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        for count, expected in (
+            (1600, [(0, 1600)]),
+            (99, [(0, 1600)]),
+            (1, [(0, 1600), (1600, 1700)]),
+            (300, [(0, 1600), (1600, 2000)]),
+            (100, [(0, 1600), (1600, 2000), (2000, 2100)]),
+            (350, [(0, 2450)]),
+        ):
+            corpus.fill(database, count)
+            index.flush()
+            assert ranges(index) == expected
+        corpus.check(
+            database, index.blocks, [corpus.TextQuery("red mug", 30), corpus.TextQuery("grip_force", 5, most=0)]
+        )
+
+
+def test_a_full_block_is_followed_by_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.search.text_index.index.SPAN", 300)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 700)
+        index.flush()
+        assert ranges(index) == [(0, 300), (300, 600), (600, 700)]
+        first, second, _ = index.blocks
+        corpus.fill(database, 300)
+        index.flush()
+        assert ranges(index) == [(0, 300), (300, 600), (600, 900), (900, 1000)]
+        assert [one.words is other.words for one, other in zip(index.blocks, (first, second), strict=False)] == [
+            True
+        ] * 2
+        corpus.check(
+            database, index.blocks, [corpus.TextQuery("red mug", 30), corpus.TextQuery("grip_force", 5, most=0)]
+        )
+
+
+def test_deleted_memories_take_no_space_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.search.text_index.index.SPAN", 300)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        for last in (10**6, 10**8, 2**53):
+            corpus.fill(database, 150, seed=last)
+            skip_ids(database, last)
+        corpus.fill(database, 150)
+        index.flush()
+        # Between the last two there are more ids than a block reaches over.
+        assert [len(block.lengths) for block in index.blocks] == [300, 150, 150]
+        assert (index.blocks[0].low, index.blocks[0].high, index.blocks[-1].high) == (0, 10**6 + 150, 2**53 + 150)
+        corpus.check(
+            database, index.blocks, [corpus.TextQuery("red mug", 30), corpus.TextQuery("grip_force", 5, most=0)]
+        )
+
+
+def test_the_first_block_begins_at_the_first_memory_that_is_there(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, _):
+        corpus.fill(database, 400)
+        corpus.delete(database, range(1, 251))
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        index.flush()
+        assert ranges(index) == [(250, 400)]
+
+
+def test_a_block_is_made_anew_when_two_hundred_of_its_texts_have_changed(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000)
+        index.flush()
+        (block,) = index.blocks
+        for count in range(1, 4):  # of the same memories
+            corpus.rewrite(database, range(1, 200), f"zebra {count}")
+        index.flush()
+        assert [one.words is block.words for one in index.blocks] == [True]
+        assert stale(database, index.blocks) == list(range(1, 200))
+        corpus.rewrite(database, [200], "zebra")
+        index.flush()
+        assert stale(database, index.blocks) == []
+        assert index.blocks[0].postings(["zebra"])[0].places.tolist()[:200] == list(range(200))
+
+
+def test_changes_are_looked_for_in_the_blocks_that_they_concern(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.search.text_index.index.SPAN", 500)
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000)
+        index.flush()
+        corpus.rewrite(database, [7], "zebra")
+        index.flush()
+        for count in range(3):
+            corpus.rewrite(database, range(501, 801), f"zebra {count}")
+            index.flush()
+        corpus.fill(database, 20)
+        corpus.rewrite(database, [1005], "zebra")
+        assert stale(database, index.blocks) == [7]
+        with database.reader() as connection:
+            assert text_rows.changes(connection) == 902
+
+
+def test_everything_is_made_anew_when_more_than_half_is_gone(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 0, texts=["red mug"] * 1000)
+        index.flush()
+        corpus.delete(database, range(1, 501))
+        index.flush()
+        assert ranges(index) == [(0, 1000)]
+        corpus.delete(database, [501])
+        index.flush()
+        assert ranges(index) == [(501, 1000)]
+        assert index.blocks[0].memories == 499
+        corpus.delete(database, range(502, 1001))
+        index.flush()
+        assert index.blocks == ()
+
+
+def test_what_is_forgotten_or_touched_makes_no_block_anew(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        corpus.fill(database, 1000)
+        index.flush()
+        (block,) = index.blocks
+        corpus.change(database, "UPDATE memories SET status = 'invalidated' WHERE id = ?", [(1,)] * 500)
+        corpus.change(database, "UPDATE memories SET access_count = 7 WHERE id <> ?", [(1,)])
+        index.flush()
+        assert stale(database, index.blocks) == []
+        assert [one.words is block.words for one in index.blocks] == [True]
+
+
+def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with corpus.opened(path) as (database, index):
+        corpus.fill(database, 1000)
+        index.flush()
+        output_of(STORE, path, MINIMUM + 50)
+        corpus.check(database, index.blocks, [corpus.TextQuery("zebra", 500), corpus.TextQuery("zebra number", 3)])
+        assert stale(database, index.blocks) == [1]
+        index.flush()
+        assert corpus.covered(index.blocks) == 1000 + MINIMUM + 50
+        corpus.check(database, index.blocks, [corpus.TextQuery("zebra", 500), corpus.TextQuery("zebra number", 3)])
+
+
+def test_a_wake_indexes_new_memories_in_the_background(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, index):
+        index.flush()
+        corpus.fill(database, 300)
+        index.wake()
+        until(lambda: corpus.covered(index.blocks) == 300, "block after a wake")
+
+
+def test_closing_while_blocks_are_made_waits_for_no_block(tmp_path: Path) -> None:
+    with corpus.opened(tmp_path / "memory.db") as (database, _):
+        corpus.fill(database, 0, texts=["red mug in the hall"] * 5000)
+    before = threads()
+    for _ in range(20):
+        database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
+        index = PostingsIndex(database, MINIMUM)
+        index.wake()
+        index.close()
+        index.close()
+        index.flush()
+        database.close()
+        assert threads() <= before
+
+
+def test_a_database_that_is_closed_first_is_no_harm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
+    index = PostingsIndex(database, MINIMUM)
+    database.close()
+    index.flush()
+    index.close()
+    assert index.blocks == ()
+    assert {record.levelname for record in caplog.records} <= {"WARNING"}
+
+
+def test_a_memory_in_ram_has_no_postings() -> None:
+    before = threads()
+    with corpus.opened(":memory:", minimum=1) as (database, index):
+        corpus.fill(database, 500)
+        index.wake()
+        index.flush()
+        assert index.blocks == ()
+        assert threads() <= before

@@ -1,0 +1,37 @@
+"""Many rows read with one call are what they are when read one by one."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory.storage import columns
+
+WHOLE = st.integers(-(2**63), 2**63 - 1)
+# SQLite tells texts up to a NUL only, and writes 15 digits of a number.
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+NUMBER = st.floats(-1e9, 1e9).map(lambda number: float(f"{number:.12g}"))
+ROWS = st.lists(st.tuples(WHOLE, TEXT, NUMBER))
+
+
+def table(rows: list[tuple[int, str, float]]) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE rows (id INTEGER, words TEXT, measure REAL)")
+    connection.executemany("INSERT INTO rows VALUES (?, ?, ?)", rows)
+    return connection
+
+
+@given(ROWS)
+def test_columns_are_read_as_row_by_row(rows: list[tuple[int, str, float]]) -> None:
+    connection = table(rows)
+    sql = "SELECT * FROM rows WHERE id <> ? ORDER BY id DESC, rowid"
+    expected = connection.execute(sql, (7,)).fetchall()
+    ids, words, measures = columns.read(connection, sql, (7,), "id", "words", "measure")
+    assert list(zip(ids, words, measures, strict=True)) == expected
+    assert columns.ids(connection, sql, (7,)) == ids
+    array = columns.array(connection, sql, (7,))
+    assert array.dtype == "int64"
+    assert array.tolist() == ids
+    connection.close()

@@ -1,0 +1,91 @@
+"""The SQL functions behind the triggers and searches."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from robotmem_ros.memory.embedding import codec
+from robotmem_ros.memory.storage.functions import (
+    context_leaves,
+    context_positions,
+    cosine_distance,
+    distinct_words,
+    holds_words,
+    missing_sqlite_vec,
+    register,
+    text_digest,
+    word_count,
+)
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[sqlite3.Connection]:
+    """A connection that knows the functions."""
+    opened = sqlite3.connect(":memory:")
+    register(opened)
+    yield opened
+    opened.close()
+
+
+def test_the_digest_of_a_text_stays_the_same_and_differs_from_that_of_another(connection: sqlite3.Connection) -> None:
+    assert text_digest("red mug") == 4743820430068801664
+    assert connection.execute("SELECT text_digest('red mug')").fetchone() == (text_digest("red mug"),)
+    texts = [f"{kind} mug {number}" for kind in ("red", "杯子", "\ud800") for number in range(1000)]
+    digests = {text_digest(text) for text in texts}
+    assert len(digests) == len(texts)
+    assert all(-(2**63) <= digest < 2**63 for digest in digests)
+
+
+def test_the_database_itself_can_bring_a_float32_vector_into_the_kept_form(connection: sqlite3.Connection) -> None:
+    vector = np.random.default_rng(1).standard_normal(31).astype(np.float32)
+    kept = connection.execute("SELECT kept_vector(?)", (vector.tobytes(),)).fetchone()[0]
+    assert codec.decode([kept], 31)[0] == pytest.approx(vector / np.linalg.norm(vector), abs=1e-3)
+
+
+@pytest.mark.parametrize("dim", [1, 7, 384])
+def test_numpy_and_sqlite_vec_give_the_same_cosine_distance_of_signed_bytes(
+    connection: sqlite3.Connection, dim: int
+) -> None:
+    assert missing_sqlite_vec(connection) == ""
+    draw = np.random.default_rng(dim)
+    for _ in range(20):
+        a, b = (draw.integers(-127, 128, dim).astype(np.int8) | np.int8(1) for _ in range(2))
+        sql = "SELECT vec_distance_cosine(vec_int8(?), vec_int8(?))"
+        by_vec = connection.execute(sql, (a.tobytes(), b.tobytes())).fetchone()[0]
+        x, y = a.astype(float), b.astype(float)
+        exact = 1 - x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+        assert cosine_distance(a.tobytes(), b.tobytes()) == pytest.approx(exact, abs=1e-6)
+        assert by_vec == pytest.approx(exact, abs=1e-6)
+
+
+def test_leaves_are_addressed_by_dot_paths() -> None:
+    context = {"a": {"b": 1, "c": {"d": None}}, "e": [1, {"f": 2}], "": 3, "g.h": 4, "i": {}, "名": "字"}
+    assert json.loads(context_leaves(json.dumps(context))) == {
+        "a": {}, "a.b": 1, "a.c": {}, "a.c.d": None, "e": [], "i": {}, "名": "字",
+    }  # fmt: skip
+    assert context_leaves("[1, 2]") == "{}"
+
+
+def test_positions_are_arrays_of_two_or_three_numbers_under_spatial() -> None:
+    spatial = {
+        "two": [1, 2], "three": [1.5, -2, 3], "deep": {"er": [0, 0]}, "one": [1], "four": [1, 2, 3, 4],
+        "text": ["1", "2"], "bool": [True, 1], "null": [None, 1], "nested": [[1, 2], [3, 4]], "a.b": [1, 2],
+    }  # fmt: skip
+    found = json.loads(context_positions(json.dumps({"spatial": spatial, "other": [1, 2]})))
+    assert found == {"spatial.two": [1, 2], "spatial.three": [1.5, -2, 3], "spatial.deep.er": [0, 0]}
+    for context in ("[]", "{}", '{"spatial": [1, 2]}', '{"spatial": null}'):
+        assert context_positions(context) == "{}"
+
+
+def test_words_of_indexed_texts_are_counted_and_compared() -> None:
+    texts = ("red mug", "", "mug 杯子")
+    assert json.loads(distinct_words(*texts)) == ["mug", "red", "杯子"]
+    assert word_count(*texts) == 4
+    assert holds_words("mug 杯子", *texts)
+    assert not holds_words("mug blue", *texts)
+    assert not holds_words("mu", *texts)

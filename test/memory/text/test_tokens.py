@@ -1,0 +1,203 @@
+"""Words of questions and memories, and how they meet in the text index."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.text.stop_words import SPATIAL_WORDS
+from robotmem_ros.memory.text.tokens import all_of, any_of, indexed_text, query_phrases, query_words, scheme
+
+from ...support.subprocesses import output_of, without
+from ..conftest import OpenMemory
+
+
+@pytest.fixture
+def words_only(open_memory: OpenMemory) -> RobotMemory:
+    """A memory without a model: only words count."""
+    return open_memory(embedder=None, embedding_model="")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What did the red mug do?", ["red", "mug"]),
+        ("RED Mugs mug", ["red", "mug"]),
+        ("grip_force is 12.5 N", ["grip", "forc", "12", "5", "n"]),
+        ("the", ["the"]),
+        ("where is it?", ["where", "is", "it"]),
+        ("a b c", ["b", "c"]),
+        ("toolbox in room 3?", ["toolbox", "room", "3"]),
+        ("x axis of robot 2", ["x", "axi", "robot", "2"]),
+        ("3号房", ["3", "号房"]),
+        ("A区", ["a", "区"]),
+        ("x轴", ["x", "轴"]),
+        ("!? -- \"' ()*", []),
+        ("", []),
+        ("红色的杯子在哪里？", ["红色", "杯子"]),
+        ("杯", ["杯"]),
+        ("robot看见了red杯子", ["robot", "看见", "red", "杯子"]),
+        ("Äpfel Œuvre café", ["apfel", "œuvre", "cafe"]),
+    ],
+)
+def test_a_query_keeps_its_content_words(text: str, words: list[str]) -> None:
+    assert query_words(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dock A", "dock a", "Dock A is free", "dock a is free", "go to A now", "from dock a to dock b",
+        "DOCK A, PLEASE", "Charging Dock A", "docks B, A and C", "the 'A' dock", "dock A's charger", "section a-3",
+        "A", "Ａ区",
+    ],
+)  # fmt: skip
+def test_a_letter_is_a_name_where_no_article_can_stand(text: str) -> None:
+    assert "a" in query_words(text)
+    assert "a" in indexed_text(text).split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a mug", "A mug is on the table", "Empty.  A mug fell", "docks\nA mug", "See: A mug", "Find A Red Mug",
+        "BRING A MUG", "a few mugs", "bring a 3 m rope", "à la cuisine", "il y a du café",
+    ],
+)  # fmt: skip
+def test_an_article_is_no_word(text: str) -> None:
+    assert "a" not in query_words(text)
+    assert "a" not in indexed_text(text).split()
+
+
+def test_the_pronoun_i_and_letters_cut_off_by_an_apostrophe_are_no_words() -> None:
+    assert query_words("the mug that I left at bay I") == ["mug", "left", "bai", "i"]
+    assert query_words("the robot's arm can't reach what we'll need") == ["robot", "arm", "reach", "need"]
+    assert query_words("l'atelier d’eau") == ["ateli", "eau"]
+
+
+def test_words_about_the_sort_are_left_out_of_a_spatial_query() -> None:
+    words = query_words("find the red mug nearest to the robot", extra_stop_words=SPATIAL_WORDS)
+    assert words == ["red", "mug"]
+    assert query_words("nearest", extra_stop_words=SPATIAL_WORDS) == ["nearest"]
+
+
+def test_compounds_are_phrases() -> None:
+    assert query_phrases("Grip_Force 12.5 in src/arm.py, on-board; a_ _b x") == [
+        "grip forc",
+        "12 5",
+        "src arm py",
+        "on board",
+    ]
+    assert query_phrases("no compound here.") == []
+
+
+def test_expressions_quote_every_word() -> None:
+    assert any_of(["mug", 'a"b', "NOT"]) == '"mug" OR "a""b" OR "NOT"'
+    assert all_of(["mug", "OR"]) == '"mug" AND "OR"'
+    assert any_of([]) == ""
+
+
+@given(text=st.text())
+def test_any_text_gives_words_without_repetition_that_its_index_holds(text: str) -> None:
+    words = query_words(text)
+    assert len(words) == len(set(words))
+    assert all(words)
+    assert set(words) <= set(indexed_text(text).split(" "))
+    assert all(f" {phrase} " in f" {indexed_text(text)} " for phrase in query_phrases(text))
+
+
+@given(text=st.text())
+def test_words_that_are_indexed_stay_the_same_when_indexed_again_in_fts5(text: str) -> None:
+    # FTS5 folds and parts what it gets once more: a word that it changes could not be found.
+    indexed = indexed_text(text)
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE f USING fts5(x, tokenize = 'unicode61 remove_diacritics 2')")
+    connection.execute("INSERT INTO f VALUES (?)", (indexed,))
+    for word in indexed.split():
+        known = connection.execute("SELECT count(*) FROM f WHERE f MATCH ?", (all_of([word]),)).fetchone()
+        assert known == (1,) or ord(max(word)) > 0xFF
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("memory_says", "question"),
+    [
+        ("a red mug", "mugs"),
+        ("two mugs", "mug"),
+        ("grasping the handle failed", "grasp"),
+        ("the grasp slipped", "grasping"),
+        ("Café au lait", "cafe"),
+        ("naïve plan", "NAIVE"),
+        ("grip_force was 12.5", "grip force"),
+        ("edited src/arm.py", "arm.py"),
+        ("厨房里的红色杯子", "杯子"),
+        ("厨房里的红色杯子", "厨房里有什么？"),
+        ("コップはテーブルの上", "コップ"),
+        ("emergency-stop pressed", "emergency stop"),
+    ],
+)
+def test_forms_of_a_word_find_each_other(words_only: RobotMemory, memory_says: str, question: str) -> None:
+    words_only.learn("nothing of interest")
+    memory_id = words_only.learn(memory_says).memory_id
+    assert [found.id for found in words_only.recall(question)] == [memory_id]
+
+
+def test_function_words_do_not_drown_content_words(words_only: RobotMemory) -> None:
+    wanted = words_only.learn("gripper slipped off a wet glass").memory_id
+    for index in range(50):
+        words_only.learn(f"what did the robot do when it was in the room with the others, and what was that {index}")
+    answer = words_only.recall("what did the robot do when it was the gripper that slipped?")
+    assert answer[0].id == wanted
+    assert words_only.recall("what was it that slipped?")[0].id == wanted
+
+
+def test_a_compound_that_stands_together_comes_first(words_only: RobotMemory) -> None:
+    apart = words_only.learn("force of the wind, grip of the road").memory_id
+    together = words_only.learn("grip_force of the hand, on the road").memory_id
+    apart_again = words_only.learn("force of the sea, grip of the sand").memory_id
+    assert [found.id for found in words_only.recall("grip_force")] == [together, apart_again, apart]
+
+
+def test_summary_scope_and_label_are_searched_too(words_only: RobotMemory) -> None:
+    ids = [
+        words_only.learn("one", human_summary="about a zebra").memory_id,
+        words_only.learn("two", scope_files=["src/zebra.py"]).memory_id,
+        words_only.learn("three", scope_entities=["zebra crossing"]).memory_id,
+        words_only.save_perception("four", label="zebra").memory_id,
+    ]
+    assert sorted(found.id for found in words_only.recall("zebra")) == ids
+
+
+def test_bm25_prefers_rare_words_and_short_texts(words_only: RobotMemory) -> None:
+    words_only.parameters = words_only.parameters.changed(deduplicate=False)
+    for _ in range(20):
+        words_only.learn("mug on the table")
+    rare = words_only.learn("spatula and a mug").memory_id
+    long = words_only.learn("spatula beside many other things that lie around here in the kitchen").memory_id
+    answer = words_only.recall("mug spatula")
+    assert [answer[0].id, answer[1].id] == [rare, long]
+    assert answer[0].score == 1.0
+
+
+def test_without_jieba_chinese_is_cut_into_pairs() -> None:
+    assert scheme() == "stems, letters, jieba"
+    code = """
+from robotmem_ros.memory.text.tokens import indexed_text, query_words, scheme
+print(scheme(), query_words("红色的杯子"), query_words("杯"), indexed_text("a红色b"))
+"""
+    told = output_of(without("jieba") + code)
+    assert told == "stems, letters, bigrams ['红色', '色的', '的杯', '杯子'] ['杯'] a 红色 红 色 b\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "question"),
+    [("桌上有红色的杯子", "杯"), ("红杯子在桌上", "红色杯子"), ("컵에 물 있다", "물"), ("𠮷野家在左边", "𠮷")],
+)
+def test_one_character_finds_the_word_it_is_part_of(words_only: RobotMemory, content: str, question: str) -> None:
+    known = words_only.learn(content).memory_id
+    words_only.learn("客厅里有一把椅子 의자")
+    assert [found.id for found in words_only.recall(question)] == [known]

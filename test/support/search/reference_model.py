@@ -1,0 +1,181 @@
+"""The reference model: memories, queries and results as the oracle sees them, and the meaning of each condition."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeGuard
+
+from robotmem_ros.memory.embedding import Vector
+from robotmem_ros.memory.models import NewMemory
+
+MAIN_FRAME, DEFAULT_COLLECTION = "map", "default"
+DAY = 24 * 3600 * 10**9
+DECAY_RATE = 0.01
+OUTCOME_WEIGHT = 0.1
+SIMULATED = 10**18
+"""Times before it, in nanoseconds since the epoch, are those of a simulation."""
+
+
+@dataclass(frozen=True)
+class ReferenceMemory:
+    """One memory as the oracle sees it."""
+
+    id: int
+    new: NewMemory
+    context: Mapping[str, object]
+    active: bool
+    vector: Vector | None
+    outcome: tuple[float, int] | None = None
+    """Sum of the outcomes of the sessions it was recalled in, and their number."""
+    opposed: frozenset[int] = frozenset()
+    """The memories that it contradicts and that contradict it."""
+
+    @property
+    def weight(self) -> float:
+        """What its score is multiplied with for its outcomes."""
+        if self.outcome is None:
+            return 1.0
+        total, sessions = self.outcome
+        return 1 + OUTCOME_WEIGHT * (2 * (total + 1) / (sessions + 2) - 1)
+
+    def confidence(self, now: int, recalled_at: int) -> float:
+        """How sure it is at a time, after it was recalled last at another."""
+        fresh = max(self.new.observed_at, self.new.received_at, recalled_at)
+        is_simulated = fresh < SIMULATED <= now
+        if self.new.category in ("constraint", "preference") or is_simulated or now < fresh:
+            return self.new.confidence
+        return float(self.new.confidence * (1 - DECAY_RATE) ** ((now - fresh) // DAY))
+
+    @cached_property
+    def columns(self) -> list[list[str]]:
+        """The words of each indexed column."""
+        texts = (self.new.content, self.new.human_summary, self.new.scope_files)
+        entities = f"{self.new.scope_entities} {self.new.label}"
+        return [text.lower().replace("_", " ").split() for text in (*texts, entities)]
+
+    @cached_property
+    def length(self) -> int:
+        """How many words it has."""
+        return sum(map(len, self.columns))
+
+    def frequency(self, phrase: Sequence[str]) -> int:
+        """How often a phrase stands in it."""
+        if len(phrase) == 1:
+            return self._counts[phrase[0]]
+        wanted = list(phrase)
+        return sum(column[at : at + len(wanted)] == wanted for column in self.columns for at in range(len(column)))
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(word for column in self.columns for word in column)
+
+    @cached_property
+    def own_fields(self) -> Mapping[str, object]:
+        """The fields that a filter can name, but the confidence, which changes; an empty text is absent."""
+        new = self.new
+        found: dict[str, object] = {
+            "kind": new.kind.value, "content": new.content, "human_summary": new.human_summary,
+            "perception_type": new.perception_type, "label": folded(new.label), "category": new.category,
+            "session_id": new.session_id, "collection": new.collection, "frame_id": new.frame_id, "map_id": new.map_id,
+        }  # fmt: skip
+        numbers = {"id": self.id, "stamp": new.observed_at / 1e9}
+        return {name: text for name, text in found.items() if text} | numbers
+
+    def position(self, path: str) -> tuple[float, ...] | None:
+        """The position of a spatial field."""
+        if path == "position":
+            return None if self.new.pose is None else tuple(self.new.pose[:3])
+        value = at_path(self.context, path)
+        return tuple(float(part) for part in value) if is_position(value) else None
+
+
+def folded(label: str) -> str:
+    """A label of these worlds, which differ in case and spaces only, as it is compared."""
+    return " ".join(label.casefold().split())
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, already validated."""
+
+    now: int
+    text: str = ""
+    n: int = 5
+    min_confidence: float = 0.0
+    collection: str = DEFAULT_COLLECTION
+    session_id: str = ""
+    kind: str = ""
+    after: int | None = None
+    before: int | None = None
+    context_filter: Mapping[str, object] = field(default_factory=dict)
+    field: str = ""
+    target: tuple[float, ...] = ()
+    frame_id: str = MAIN_FRAME
+    max_distance: float = math.inf
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result: mode, ids in order, scores normalised to 1.0, and distances if any."""
+
+    mode: str
+    ids: list[int]
+    scores: list[float]
+    distances: list[float]
+    confidences: list[float]
+
+
+ABSENT = object()
+
+
+def at_path(value: object, path: str) -> object:
+    """The value at a dot path through objects, or ABSENT."""
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return ABSENT
+        value = value[name]
+    return value
+
+
+def is_position(value: object) -> TypeGuard[list[float]]:
+    """Whether it is an array of two or three numbers."""
+    return isinstance(value, list) and len(value) in (2, 3) and all(_type(part) is float for part in value)
+
+
+def holds(operator: str, operand: object, value: object) -> bool:
+    """Whether a value fits one comparison."""
+    if operator == "$exists":
+        return (value is not ABSENT) == operand
+    if value is ABSENT:
+        return False
+    if operator == "$in":
+        return any(_equal(value, item) for item in operand)  # type: ignore[attr-defined]
+    if operator in ("$eq", "$ne"):
+        return _equal(value, operand) == (operator == "$eq")
+    return _type(value) is _type(operand) in (float, str) and _ORDERS[operator](value, operand)
+
+
+_ORDERS: Mapping[str, Callable[..., bool]] = {
+    "$lt": lambda a, b: a < b,
+    "$lte": lambda a, b: a <= b,
+    "$gt": lambda a, b: a > b,
+    "$gte": lambda a, b: a >= b,
+}
+
+
+def _type(value: object) -> type:
+    return float if type(value) is int else type(value)
+
+
+def _equal(left: object, right: object) -> bool:
+    return _type(left) is _type(right) and left == right
+
+
+OWN_NAMES = frozenset({
+    "id", "kind", "content", "human_summary", "perception_type", "label", "category", "confidence", "session_id",
+    "collection", "frame_id", "map_id", "stamp",
+})  # fmt: skip

@@ -1,0 +1,201 @@
+"""Random memories, stored in a real memory and in the oracle, to compare the results of both."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+
+from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
+from robotmem_ros.memory.embedding import codec
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.storage.connection import connect
+
+from ..clock import Clock
+from ..embedders import WordVectors
+from .oracle import Oracle
+from .reference_model import DAY, DEFAULT_COLLECTION, Query, ReferenceMemory
+
+VOCABULARY = [
+    "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
+    "box", "fork", "soft", "hard", "left", "right", "room", "hall", "grip", "forc", "carri", "slip", "stair",
+    "b", "7",
+]  # fmt: skip
+EPOCH = 1_700_000_000_000_000_000
+SECOND = 1_000_000_000
+START = EPOCH + 200 * SECOND
+COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
+SESSIONS = ("", "morning", "evening", "rare 100%")
+FRAMES = ("map", "odom")
+FIELDS = ("position", "spatial.object_position", "spatial.grasp.point")
+VALUES: tuple[object, ...] = (
+    True, False, None, 0, 1, 1.0, -3, 12.5, 12.500000001, 0.1 + 0.2, 2**53 + 1, 1e300, "", "1", "true", "null", "real",
+    "käse", "杯子", "a'b\"c", [], [1, 2], {},
+)  # fmt: skip
+PATHS = (
+    "params.force", "params.grip.width", "task.success", "task.name", "env.sim_or_real", "objects", "robot", "params",
+    "spatial.object_position", "label", "odd key!",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    """Some memories, in a real memory and in the oracle."""
+
+    memory: RobotMemory
+    clock: Clock
+    memories: list[ReferenceMemory]
+    texts: list[str]
+    embeds: bool
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        """The oracle of this world."""
+        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None)
+
+    def recall(self, query: Query) -> Answer:
+        """Query the real memory and wait until its result counts as recalled."""
+        self.clock.now = query.now
+        spatial = {
+            "field": query.field,
+            "target": list(query.target),
+            "frame_id": query.frame_id,
+            "max_distance": None if math.isinf(query.max_distance) else query.max_distance,
+        }
+        answer = self.memory.recall(
+            query.text,
+            query.n,
+            query.min_confidence,
+            query.session_id,
+            query.context_filter,
+            spatial if query.field else None,
+            query.after,
+            query.before,
+            query.collection,
+            kind=query.kind,
+        )
+        self.memory._parts.touches.write()
+        self.memory._database.write(lambda connection: None).result()
+        return answer
+
+
+def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bool = True) -> World:
+    """Fills a memory with `size` random memories, some of them withdrawn and some corrected."""
+    draw = random.Random(seed)
+    texts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(1, 6))) for _ in range(min(20 + size // 10, 150))]
+    news = [_new_memory(draw, texts) for _ in range(size)]
+    ids = [future.result().memory_id for future in [memory.store(new) for new in news]]
+    withdrawn = set(draw.sample(ids, k=min(size // 10, 100)))
+    for memory_id in withdrawn:
+        memory.forget(memory_id, "a test")
+    corrected = {memory_id: draw.choice(texts) for memory_id in draw.sample(ids, k=min(size // 10, 100))}
+    for memory_id in corrected.keys() - withdrawn:
+        memory.update(memory_id, corrected[memory_id])
+    outcomes = _outcomes(memory, draw, ids) if seed % 2 else {}
+    opposed = _oppose(memory, draw, ids)
+    memory.flush()
+    # As they are kept: the oracle is about the search, and test_codec.py about the precision.
+    kept = codec.encode(WordVectors().embed_batch(texts))
+    vectors = dict(zip(texts, codec.decode(kept, WordVectors().dim), strict=True))
+    reference = []
+    for memory_id, new in zip(ids, news, strict=True):
+        active = memory_id not in withdrawn
+        now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
+        vector = vectors[now.content] if embeds else None
+        against = opposed.get(memory_id, frozenset())
+        outcome = outcomes.get(memory_id)
+        reference.append(ReferenceMemory(memory_id, now, json.loads(now.context), active, vector, outcome, against))
+    return World(memory, clock, reference, texts, embeds)
+
+
+def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, tuple[float, int]]:
+    outcomes = {}
+    for memory_id in draw.sample(ids, k=len(ids) // 3):
+        sessions = draw.choice((1, 1, 3, 50))
+        outcomes[memory_id] = (sessions * draw.choice((0.0, 0.5, 1.0)), sessions)
+    rows = [(memory_id, *outcome) for memory_id, outcome in outcomes.items()]
+    sql = "INSERT INTO memory_outcomes VALUES (?, ?, ?)"
+    memory._database.write(lambda connection: connection.executemany(sql, rows)).result()
+    return outcomes
+
+
+def _oppose(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, frozenset[int]]:
+    # Any two may contradict each other here; what really does is tested elsewhere.
+    with connect(memory.path, busy_timeout=10.0, synchronous="normal", read_only=False) as connection:
+        for _ in range(len(ids) // 8):
+            pair = draw.sample(ids, k=2)
+            connection.execute("INSERT OR IGNORE INTO contradictions VALUES (?1, ?2, ''), (?2, ?1, '')", pair)
+        pairs = connection.execute("SELECT memory_id, other_id FROM contradictions").fetchall()
+    connection.close()
+    opposed: dict[int, frozenset[int]] = {}
+    for memory_id, other in pairs:
+        opposed[memory_id] = opposed.get(memory_id, frozenset()) | {other}
+    return opposed
+
+
+def _with_content(new: NewMemory, content: str) -> NewMemory:
+    return NewMemory(**{**vars(new), "content": content})
+
+
+def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
+    is_fact = draw.random() < 0.4
+    pose = Pose(*_point(draw, 3)) if draw.random() < 0.6 else None
+    return NewMemory(
+        kind=Kind.FACT if is_fact else Kind.PERCEPTION,
+        content=draw.choice(texts),
+        collection=draw.choices(COLLECTIONS, weights=(8, 2, 1))[0],
+        observed_at=_time(draw) if draw.random() < 0.9 else draw.randint(1, 3600) * SECOND,
+        received_at=_time(draw) if draw.random() < 0.2 else 0,
+        frame_id=draw.choices(FRAMES, weights=(5, 1))[0],
+        map_id="" if draw.random() < 0.9 else "upstairs",
+        session_id=draw.choices(SESSIONS, weights=(50, 30, 20, 1))[0],
+        human_summary=draw.choice(texts) if is_fact and draw.random() < 0.5 else "",
+        context=json.dumps(_context(draw), ensure_ascii=False, separators=(",", ":")),
+        pose=pose,
+        perception_type=None if is_fact else draw.choice(("visual", "tactile")),
+        label="" if is_fact else draw.choice(("", "", "mug", "Mug", "desk lamp", "Desk  Lamp")),
+        as_object=False,
+        confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
+        category=draw.choice(("", "", "grasp", "place", "constraint", "preference")),
+        scope_files=draw.choice(("", "grip_forc lamp")),
+        scope_entities=draw.choice(("", "rug")),
+    )
+
+
+def _time(draw: random.Random) -> int:
+    days = draw.choice((0, 0, 0, 1, 2, 30, 100, 400))
+    return EPOCH - days * DAY + draw.randint(0, 100) * SECOND + draw.choice((0, 1))
+
+
+def _point(draw: random.Random, size: int) -> list[float]:
+    # Coarse, so that equal distances happen; now and then very far.
+    scale = draw.choice((1, 1, 1, 1, 100))
+    return [draw.choice((float(draw.randint(-8, 8)), draw.uniform(-8, 8))) * scale for _ in range(size)]
+
+
+def _context(draw: random.Random) -> dict[str, object]:
+    context: dict[str, object] = {}
+    for path in draw.sample(PATHS, k=draw.randint(0, 4)):
+        _put(context, path, deepcopy(draw.choice(VALUES)))
+    if draw.random() < 0.5:
+        _put(context, "task.success", draw.random() < 0.5)
+        _put(context, "params.force", draw.randint(0, 30) / 2)
+    if draw.random() < 0.3:
+        _put(context, "env.sim_or_real", draw.choice(("real", "sim")))
+    for field in FIELDS[1:]:
+        if draw.random() < 0.4:
+            _put(context, field, _point(draw, draw.choice((2, 3, 3))))
+    return context
+
+
+def _put(context: dict[str, object], path: str, value: object) -> None:
+    *parents, name = path.split(".")
+    for parent in parents:
+        inner = context.get(parent)
+        if not isinstance(inner, dict):
+            inner = context[parent] = {}
+        context = inner
+    context[name] = value

@@ -17,7 +17,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from robotmem_ros.memory.parameters import Parameters  # noqa: E402
+from robotmem_ros.memory.config.parameters import Parameters  # noqa: E402
 from robotmem_ros.perception.topic_config import key_of, table  # noqa: E402
 
 

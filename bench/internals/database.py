@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from robotmem_ros.memory import Kind, Parameters, RobotMemory, Stored
-from robotmem_ros.memory.database import Database, rows
-from robotmem_ros.memory.database.functions import text_digest
-from robotmem_ros.memory.database.migrations import MIGRATIONS
 from robotmem_ros.memory.embedding import Vector, Vectors, codec
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.records.memory import NewMemory
-from robotmem_ros.memory.vectors import VectorIndex
+from robotmem_ros.memory.search.vector_index import VectorIndex
+from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.functions import text_digest
+from robotmem_ros.memory.storage.migrations import MIGRATIONS
 
 __all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
 

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.database import Database, functions
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import find_folder, inspect
-from robotmem_ros.memory.language import stemmer, stop_words, tokens
-from robotmem_ros.memory.postings import PostingsIndex
-from robotmem_ros.memory.recall import bm25, fusion, ranking
-from robotmem_ros.memory.recall.eligible import eligible, narrow_down
-from robotmem_ros.memory.recall.question import parse_question
-from robotmem_ros.memory.recall.text_candidates import rare_and_common
-from robotmem_ros.memory.recall.text_search import full_marks, text_search
-from robotmem_ros.memory.recall.vector_search import vector_search
-from robotmem_ros.memory.vectors import VectorIndex
+from robotmem_ros.memory.search import bm25, fusion, ranking
+from robotmem_ros.memory.search.eligible import eligible, narrow_down
+from robotmem_ros.memory.search.question import parse_question
+from robotmem_ros.memory.search.text_candidates import rare_and_common
+from robotmem_ros.memory.search.text_index import PostingsIndex
+from robotmem_ros.memory.search.text_search import full_marks, text_search
+from robotmem_ros.memory.search.vector_index import VectorIndex
+from robotmem_ros.memory.search.vector_search import vector_search
+from robotmem_ros.memory.storage import Database, functions
+from robotmem_ros.memory.text import stemmer, stop_words, tokens
 
 __all__ = [
     "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",

@@ -32,10 +32,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("world") / "memory.db"
     size = 100 if request.param == "index" else 20_000
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("robotmem_ros.memory.recall.eligible._FEW", 5)
-        patch.setattr("robotmem_ros.memory.recall.eligible._SHARE", 2)
+        patch.setattr("robotmem_ros.memory.search.eligible._FEW", 5)
+        patch.setattr("robotmem_ros.memory.search.eligible._SHARE", 2)
         for name in ("_KNOWN_COST", "_KNOWN_COST_FLAT"):
-            patch.setattr(f"robotmem_ros.memory.recall.vector_search.{name}", 0 if request.param == "all" else 10**9)
+            patch.setattr(f"robotmem_ros.memory.search.vector_search.{name}", 0 if request.param == "all" else 10**9)
         memory = RobotMemory(
             path, embedder=WordVectors(), embedding_model="", vector_index_size=size, synchronous="normal", clock=clock
         )

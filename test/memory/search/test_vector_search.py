@@ -181,7 +181,7 @@ def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> No
 def test_similar_memories_are_all_within_the_margin_of_the_nearest(
     world: World, listed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.recall.vector_search._LISTED", listed)
+    monkeypatch.setattr("robotmem_ros.memory.search.vector_search._LISTED", listed)
     for query in clustered(10, 6):
         with world.database.snapshot() as connection:
             near_enough = similar(connection, world.index, query, kept(0.05, listed=False), 0.1, unmeasured=False)

@@ -27,7 +27,9 @@ _T = TypeVar("_T")
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of it can be seen: white space, control and zero-width characters only."""
+    """Tell whether a text shows nothing: white space, control and zero-width characters only."""
+    if text[:1].isalnum():
+        return False
     return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf", "Cs"} for character in text)
 
 
@@ -119,10 +121,20 @@ def vector(
     """So many finite numbers, of a list, a tuple or an array; `wanted` says in words what is wanted."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidFieldError(field, value, wanted)
-    numbers = tuple(number(f"{field}[{index}]", item, low=low, high=high) for index, item in enumerate(value))
+    numbers = tuple(value)
+    if not _are_finite_floats(numbers, low, high):
+        numbers = tuple(number(f"{field}[{index}]", item, low=low, high=high) for index, item in enumerate(numbers))
     if len(numbers) not in sizes:
         raise InvalidFieldError(field, value, wanted)
     return numbers
+
+
+def _are_finite_floats(values: tuple[object, ...], low: float, high: float) -> bool:
+    # Poses are checked with every perception. A sum that overflows is checked number by number.
+    if set(map(type, values)) != {float}:
+        return False
+    floats: tuple[float, ...] = values  # type: ignore[assignment]
+    return math.isfinite(sum(floats)) and low <= min(floats) and max(floats) <= high
 
 
 def member(field: str, value: object, choices: type[_T]) -> _T:

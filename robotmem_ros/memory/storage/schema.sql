@@ -62,8 +62,9 @@ CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT N
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 
--- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that.
-CREATE TRIGGER memories_insert BEFORE INSERT ON memories WHEN false AND only_robotmem_ros_inserts_memories() BEGIN
+-- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that. SQLite
+-- copies each row for a trigger that fires before, so this one fires after.
+CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_inserts_memories() BEGIN
     SELECT 1;
 END;
 CREATE TRIGGER memories_id_stays BEFORE UPDATE OF id ON memories WHEN old.id IS NOT new.id BEGIN

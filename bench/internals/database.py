@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from robotmem_ros.memory import Kind, Parameters, RobotMemory, Stored
-from robotmem_ros.memory.embedding import Vector, Vectors, codec
+from robotmem_ros.memory.embedding import Vector, Vectors
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.vector_index import VectorIndex
-from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage import Database, codec, rows
 from robotmem_ros.memory.storage.functions import text_digest
 from robotmem_ros.memory.storage.migrations import MIGRATIONS
 
@@ -86,4 +86,4 @@ def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors |
 
 def _count(database: Database) -> int:
     with database.reader() as connection:
-        return sum(rows.tallies(connection)[kind] for kind in ("fact", "perception"))
+        return sum(rows.counters(connection)[kind] for kind in ("fact", "perception"))

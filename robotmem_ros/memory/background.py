@@ -13,8 +13,8 @@ _MOMENT = 0.02
 """Seconds: about what a question takes."""
 
 
-class Foreground:
-    """Counts the questions that are being answered: `with foreground:` around each. Safe from several threads."""
+class QueryPriority:
+    """Counts the queries that are being answered: `with query_priority:` around each. Safe from several threads."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -32,8 +32,8 @@ class Foreground:
             if not self._answering:
                 self._changed.notify_all()
 
-    def give_way(self) -> None:
-        """Waits until no question is being answered, but no longer than a moment: nobody is to be held up for good."""
+    def yield_to_queries(self) -> None:
+        """Wait until no query is being answered, at most for a moment, so that work goes on under constant queries."""
         if self._answering:
             with self._changed:
                 self._changed.wait_for(lambda: not self._answering, _MOMENT)

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from .errors import MALFORMED, StorageError
+
+Vector = npt.NDArray[np.float32]
+"""One embedding: shape (dim,), unit length."""
+Vectors = npt.NDArray[np.float32]
+"""Many embeddings: shape (n, dim), rows of unit length."""
 
 
 def parsed_object(name: str, stored: str) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from .sessions.consolidation import consolidation
 from .sessions.consolidation.merge import Consolidation
 from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
-from .storage import Database, changes, history, imports, rows
+from .storage import Database, changes, imports, rows
 
 _LOAD_PATIENCE = 60.0
 
@@ -212,7 +212,7 @@ class RobotMemory:
         """Queues a validated memory: a sighting for its object, all else as it is; done when it is on disk."""
         parts = self._writable
         if not is_sighting(new, self.parameters):
-            return parts.database.append(parts.areas.tagged(new))
+            return parts.database.insert(parts.areas.tagged(new))
         future = parts.objects.store(new)
         future.add_done_callback(lambda done: parts.stored())
         return future
@@ -315,14 +315,14 @@ class RobotMemory:
             collection=collection,
         )
         parts = self._parts
-        with parts.database.foreground:
+        with parts.database.query_priority:
             answer = parts.pipeline.answer(question, self.parameters)
         parts.touches.add(answer, max(decay.now, 0))
         return answer
 
-    def give_way(self) -> None:
+    def yield_to_queries(self) -> None:
         """Waits until no question is being answered, but no longer than a moment: before what can wait."""
-        self._database.foreground.give_way()
+        self._database.query_priority.yield_to_queries()
 
     def forget(self, memory_id: int, reason: str) -> None:
         """Withdraws a memory: no recall finds it any more; the row stays, with the reason.
@@ -357,7 +357,7 @@ class RobotMemory:
         with self._database.snapshot() as connection:
             if not rows.exists(connection, wanted):
                 raise MemoryNotFoundError(wanted)
-            return history.changes(connection, wanted)
+            return changes.history(connection, wanted)
 
     def update(
         self,

@@ -45,7 +45,7 @@ def status(parts: Parts) -> Status:
     """
     database, embedder = parts.database, parts.embedder
     with database.reader() as connection:
-        tally = rows.tallies(connection)
+        tally = rows.counters(connection)
         gone = removed(connection)
         foreign = _of_another_model(connection, embedder)
     pending = tally["fact"] + tally["perception"] - tally["vector"]

@@ -29,8 +29,8 @@ class IntakeWorker:
     `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`: then
     `pushes_back` asks callers to put no more, until `resume` is called. No more than 256 MB wait either. `backlog` says
     whether to pause because the memory does not keep up with writing; `look` is called after jobs, and again while it
-    says that something waits for its transform. A job that fails is given to `failed`. `give_way` is called before
-    jobs, unless more came than was done at once.
+    says that something waits for its transform. A job that fails is given to `failed`. `yield_to_queries` is called
+    before jobs, unless more came than was done at once.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class IntakeWorker:
         policy: Callable[[], str],
         backlog: Callable[[], bool],
         look: Callable[[], bool],
-        give_way: Callable[[], None],
+        yield_to_queries: Callable[[], None],
         failed: Callable[[Exception], None],
         resume: Callable[[], None],
     ) -> None:
@@ -48,7 +48,7 @@ class IntakeWorker:
         self._policy = policy
         self._backlog = backlog
         self._look = look
-        self._give_way = give_way
+        self._yield_to_queries = yield_to_queries
         self._failed = failed
         self._resume = resume
         self._pushing_back = False
@@ -114,7 +114,7 @@ class IntakeWorker:
                 if self._closing and not self._urgent and not self._jobs:
                     return
             if not behind:
-                self._give_way()
+                self._yield_to_queries()
             behind = all(self._step() for _ in range(_BATCH))
             waiting = self._settled()
 

@@ -76,7 +76,7 @@ class LiveIntake:
             policy=lambda: self._memory.parameters.queue_policy,
             backlog=lambda: self._memory.waiting >= self._memory.parameters.queue_limit,
             look=self._look,
-            give_way=self._memory.give_way,
+            yield_to_queries=self._memory.yield_to_queries,
             failed=self._failed,
             resume=lambda: wake(self._node),
         )

@@ -89,7 +89,7 @@ class PerceptionTopic:
         while not self._closing and self._node.context.ok():
             if not behind:
                 self._wait_set.wait()
-                self._memory.give_way()
+                self._memory.yield_to_queries()
             try:
                 behind = self._take(_BATCH)
             except Exception as error:  # whatever it is, the next messages are taken

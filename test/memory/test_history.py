@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.storage.history import KEPT
+from robotmem_ros.memory.storage.changes import KEPT
 
 HERE = {"field": "position", "target": [0.0, 0.0, 0.0]}
 

@@ -21,7 +21,7 @@ class Held:
         self.dropped: list[int] = []
         self.worker = IntakeWorker(
             limit=lambda: limit, policy=lambda: policy, backlog=lambda: False, look=lambda: False,
-            give_way=lambda: None, failed=lambda error: self.dropped.append(-1), resume=self.resumed.set,
+            yield_to_queries=lambda: None, failed=lambda error: self.dropped.append(-1), resume=self.resumed.set,
         )  # fmt: skip
         busy = threading.Event()
 

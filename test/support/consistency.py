@@ -74,19 +74,19 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
         if row["id"] in embedded:
             assert digests[embedded[row["id"]]] == text_digest(row["content"])
     types = [row["type"] for row in memories if row["status"] == "active"]
-    assert dict(connection.execute("SELECT name, n FROM tallies")) == {
+    assert dict(connection.execute("SELECT name, n FROM counters")) == {
         "fact": types.count("fact"),
         "perception": types.count("perception"),
         "vector": len(embedded),
     }
-    known = connection.execute("SELECT collection, type, n FROM collection_tallies WHERE n <> 0").fetchall()
+    known = connection.execute("SELECT collection, type, n FROM collection_counters WHERE n <> 0").fetchall()
     by_collection = Counter((row["collection"], row["type"]) for row in memories if row["status"] == "active")
     assert {(collection, kind): n for collection, kind, n in known} == by_collection
 
 
 def _check_leaves(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
     found = connection.execute(
-        "SELECT l.memory_id, p.path, l.value FROM context_leaves AS l JOIN context_paths AS p ON p.id = l.path_id"
+        "SELECT l.memory_id, p.path, l.value FROM json_values AS l JOIN json_paths AS p ON p.id = l.path_id"
     ).fetchall()
     expected = [(row["id"], *leaf) for row in memories for leaf in _leaves(json.loads(row["context"]), "")]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robotmem_ros.memory.embedding import Vector, codec
+from robotmem_ros.memory.embedding import Vector
+from robotmem_ros.memory.storage import codec
 
 _PIECE = 16
 """Bytes; a vector may be cut by pages, but hardly into pieces smaller than this."""

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.embedding import Vectors, codec
+from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.vector_index import VectorIndex
-from robotmem_ros.memory.storage import Database, rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 
 DIM = 48
 MINIMUM = 500

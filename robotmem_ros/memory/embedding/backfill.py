@@ -11,8 +11,7 @@ from itertools import islice
 
 from ..background import Worker
 from ..errors import RobotMemoryError
-from ..storage import Database, vector_rows
-from . import codec
+from ..storage import Database, codec, vector_rows
 from .background import BackgroundEmbedder
 from .refusals import Refusals
 
@@ -120,7 +119,7 @@ class Backfill:
         left = iter(tried)
         vectors: dict[str, bytes] = {}
         while few := list(islice(left, _PIECE)):
-            self._database.foreground.give_way()
+            self._database.query_priority.yield_to_queries()
             vectors.update(self._kept(few))
         self._refusals.remove(vectors)
         return vectors, bool(tried) and not vectors

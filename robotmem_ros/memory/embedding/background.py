@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .embedder import Embedder, ModelUnavailableError, Vector, Vectors, usable
+from ..models import Vector, Vectors
+from .embedder import Embedder, ModelUnavailableError, usable
 
 _REMEMBERED = 4096
 _LOG = logging.getLogger(__name__)

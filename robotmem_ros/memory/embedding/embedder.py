@@ -9,11 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import RobotMemoryError
-
-Vector = npt.NDArray[np.float32]
-"""One embedding: shape (dim,), unit length."""
-Vectors = npt.NDArray[np.float32]
-"""Many embeddings: shape (n, dim), rows of unit length."""
+from ..models import Vector, Vectors
 
 
 class ModelUnavailableError(RobotMemoryError):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .embedder import ModelUnavailableError, Vector, Vectors
+from ..models import Vector, Vectors
+from .embedder import ModelUnavailableError
 from .model_files import find_folder, inspect
 
 _BATCH = 16

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from ..clocks import nanoseconds
 from ..models import Contradiction, Decision, Repetition
 from ..storage import contribution_rows, learning_rows, rows, wording_rows
-from ..storage.wall_clock import nanoseconds
 from .repetition import folded, given_by_caller
 
 

@@ -7,8 +7,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from ..embedding.background import BackgroundEmbedder
-from ..embedding.embedder import Vector
 from ..embedding.kept_model import check_kept_model
+from ..models import Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, vector_rows, wording_rows
 

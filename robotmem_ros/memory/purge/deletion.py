@@ -52,11 +52,9 @@ def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int
 
 def delete_names(connection: sqlite3.Connection) -> None:
     """Deletes the names that no memory uses any more: of context paths, of frames and maps, of collections."""
-    connection.execute(
-        "DELETE FROM context_paths AS p WHERE NOT EXISTS (SELECT 1 FROM context_leaves WHERE path_id = p.id)"
-    )
+    connection.execute("DELETE FROM json_paths AS p WHERE NOT EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id)")
     connection.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
-    connection.execute("DELETE FROM collection_tallies WHERE n = 0")
+    connection.execute("DELETE FROM collection_counters WHERE n = 0")
 
 
 def is_unfinished(connection: sqlite3.Connection) -> bool:

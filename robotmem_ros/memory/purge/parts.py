@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .. import clocks
 from ..config.parameters import Parameters
 from ..learning.admission import note_contradictions
 from ..learning.repetition import TOLD, folded, given_tags
-from ..storage import contribution_rows, learning_rows, rows, sighting_rows, wall_clock
+from ..storage import contribution_rows, learning_rows, rows, sighting_rows
 from ..storage.contribution_rows import FIRST
 from ..validation import compact_json
 from .selection import Selection
@@ -149,6 +150,6 @@ def _without_older_changes(connection: sqlite3.Connection, selection: Selection)
     gone = connection.execute(
         "DELETE FROM memory_history WHERE changed_at < ? "
         f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope})",
-        (wall_clock.iso(selection.before), *arguments),
+        (clocks.iso(selection.before), *arguments),
     )
     return gone.rowcount > 0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RobotMemoryError
-from ..storage import history, sighting_rows
+from ..storage import changes, sighting_rows
 
 _PARSED = ("context", "perception_metadata")
 _EVERY_SIGHTING = -1
@@ -74,5 +74,5 @@ def _whole(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any
     row["tags"] = [tag for (tag,) in tags]
     sightings = sighting_rows.history(connection, memory_id, _EVERY_SIGHTING)
     row["sightings"] = [vars(sighting) for sighting in sightings]
-    row["history"] = [vars(change) for change in history.changes(connection, memory_id)]
+    row["history"] = [vars(change) for change in changes.history(connection, memory_id)]
     return row

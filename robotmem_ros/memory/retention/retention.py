@@ -143,13 +143,13 @@ class Retention:
             self._write(lambda connection, pages=pages: give_back(connection, pages))  # type: ignore[misc]
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        self._give_way()
+        self._yield_to_queries()
         began = time.monotonic()
         result = self._database.write(work).result()
         self._stopped.wait(time.monotonic() - began)
         return result
 
-    def _give_way(self) -> None:
+    def _yield_to_queries(self) -> None:
         # Saving comes first. But not for ever: the budget is to hold as well.
         deadline = time.monotonic() + _PATIENCE
         while self._database.waiting and time.monotonic() < deadline and not self._stopped.wait(_PAUSE):

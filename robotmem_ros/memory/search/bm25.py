@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..storage import columns
+from ..storage import bulk
 from .ranking import Hit, Ranking
 from .text_index import Bm25
 
@@ -96,7 +96,7 @@ def held_words(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, 
 
 def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str, str, str, str]]:
     # Words that are indexed have spaces between them, and nothing else.
-    read = columns.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "c0", "c1", "c2", "c3")
+    read = bulk.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "c0", "c1", "c2", "c3")
     return zip(*read, strict=True)
 
 

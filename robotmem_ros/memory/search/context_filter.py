@@ -88,7 +88,7 @@ def condition(comparison: Comparison, decay: Decay) -> Condition:
     if own is not None:
         return _own_condition(comparison, *own)
     path = context_path(comparison.path)
-    at_path = "SELECT memory_id AS id FROM context_leaves WHERE path_id = (SELECT id FROM context_paths WHERE path = ?)"
+    at_path = "SELECT memory_id AS id FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = ?)"
     if comparison.operator == "$exists":
         source = Source(at_path, (path,))
         return in_source(source) if comparison.operand else Condition(f"m.id NOT IN ({at_path})", (path,))
@@ -105,8 +105,8 @@ def context_path(path: str) -> str:
 
 
 LIST_ON_PATH = """
-    SELECT path FROM context_paths AS p WHERE path = ?
-    AND EXISTS (SELECT 1 FROM context_leaves WHERE path_id = p.id AND value = x'5b')
+    SELECT path FROM json_paths AS p WHERE path = ?
+    AND EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id AND value = x'5b')
 """
 """Whether a path leads to a list in some memory."""
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidFieldError
-from ..storage import columns, rows
+from ..storage import bulk, rows
 from .condition import Condition, Source
 from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
 from .question import Question
@@ -84,7 +84,7 @@ def enumerate_if_few(
     if driver is None or driver.source is None:
         return wanted
     others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
-    found = columns.ids(
+    found = bulk.ids(
         connection,
         f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
         f"WHERE {others.sql} LIMIT ?",
@@ -104,14 +104,14 @@ def narrow_down(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
     unknown = [source for source in sources if source.size is None or source.size <= most]
     if wanted.ids is not None or wanted.among is not None or not unknown:
         return wanted
-    lists = (columns.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
+    lists = (bulk.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
     shortest = min(lists, key=len)
     return wanted._replace(among=np.sort(shortest)) if len(shortest) <= most else wanted
 
 
 def _all(connection: sqlite3.Connection) -> int:
-    tallies = rows.tallies(connection)
-    return tallies["fact"] + tallies["perception"]
+    counters = rows.counters(connection)
+    return counters["fact"] + counters["perception"]
 
 
 def only(ids: Sequence[int]) -> Eligible:
@@ -126,14 +126,14 @@ def newest(connection: sqlite3.Connection, wanted: Eligible, limit: int) -> list
     if wanted.among is not None:
         found: list[int] = wanted.among[::-1][:limit].tolist()
         return found
-    return columns.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
+    return bulk.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
 
 
 def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequence[int]) -> set[int]:
     """Those of some memories that are eligible."""
     check = wanted.check()
     sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
-    return set(columns.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
+    return set(bulk.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
 
 
 def _fewest(
@@ -184,7 +184,7 @@ def _window(after: int | None, before: int | None) -> Condition:
 def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
     for prefix in list_prefixes(comparison):
         if connection.execute(LIST_ON_PATH, (prefix,)).fetchone():
-            known = connection.execute("SELECT 1 FROM context_paths WHERE path = ?", (comparison.path,)).fetchone()
+            known = connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (comparison.path,)).fetchone()
             if not known:
                 raise InvalidFieldError(
                     "context_filter",

@@ -67,9 +67,7 @@ def matching(
         return holding
     # Only now: the conditions alone may hold for so many that listing them is a waste.
     eligible = enumerate_if_few(connection, eligible)
-    among = (
-        _Many(connection, held, eligible, n) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
-    )
+    among = _Many(connection, held, eligible, n) if eligible.ids is None else _Few(held_words(connection, eligible.ids))
     known = statistics(connection, words).frequencies
     counts = {word: among.count(word) for word in known}
     rarest_first = [word for word in words if counts.get(word)]
@@ -127,8 +125,8 @@ class _Many(NamedTuple):
 
     def _known(self, wanted: Eligible, ids: npt.NDArray[np.int64]) -> Eligible | None:
         # To list h of N takes about as long as to look at N / h for each of n, in the order of their distance.
-        tallies = rows.tallies(self.connection)
-        most = math.isqrt(self.n * (tallies["fact"] + tallies["perception"]))
+        counters = rows.counters(self.connection)
+        most = math.isqrt(self.n * (counters["fact"] + counters["perception"]))
         found = enumerate_if_few(self.connection, wanted, most, counted=most)
         if found.ids is not None:
             return found if found.ids else None

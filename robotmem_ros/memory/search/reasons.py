@@ -19,10 +19,10 @@ _NAMES, _TOLD = 1000, 3
 def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Name the paths of a filter that no context ever had, and near ones that there are."""
     paths = {context_path(comparison.path): comparison.path for comparison in comparisons}
-    find = "SELECT 1 FROM context_paths WHERE path = ?"
+    find = "SELECT 1 FROM json_paths WHERE path = ?"
     unknown = [path for path in paths if path and not connection.execute(find, (path,)).fetchone()]
     for path in unknown[:_TOLD]:
-        seen = connection.execute("SELECT path FROM context_paths LIMIT ?", (_NAMES,))
+        seen = connection.execute("SELECT path FROM json_paths LIMIT ?", (_NAMES,))
         others = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in seen)])
         yield f"context_filter: no memory ever had {shown(paths[path])}{others}"
     if len(unknown) > _TOLD:
@@ -34,7 +34,8 @@ def why_nothing(connection: sqlite3.Connection, question: Question, answer: Answ
     name = question.collection
     if not rows.count_in(connection, name):
         others = connection.execute(
-            "SELECT DISTINCT collection FROM collection_tallies WHERE n > 0 AND collection <> ? LIMIT ?", (name, _NAMES)
+            "SELECT DISTINCT collection FROM collection_counters WHERE n > 0 AND collection <> ? LIMIT ?",
+            (name, _NAMES),
         )
         yield f"there is no memory in the collection {name!r}{did_you_mean(name, (other for (other,) in others))}"
         return
@@ -44,5 +45,5 @@ def why_nothing(connection: sqlite3.Connection, question: Question, answer: Answ
             yield f"no memory of the collection {name!r} has the session_id {question.session_id!r}"
     lacking = vector_rows.lacking(connection)
     if answer.mode is Mode.HYBRID and lacking:
-        tallies = rows.tallies(connection)
-        yield f"{lacking} of {tallies['fact'] + tallies['perception']} memories have no vector yet"
+        counters = rows.counters(connection)
+        yield f"{lacking} of {counters['fact'] + counters['perception']} memories have no vector yet"

@@ -8,8 +8,8 @@ import sqlite3
 from .fusion import Scores
 
 _REAL = """
-    SELECT memory_id FROM context_leaves
-    WHERE path_id = (SELECT id FROM context_paths WHERE path = 'env.sim_or_real') AND value = 'real'
+    SELECT memory_id FROM json_values
+    WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real'
     AND memory_id IN (SELECT value FROM json_each(?))
 """
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..storage import columns
+from ..storage import bulk
 from ..text import tokens
 from .bm25 import Statistics
 from .eligible import Eligible, still_eligible
@@ -63,7 +63,7 @@ def candidates(
 
 def _if_few(connection: sqlite3.Connection, eligible: Eligible, behind: int) -> set[int] | None:
     # To rank all of a few takes less than to ask which of them hold a word.
-    few = columns.ids(connection, "SELECT id FROM memories WHERE id > ? LIMIT ?", (behind, _FEW + 1))
+    few = bulk.ids(connection, "SELECT id FROM memories WHERE id > ? LIMIT ?", (behind, _FEW + 1))
     return still_eligible(connection, eligible, few) if len(few) <= _FEW else None
 
 
@@ -92,7 +92,7 @@ class _Search:
     def newest(self, expression: str, limit: int) -> set[int]:
         """The newest eligible memories that match an FTS5 expression and were not found before."""
         check = self.eligible.check()
-        new = columns.ids(
+        new = bulk.ids(
             self.connection,
             "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "
             "WHERE memories_fts MATCH ? AND memories_fts.rowid > ? "

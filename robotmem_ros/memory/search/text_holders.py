@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import columns, text_rows
+from ..storage import bulk, text_rows
 from ..text import tokens
 from .text_index import Block, outdated
 
@@ -27,9 +27,9 @@ def holders(connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequ
     covered = covered[~np.isin(covered, changed)]
     last = blocks[-1].high
     behind = (
-        columns.ids(connection, _BEHIND, (tokens.all_of(words), last)) if text_rows.are_behind(connection, last) else []
+        bulk.ids(connection, _BEHIND, (tokens.all_of(words), last)) if text_rows.are_behind(connection, last) else []
     )
-    again = columns.ids(connection, _OF_CHANGED, (json.dumps(changed), " ".join(words))) if changed else []
+    again = bulk.ids(connection, _OF_CHANGED, (json.dumps(changed), " ".join(words))) if changed else []
     return np.sort(np.concatenate((covered, np.array([*behind, *again], np.int64))))
 
 
@@ -56,4 +56,4 @@ class Holders:
             found: list[int] = self.of(words)[::-1][:limit].tolist()
             return found
         sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
-        return columns.ids(self._connection, sql, (tokens.all_of(words), limit))
+        return bulk.ids(self._connection, sql, (tokens.all_of(words), limit))

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from ..nearest import did_you_mean
-from ..storage import columns
+from ..storage import bulk
 from .eligible import Eligible
 from .question import SpatialSort
 from .spatial_sort import Space
@@ -38,7 +38,7 @@ def unplaced(
     """Count those of some memories that are eligible but have no position in a space, by where their position is."""
     check = eligible.check()
     arguments = (json.dumps(ids), space.id or 0, *check.arguments)
-    elsewhere = columns.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
+    elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
     places = connection.execute(_PLACES, (json.dumps(elsewhere), spatial.field)) if elsewhere else ()
     for frame, in_map, count in places:
         if frame is None:

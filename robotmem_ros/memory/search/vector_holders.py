@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..storage import columns
+from ..storage import bulk
 from .eligible import Eligible, still_eligible
 from .vector_index import Batch
 from .vector_index.batch import Ids
@@ -40,7 +40,7 @@ def _checked(
     )
     for start in range(0, len(batch.ids), wanted):
         vector_ids = json.dumps(batch.ids[start : start + wanted].tolist())
-        (having,) = columns.read(connection, sql, (*check.arguments, wanted, vector_ids), "ids")
+        (having,) = bulk.read(connection, sql, (*check.arguments, wanted, vector_ids), "ids")
         for place, ids in enumerate(having, start):
             yield place, [int(memory_id) for memory_id in ids.split(",")] if ids else []
 
@@ -73,7 +73,7 @@ def _having(connection: sqlite3.Connection, vector_ids: Ids, start: int) -> tupl
     for most in (_ROWS, -1):
         end = start + (_TOGETHER if most > 0 else 1)
         part = vector_ids[start:end].tolist()
-        read = columns.read(connection, sql, (json.dumps(part), most), "place", "memory")
+        read = bulk.read(connection, sql, (json.dumps(part), most), "place", "memory")
         places, memories = (np.array(column, np.int64) for column in read)
         if len(places) == most and places[0] == places[-1]:
             continue  # one vector that very many have

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..embedding import Vector, codec
-from ..storage import columns, rows, vector_rows
+from ..embedding import Vector
+from ..storage import bulk, codec, rows, vector_rows
 from .condition import Condition
 from .eligible import Eligible, enumerate_if_few, only, still_eligible
 from .ranking import Hit, Ranking
@@ -73,7 +73,7 @@ def vector_search(
         return []
     look = first_look(connection, index, eligible, depth)
     if not look.chosen:
-        most = math.isqrt(_COST * depth * rows.tallies(connection)["vector"])
+        most = math.isqrt(_COST * depth * rows.counters(connection)["vector"])
         eligible = enumerate_if_few(connection, eligible, most)
     hits: Ranking = []
     for hits, complete_up_to in _growing(connection, index, query, eligible, depth, look=look):
@@ -97,7 +97,7 @@ def first_look(connection: sqlite3.Connection, index: VectorIndex, eligible: Eli
     """How the `depth` nearest are looked for first."""
     if eligible.among is None:
         return Look(2 * depth + 16)
-    vectors, known = rows.tallies(connection)["vector"], max(len(eligible.among), 1)
+    vectors, known = rows.counters(connection)["vector"], max(len(eligible.among), 1)
     cost = _KNOWN_COST if index.has_files else _KNOWN_COST_FLAT
     if known**2 <= cost * depth * vectors and index.can_choose:
         return Look(2 * depth + 16, chosen=True)
@@ -177,9 +177,9 @@ def _vectors_of(connection: sqlite3.Connection, eligible: Eligible) -> Ids:
     known = np.empty(0, np.int64) if eligible.among is None else eligible.among
     if len(known) and known[-1] - known[0] < _DENSE * len(known):
         sql = "SELECT vector_id AS id FROM memories_vec WHERE memory_id BETWEEN ? AND ?"
-        return np.unique(columns.array(connection, sql, (int(known[0]), int(known[-1]))))
+        return np.unique(bulk.array(connection, sql, (int(known[0]), int(known[-1]))))
     sql = "SELECT mv.vector_id AS id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
-    return np.unique(columns.array(connection, sql, (json.dumps(known.tolist()),)))
+    return np.unique(bulk.array(connection, sql, (json.dumps(known.tolist()),)))
 
 
 def _compared(
@@ -201,9 +201,9 @@ def _candidates(
     source = "json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
     if most is None or len(eligible.ids or ()) < _WORTHWHILE * most:
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector FROM {source}"
-        return list(zip(*columns.read(connection, sql, (eligible.ids_json(),), "memory", "vector"), strict=True))
+        return list(zip(*bulk.read(connection, sql, (eligible.ids_json(),), "memory", "vector"), strict=True))
     dim = len(query)
-    distances, memory_ids, vector_ids = columns.read(
+    distances, memory_ids, vector_ids = bulk.read(
         connection,
         "SELECT coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance, "
         f"mv.memory_id AS memory, mv.vector_id AS vector FROM {source} "

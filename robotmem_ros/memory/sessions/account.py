@@ -10,7 +10,7 @@ from .report import DecayReport
 
 _ASKED_FOR = 0.3
 """The confidence that recall asks for where nothing else is said."""
-_KNOWN = "SELECT type, n FROM collection_tallies WHERE collection = ?"
+_KNOWN = "SELECT type, n FROM collection_counters WHERE collection = ?"
 _KINDS = """
     SELECT type, count(*) FROM memories INDEXED BY idx_mem_session
     WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active' GROUP BY type

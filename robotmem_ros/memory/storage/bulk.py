@@ -1,24 +1,54 @@
-"""Inserts many rows with few calls of SQLite.
+"""Insert and read many rows with few calls of SQLite.
 
-Each call gives up Python's lock and takes it again, for which other threads make it wait: row by row, they would let a
-large insert wait a thousand times.
+Each call releases Python's lock and waits to take it again. Row by row, a large insert or a recall would wait a
+thousand times while other threads work.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 _SIZES = (64, 8, 1)
 """Rows in one statement: few sizes, so that the statements stay prepared."""
 
 
 def insert(connection: sqlite3.Connection, into: str, row: str, rows: Sequence[Sequence[object]]) -> None:
-    """Inserts rows, in their order: `into` is `table (column, ...)`, `row` the values of one, `(?, ...)`."""
+    """Insert rows in their order; `into` is `table (column, ...)`, `row` the values of one row, `(?, ...)`."""
     done = 0
     for size in _SIZES:
         sql = f"INSERT INTO {into} VALUES {', '.join([row] * size)}"
         while len(rows) - done >= size:
             connection.execute(sql, tuple(chain.from_iterable(rows[done : done + size])))
             done += size
+
+
+def read(connection: sqlite3.Connection, sql: str, arguments: Sequence[object], *names: str) -> list[list[Any]]:
+    """Return these columns of a query, each with its rows in the order of the query. No value may be a blob."""
+    return [json.loads(column) for column in _gathered(connection, sql, arguments, names)]
+
+
+def array(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> npt.NDArray[np.int64]:
+    """Return the column `id` of a query that may have very many rows, in the order of the query."""
+    (text,) = _gathered(connection, sql, arguments, ("id",))
+    return np.fromstring(text[1:-1], np.int64, sep=",")
+
+
+def ids(connection: sqlite3.Connection, sql: str, arguments: Sequence[object]) -> list[int]:
+    """Return the column `id` of a query, in the order of the query."""
+    return read(connection, sql, arguments, "id")[0]
+
+
+def _gathered(
+    connection: sqlite3.Connection, sql: str, arguments: Sequence[object], names: Sequence[str]
+) -> Sequence[str]:
+    # JSON numbers arrive in half of the time that group_concat() takes.
+    gathered = ", ".join(f"json_group_array({name})" for name in names)
+    row: Sequence[str] = connection.execute(f"SELECT {gathered} FROM ({sql})", arguments).fetchone()
+    return row

@@ -1,16 +1,19 @@
-"""Changes memories that are stored, withdraws them and brings them back; their history keeps what they were."""
+"""Correct memories, withdraw them and bring them back; the history keeps what they were before."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
 
+from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from . import history
+from ..models import Change
 from .rows import check_active, replace_tags
-from .wall_clock import iso
 
+KEPT = 100
+"""Changes kept of one memory, the latest ones."""
 _UPDATABLE = frozenset({
     "content", "human_summary", "context", "category", "confidence", "frame_id", "scope_files", "scope_entities",
 })  # fmt: skip
@@ -25,7 +28,7 @@ def update(
     tags_given: Collection[str] | None = None,
     change: str = "update",
 ) -> None:
-    """Changes columns of an active memory; tags replace the old ones unless they are None. Its history keeps what was.
+    """Change columns of an active memory and record what they were; tags replace the old ones unless they are None.
 
     `tags_given` are those of the tags that a caller gave, None for all; the others are of rules. `change` is what the
     history calls it.
@@ -42,7 +45,7 @@ def update(
     now = iso(time.time_ns())
     before = _before(connection, memory_id, columns, tags)
     if before:
-        history.record(connection, memory_id, change, when=now, before=before)
+        record(connection, memory_id, change, when=now, before=before)
     assignments = "".join(f"{column} = ?, " for column in columns)
     connection.execute(
         f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)
@@ -52,14 +55,14 @@ def update(
 
 
 def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:
-    """Withdraws an active memory.
+    """Withdraw an active memory.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
     """
     check_active(connection, memory_id)
     now = iso(time.time_ns())
-    history.record(connection, memory_id, "forget", when=now, reason=reason)
+    record(connection, memory_id, "forget", when=now, reason=reason)
     connection.execute(
         "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
         (reason, now, memory_id),
@@ -67,7 +70,7 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> N
 
 
 def restore(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Brings back a memory that was withdrawn or superseded; its vector is computed anew.
+    """Bring back a memory that was withdrawn or superseded; its vector is computed again.
 
     Raises:
         MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
@@ -88,7 +91,7 @@ def restore(connection: sqlite3.Connection, memory_id: int) -> None:
     if superseded_by is not None:
         before["superseded_by"] = superseded_by
     now = iso(time.time_ns())
-    history.record(connection, memory_id, "restore", when=now, reason=reason, before=before)
+    record(connection, memory_id, "restore", when=now, reason=reason, before=before)
     connection.execute(
         "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
         "updated_at = ? WHERE id = ?",
@@ -118,3 +121,33 @@ def _check_frame(connection: sqlite3.Connection, memory_id: int, frame: object) 
         raise InvalidFieldError(
             "context.spatial.frame_id", frame, f"differs from the frame {row[0]!r} of the memory's pose"
         )
+
+
+def record(
+    connection: sqlite3.Connection,
+    memory_id: int,
+    change: str,
+    *,
+    when: str,
+    reason: str = "",
+    before: Mapping[str, object] | None = None,
+) -> None:
+    """Record what a memory was before a change, at a time in ISO 8601; `before` has the changed fields."""
+    connection.execute(
+        "INSERT INTO memory_history (memory_id, changed_at, change, reason, before) VALUES (?, ?, ?, ?, ?)",
+        (memory_id, when, change, reason, json.dumps(before or {}, ensure_ascii=False)),
+    )
+    connection.execute(
+        "DELETE FROM memory_history WHERE memory_id = ?1 AND id <= "
+        "(SELECT id FROM memory_history WHERE memory_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+        (memory_id, KEPT),
+    )
+
+
+def history(connection: sqlite3.Connection, memory_id: int) -> tuple[Change, ...]:
+    """Return the changes of a memory that are kept, newest first."""
+    found = connection.execute(
+        "SELECT changed_at, change, reason, before FROM memory_history WHERE memory_id = ? ORDER BY id DESC",
+        (memory_id,),
+    )
+    return tuple(Change(when, change, reason, json.loads(before)) for when, change, reason, before in found)

@@ -1,6 +1,6 @@
 """What a context holds by dot path: values that conditions look up, and points for the R*Tree.
 
-A name that is empty or contains a dot cannot be addressed by a path and is left out.
+A name that is empty or contains a dot cannot be addressed by a path and is dropped.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 _INT64 = 2**63
 
 
-def leaves(context: object) -> list[tuple[str, object]]:
+def json_values(context: object) -> list[tuple[str, object]]:
     """The values of a context with their dot paths, objects and lists among them."""
     found: list[tuple[str, object]] = []
     if isinstance(context, dict):

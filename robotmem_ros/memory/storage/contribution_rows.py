@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..clocks import iso
 from ..models import Decision, NewMemory
-from .wall_clock import iso
 
 FIRST = "first"
 """The method of the first learning."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from ..background import Foreground
+from ..background import QueryPriority
 from ..config.parameters import Parameters
 from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError
 from ..models import NewMemory, Stored
@@ -27,8 +27,8 @@ T = TypeVar("T")
 class Database:
     """One SQLite file with one writer and any number of readers that never wait for it.
 
-    In memory there is a single connection that all share, one at a time. `appended` is called when memories that were
-    given to `append` are stored, once for many. With `read_only` nothing is written, not even an older schema brought
+    In memory there is a single connection that all share, one at a time. `inserted` is called when memories that were
+    given to `insert` are stored, once for many. With `read_only` nothing is written, not even an older schema brought
     up to date.
 
     Raises:
@@ -37,11 +37,11 @@ class Database:
     """
 
     def __init__(
-        self, parameters: Parameters, appended: Callable[[], None] = lambda: None, *, read_only: bool = False
+        self, parameters: Parameters, inserted: Callable[[], None] = lambda: None, *, read_only: bool = False
     ) -> None:
         self.path: Path = resolve(parameters.db_path)
         self.read_only = read_only
-        self.foreground = Foreground()
+        self.query_priority = QueryPriority()
         """Who asks goes first."""
         self._parameters = parameters
         self._lock = threading.RLock()
@@ -53,7 +53,7 @@ class Database:
         """Why text search does not find all that it should; empty if it does."""
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        self._writer = None if read_only else self._new_writer(appended)
+        self._writer = None if read_only else self._new_writer(inserted)
 
     @property
     def in_memory(self) -> bool:
@@ -69,9 +69,9 @@ class Database:
         """Gives a job to the writer; the future holds its result once it is committed."""
         return self._writing().submit(work)
 
-    def append(self, new: NewMemory) -> Future[Stored]:
+    def insert(self, new: NewMemory) -> Future[Stored]:
         """Gives a new memory to the writer, which stores those that wait together; the future as that of `write`."""
-        return self._writing().append(new)
+        return self._writing().insert(new)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Gives a job to the writer that must not run in a transaction; the future holds its result."""
@@ -199,14 +199,14 @@ class Database:
             read_only=read_only,
         )
 
-    def _new_writer(self, appended: Callable[[], None]) -> Writer:
+    def _new_writer(self, inserted: Callable[[], None]) -> Writer:
         return Writer(
             self._connection,
             self.path,
             self._lock,
             store=imports.insert_once,
-            appended=appended,
-            foreground=self.foreground,
+            inserted=inserted,
+            query_priority=self.query_priority,
         )
 
     def _writing(self) -> Writer:

@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..embedding import codec
 from ..learning import subject
 from ..text import tokens
 from ..text.labels import label_key
-from .context_values import leaves, points
+from . import codec
+from .context_values import json_values, points
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -28,7 +28,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("word_count", -1, word_count, deterministic=True)
     connection.create_function("holds_words", -1, holds_words, deterministic=True)
     connection.create_function("label_key", 1, label_key, deterministic=True)
-    connection.create_function("context_leaves", 1, context_leaves, deterministic=True)
+    connection.create_function("context_values", 1, context_values, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     for name, (arguments, function) in subject.FUNCTIONS.items():
         connection.create_function(name, arguments, function, deterministic=True)
@@ -83,9 +83,9 @@ def holds_words(wanted: str, *indexed: str) -> bool:
 
 
 @lru_cache(maxsize=8)  # the triggers ask several times for the same context
-def context_leaves(context: str) -> str:
+def context_values(context: str) -> str:
     """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
-    found = leaves(json.loads(context))
+    found = json_values(json.loads(context))
     scalars = {path: type(value)() if isinstance(value, (dict, list)) else value for path, value in found}
     return json.dumps(scalars, ensure_ascii=False)
 

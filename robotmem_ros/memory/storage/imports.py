@@ -6,8 +6,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 
+from .. import clocks
 from ..models import ImportKey, NewMemory, Recording, Stored
-from . import rows, wall_clock
+from . import rows
 
 
 def begin(connection: sqlite3.Connection, recording: Recording) -> int:
@@ -15,7 +16,7 @@ def begin(connection: sqlite3.Connection, recording: Recording) -> int:
     connection.execute(
         "INSERT INTO imports (recording, topic, configuration, path, started_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
-        (recording.digest, recording.topic, recording.configuration, recording.path, wall_clock.iso(time.time_ns())),
+        (recording.digest, recording.topic, recording.configuration, recording.path, clocks.iso(time.time_ns())),
     )
     found = connection.execute(
         "SELECT id FROM imports WHERE recording = ? AND topic = ? AND configuration = ?",
@@ -28,7 +29,7 @@ def finish(connection: sqlite3.Connection, import_id: int) -> None:
     """Notes that an import is complete, unless it was so before."""
     connection.execute(
         "UPDATE imports SET finished_at = ? WHERE id = ? AND finished_at IS NULL",
-        (wall_clock.iso(time.time_ns()), import_id),
+        (clocks.iso(time.time_ns()), import_id),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..clocks import iso
 from ..decay import Decay
 from ..models import SeenObject
 from ..objects.covariance import Covariance
@@ -17,7 +18,6 @@ from ..objects.geometry import Point
 from ..text.labels import label_key
 from . import neighbour_rows
 from .neighbour_rows import Neighbours
-from .wall_clock import iso
 
 _COLUMNS = """
     m.id, m.label, m.context, m.x, m.y, m.z, o.votes, o.vxx, o.vxy, o.vxz, o.vyy, o.vyz, o.vzz, o.first_seen,

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ..clocks import iso, nanoseconds
 from ..decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..learning.subject import digest
@@ -14,7 +15,6 @@ from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.labels import label_key
 from . import bulk, learning_rows
 from .indexing import index
-from .wall_clock import iso, nanoseconds
 
 _NEW = """memories (
     id, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
@@ -87,15 +87,15 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
     return {row[0]: _whole(row, tags.get(row[0], ())) for row in rows}
 
 
-def tallies(connection: sqlite3.Connection) -> dict[str, int]:
+def counters(connection: sqlite3.Connection) -> dict[str, int]:
     """How many active memories there are: `fact`, `perception`, and `vector` for those that have one."""
-    found = dict(connection.execute("SELECT name, n FROM tallies"))
+    found = dict(connection.execute("SELECT name, n FROM counters"))
     return {name: int(found[name]) for name in ("fact", "perception", "vector")}
 
 
 def count_in(connection: sqlite3.Connection, collection: str) -> int:
     """How many active memories a collection has."""
-    sql = "SELECT coalesce(sum(n), 0) FROM collection_tallies WHERE collection = ?"
+    sql = "SELECT coalesce(sum(n), 0) FROM collection_counters WHERE collection = ?"
     return int(connection.execute(sql, (collection,)).fetchone()[0])
 
 

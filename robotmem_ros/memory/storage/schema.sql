@@ -99,30 +99,30 @@ CREATE TABLE tag_meta (
 
 -- How many active memories there are of each type, and how many memories have a vector: counting a million rows takes
 -- too long.
-CREATE TABLE tallies (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO tallies VALUES ('fact', 0), ('perception', 0), ('vector', 0);
-CREATE TRIGGER tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
-    UPDATE tallies SET n = n - 1 WHERE name = old.type;
+CREATE TABLE counters (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counters VALUES ('fact', 0), ('perception', 0), ('vector', 0);
+CREATE TRIGGER counters_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE counters SET n = n - 1 WHERE name = old.type;
 END;
-CREATE TRIGGER tallies_update AFTER UPDATE OF status, type ON memories BEGIN
-    UPDATE tallies SET n = n - (old.status = 'active') WHERE name = old.type;
-    UPDATE tallies SET n = n + (new.status = 'active') WHERE name = new.type;
+CREATE TRIGGER counters_update AFTER UPDATE OF status, type ON memories BEGIN
+    UPDATE counters SET n = n - (old.status = 'active') WHERE name = old.type;
+    UPDATE counters SET n = n + (new.status = 'active') WHERE name = new.type;
 END;
 
 -- The same for each collection. An index to count by would tempt the query planner away from better ones.
-CREATE TABLE collection_tallies (
+CREATE TABLE collection_counters (
     collection TEXT NOT NULL,
     type TEXT NOT NULL,
     n INTEGER NOT NULL,
     PRIMARY KEY (collection, type)
 ) WITHOUT ROWID;
-CREATE TRIGGER collection_tallies_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
-    UPDATE collection_tallies SET n = n - 1 WHERE collection = old.collection AND type = old.type;
+CREATE TRIGGER collection_counters_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE collection_counters SET n = n - 1 WHERE collection = old.collection AND type = old.type;
 END;
-CREATE TRIGGER collection_tallies_update AFTER UPDATE OF status, type, collection ON memories BEGIN
-    INSERT INTO collection_tallies VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
-    UPDATE collection_tallies SET n = n - (old.status = 'active') WHERE collection = old.collection AND type = old.type;
-    UPDATE collection_tallies SET n = n + (new.status = 'active') WHERE collection = new.collection AND type = new.type;
+CREATE TRIGGER collection_counters_update AFTER UPDATE OF status, type, collection ON memories BEGIN
+    INSERT INTO collection_counters VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
+    UPDATE collection_counters SET n = n - (old.status = 'active') WHERE collection = old.collection AND type = old.type;
+    UPDATE collection_counters SET n = n + (new.status = 'active') WHERE collection = new.collection AND type = new.type;
 END;
 
 
@@ -234,11 +234,11 @@ CREATE TRIGGER vectors_unused AFTER DELETE ON memories_vec BEGIN
         SELECT 1 FROM memories_vec WHERE vector_id = old.vector_id
     );
 END;
-CREATE TRIGGER tallies_vector_insert AFTER INSERT ON memories_vec BEGIN
-    UPDATE tallies SET n = n + 1 WHERE name = 'vector';
+CREATE TRIGGER counters_vector_insert AFTER INSERT ON memories_vec BEGIN
+    UPDATE counters SET n = n + 1 WHERE name = 'vector';
 END;
-CREATE TRIGGER tallies_vector_delete AFTER DELETE ON memories_vec BEGIN
-    UPDATE tallies SET n = n - 1 WHERE name = 'vector';
+CREATE TRIGGER counters_vector_delete AFTER DELETE ON memories_vec BEGIN
+    UPDATE counters SET n = n - 1 WHERE name = 'vector';
 END;
 
 -- The files of the approximate index. A file that no row describes, to the checksum, does not belong to this database.
@@ -256,8 +256,8 @@ CREATE TABLE vector_segments (
 -- The values of each context by dot path. Numbers and texts are stored as such, the rest as blobs: false x'00',
 -- true x'01', null x'', a list x'5b' and an object x'7b' ('[' and '{'). SQLite orders numbers before texts before
 -- blobs, so a comparison never mixes types.
-CREATE TABLE context_paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
-CREATE TABLE context_leaves (
+CREATE TABLE json_paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE json_values (
     path_id INTEGER NOT NULL,
     value NOT NULL,
     memory_id INTEGER NOT NULL,
@@ -266,34 +266,34 @@ CREATE TABLE context_leaves (
 
 -- Inserting into this view deletes one row by its whole key. `(path_id, value) IN (SELECT ...)` would find it by the
 -- path alone, and read the values of all memories.
-CREATE VIEW context_leaves_gone (path_id, value, memory_id) AS SELECT path_id, value, memory_id FROM context_leaves;
-CREATE TRIGGER context_leaves_gone_insert INSTEAD OF INSERT ON context_leaves_gone BEGIN
-    DELETE FROM context_leaves WHERE path_id = new.path_id AND value = new.value AND memory_id = new.memory_id;
+CREATE VIEW json_values_gone (path_id, value, memory_id) AS SELECT path_id, value, memory_id FROM json_values;
+CREATE TRIGGER json_values_gone_insert INSTEAD OF INSERT ON json_values_gone BEGIN
+    DELETE FROM json_values WHERE path_id = new.path_id AND value = new.value AND memory_id = new.memory_id;
 END;
-CREATE TRIGGER context_leaves_delete AFTER DELETE ON memories WHEN old.context <> '{}' BEGIN
-    INSERT INTO context_leaves_gone (path_id, value, memory_id)
+CREATE TRIGGER json_values_delete AFTER DELETE ON memories WHEN old.context <> '{}' BEGIN
+    INSERT INTO json_values_gone (path_id, value, memory_id)
     SELECT p.id, CASE leaf.type
         WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
         WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
     END, old.id
-    FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
+    FROM json_each(context_values(old.context)) AS leaf JOIN json_paths AS p ON p.path = leaf.key;
 END;
 -- Not INSERT OR IGNORE: in a trigger, an UPDATE OR REPLACE of memories would turn it into a replacement.
-CREATE TRIGGER context_leaves_update AFTER UPDATE OF context ON memories WHEN old.context IS NOT new.context BEGIN
-    INSERT INTO context_leaves_gone (path_id, value, memory_id)
+CREATE TRIGGER json_values_update AFTER UPDATE OF context ON memories WHEN old.context IS NOT new.context BEGIN
+    INSERT INTO json_values_gone (path_id, value, memory_id)
     SELECT p.id, CASE leaf.type
         WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
         WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
     END, old.id
-    FROM json_each(context_leaves(old.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
-    INSERT INTO context_paths (path) SELECT key FROM json_each(context_leaves(new.context)) WHERE true
+    FROM json_each(context_values(old.context)) AS leaf JOIN json_paths AS p ON p.path = leaf.key;
+    INSERT INTO json_paths (path) SELECT key FROM json_each(context_values(new.context)) WHERE true
     ON CONFLICT DO NOTHING;
-    INSERT INTO context_leaves (path_id, value, memory_id)
+    INSERT INTO json_values (path_id, value, memory_id)
     SELECT p.id, CASE leaf.type
         WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
         WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
     END, new.id
-    FROM json_each(context_leaves(new.context)) AS leaf JOIN context_paths AS p ON p.path = leaf.key;
+    FROM json_each(context_values(new.context)) AS leaf JOIN json_paths AS p ON p.path = leaf.key;
 END;
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from . import columns
+from . import bulk
 
 _TEXTS = """
     SELECT id, c0 || ' ' || c1 || ' ' || c2 || ' ' || c3 AS words FROM memories_fts_content
@@ -37,7 +37,7 @@ def count(connection: sqlite3.Connection) -> int:
 
 def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
     """The first `limit` memories behind the id `low` up to `high`: ids, ascending, and words with spaces between."""
-    ids, texts = columns.read(connection, _TEXTS, (low, high, limit), "id", "words")
+    ids, texts = bulk.read(connection, _TEXTS, (low, high, limit), "id", "words")
     return ids, texts
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .functions import text_digest
 
 _LAST = 2**63 - 1
-_LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM tallies"
+_LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM counters"
 _PENDING = """
     SELECT m.id, m.content FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
     WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?

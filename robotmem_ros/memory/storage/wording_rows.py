@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..embedding import codec
+from ..clocks import iso
 from ..models import Contradiction
-from .wall_clock import iso
+from . import codec
 
 CANDIDATES = 64
 """So many facts are looked at, of each kind."""

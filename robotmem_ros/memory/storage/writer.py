@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..background import Foreground
+from ..background import QueryPriority
 from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..models import NewMemory, Stored
 from .log_space import LogSpace, is_full
@@ -74,7 +74,7 @@ class _Job(Generic[T]):
             self.future.set_result(self.result)
 
 
-class _Append(_Job[Stored]):
+class _Insert(_Job[Stored]):
     """A job that stores one memory, so that it can be done together with others of its kind."""
 
     def __init__(self, new: NewMemory, store: _Store) -> None:
@@ -85,7 +85,7 @@ class _Append(_Job[Stored]):
 class Writer:
     """Runs write jobs on its own connection, in the order they were given, many in one transaction.
 
-    New memories are given to `store`, those that wait together; `appended` is called after their commit.
+    New memories are given to `store`, those that wait together; `inserted` is called after their commit.
     """
 
     def __init__(
@@ -95,16 +95,16 @@ class Writer:
         lock: threading.RLock,
         *,
         store: _Store,
-        appended: Callable[[], None],
-        foreground: Foreground,
+        inserted: Callable[[], None],
+        query_priority: QueryPriority,
     ) -> None:
         self._connection = connection
         self._path = path
         self._log = LogSpace(connection, path)
         self._lock = lock
         self._store = store
-        self._appended = appended
-        self._foreground = foreground
+        self._inserted = inserted
+        self._query_priority = query_priority
         self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
@@ -120,9 +120,9 @@ class Writer:
         """
         return self._queued(_Job(work))
 
-    def append(self, new: NewMemory) -> Future[Stored]:
+    def insert(self, new: NewMemory) -> Future[Stored]:
         """Queues a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
-        return self._queued(_Append(new, self._store))
+        return self._queued(_Insert(new, self._store))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Queues a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
@@ -165,7 +165,7 @@ class Writer:
     def _next_group(self) -> tuple[list[_Job[Any]], bool]:
         job = self._jobs.get()
         if self.floods():
-            self._foreground.give_way()
+            self._query_priority.yield_to_queries()
         group: list[_Job[Any]] = []
         while job is not None:
             group.append(job)
@@ -195,15 +195,15 @@ class Writer:
             job.resolve(self._path, error)
         if len(jobs) >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
-        if any(type(job) is _Append for job in jobs):
-            self._appended()
+        if any(type(job) is _Insert for job in jobs):
+            self._inserted()
 
     def _transaction(self, jobs: list[_Job[Any]]) -> BaseException | None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             for kind, alike in groupby(jobs, key=type):
-                if kind is _Append:
-                    self._append([job for job in alike if isinstance(job, _Append)])
+                if kind is _Insert:
+                    self._insert_together([job for job in alike if isinstance(job, _Insert)])
                 else:
                     for job in alike:
                         job.run(self._connection)
@@ -214,7 +214,7 @@ class Writer:
             return error
         return None
 
-    def _append(self, jobs: list[_Append]) -> None:
+    def _insert_together(self, jobs: list[_Insert]) -> None:
         self._connection.execute("SAVEPOINT jobs")
         try:
             for job, stored in zip(jobs, self._store(self._connection, [job.new for job in jobs]), strict=True):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
-from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, Vectors, codec
+from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, Vectors
 from robotmem_ros.memory.embedding.background import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.storage import Database, rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 
 from ...support.consistency import check_file
 from ...support.embedders import BreakingVectors, WordVectors

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.embedding import Vectors, codec
+from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.condition import Condition, Source
 from robotmem_ros.memory.search.eligible import Eligible, only
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.search.vector_search import similar, vector_search
-from robotmem_ros.memory.storage import Database, rows, vector_rows
+from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.functions import missing_sqlite_vec
 

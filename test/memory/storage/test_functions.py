@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from robotmem_ros.memory.embedding import codec
+from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.storage.functions import (
-    context_leaves,
     context_positions,
+    context_values,
     cosine_distance,
     distinct_words,
     holds_words,
@@ -65,10 +65,10 @@ def test_numpy_and_sqlite_vec_give_the_same_cosine_distance_of_signed_bytes(
 
 def test_leaves_are_addressed_by_dot_paths() -> None:
     context = {"a": {"b": 1, "c": {"d": None}}, "e": [1, {"f": 2}], "": 3, "g.h": 4, "i": {}, "名": "字"}
-    assert json.loads(context_leaves(json.dumps(context))) == {
+    assert json.loads(context_values(json.dumps(context))) == {
         "a": {}, "a.b": 1, "a.c": {}, "a.c.d": None, "e": [], "i": {}, "名": "字",
     }  # fmt: skip
-    assert context_leaves("[1, 2]") == "{}"
+    assert context_values("[1, 2]") == "{}"
 
 
 def test_positions_are_arrays_of_two_or_three_numbers_under_spatial() -> None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
-from robotmem_ros.memory.embedding import codec
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.storage.connection import connect
 
 from ..clock import Clock

@@ -81,7 +81,7 @@ class PostingsIndex:
         while low < high:
             if self._closing:
                 raise MemoryClosedError
-            self._database.foreground.give_way()
+            self._database.query_priority.yield_to_queries()
             with self._database.reader() as connection:
                 ids, texts = text_rows.words(connection, low, high, _READ)
             if not ids:

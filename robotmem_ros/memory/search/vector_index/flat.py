@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...embedding import Vectors, codec
-from ...storage import rows, vector_rows
+from ...embedding import Vectors
+from ...storage import codec, rows, vector_rows
 from .batch import Ids
 
 _FIRST_CAPACITY = 1024
@@ -41,7 +41,7 @@ class FlatVectors:
         """All vectors with an id greater than `low`."""
         if self._rows.vectors.shape[1] != dim or (self._used and self._rows.ids[0] <= low):
             self._keep(low, dim)
-        if self._used > 2 * rows.tallies(connection)["vector"] + _FIRST_CAPACITY:
+        if self._used > 2 * rows.counters(connection)["vector"] + _FIRST_CAPACITY:
             self._rows, self._used, self._last = _empty(0, dim), 0, 0
         self._last = max(self._last, low)
         while found := vector_rows.after(connection, self._last, _READ):

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...embedding import Vector, codec
-from ...storage import Database, vector_rows
+from ...embedding import Vector
+from ...storage import Database, codec, vector_rows
 from . import segment
 from .batch import Ids
 from .flat import FlatVectors, Rows

@@ -17,8 +17,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from ...background import Worker
-from ...embedding import codec
-from ...storage import Database, vector_rows
+from ...storage import Database, codec, vector_rows
 from ...storage.vector_rows import SegmentRow
 from . import segment
 from .batch import Ids

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...embedding import Vector, codec
-from ...storage import vector_rows
+from ...embedding import Vector
+from ...storage import codec, vector_rows
 from . import segment
 from .batch import Batch, Distances, Ids
 from .flat import Rows

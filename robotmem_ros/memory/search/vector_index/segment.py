@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...embedding.codec import Bytes
+from ...storage.codec import Bytes
 from ...storage.vector_rows import SegmentRow
 from .batch import Distances, Ids
 

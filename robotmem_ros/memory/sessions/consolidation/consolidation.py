@@ -12,7 +12,8 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...storage import changes, wall_clock
+from ... import clocks
+from ...storage import changes
 from ...text.tokens import query_words
 from .clusters import Words, clusters, jaccard
 from .distinction import distinction
@@ -48,7 +49,7 @@ def plan(connection: sqlite3.Connection, session_id: str, collection: str, thres
 
 def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
     """Carries a plan out, but for lessons that are no more what they were; what was done."""
-    now = wall_clock.iso(time.time_ns())
+    now = clocks.iso(time.time_ns())
     done = (Merge(merge.kept, _superseded(connection, merge, now), merge.similarity) for merge in planned.merges)
     merges = tuple(merge for merge in done if merge.superseded)
     return Consolidation(planned.session_id, planned.collection, planned.considered, merges)

@@ -9,14 +9,14 @@ import sqlite3
 from collections.abc import Sequence
 
 from ...models import NewMemory
-from . import leaves, positions, subjects, tallies, text, vectors
+from . import counters, json_values, positions, subjects, text, vectors
 
 
 def index(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
     """Put memories that were just inserted into all indexes."""
     text.add(connection, added)
-    parsed = leaves.add(connection, added)
+    parsed = json_values.add(connection, added)
     positions.add(connection, added, parsed)
     vectors.add(connection, added)
     subjects.add(connection, added)
-    tallies.add(connection, added)
+    counters.add(connection, added)

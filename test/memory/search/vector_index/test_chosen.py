@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.embedding import Vector, codec
+from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.search.vector_index.batch import Ids
 from robotmem_ros.memory.search.vector_index.segment import Segment
-from robotmem_ros.memory.storage import Database, vector_rows
+from robotmem_ros.memory.storage import Database, codec, vector_rows
 
 from ....support.vector_corpus import QUERIES, VECTORS, clustered, fill, opened
 

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, MemoryClosedError, RobotMemory
-from robotmem_ros.memory.embedding import Vector, codec
+from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.search.vector_index.segment import Segment
-from robotmem_ros.memory.storage import Database, vector_rows
+from robotmem_ros.memory.storage import Database, codec, vector_rows
 
 from ....support.embedders import Borrowed, WordVectors
 from ....support.vector_corpus import DIM, QUERIES, nearest, opened

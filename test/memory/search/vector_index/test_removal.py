@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory.embedding import codec
 from robotmem_ros.memory.search.vector_index import segment
 from robotmem_ros.memory.search.vector_index.batch import Ids
-from robotmem_ros.memory.storage import vector_rows
+from robotmem_ros.memory.storage import codec, vector_rows
 from robotmem_ros.memory.storage.vector_rows import SegmentRow
 
 from ....support.vector_corpus import VECTORS, files, fill, indexed, opened, recall_at_10

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ...models import NewMemory
 
 _IN_COLLECTION = """
-    INSERT INTO collection_tallies (collection, type, n) VALUES (?, ?, ?)
+    INSERT INTO collection_counters (collection, type, n) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET n = n + excluded.n
 """
 
@@ -18,5 +18,5 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) 
     """Counts memories."""
     counts = Counter((new.collection, new.kind.value) for _, new in added)
     for (collection, kind), number in counts.items():
-        connection.execute("UPDATE tallies SET n = n + ? WHERE name = ?", (number, kind))
+        connection.execute("UPDATE counters SET n = n + ? WHERE name = ?", (number, kind))
         connection.execute(_IN_COLLECTION, (collection, kind, number))

@@ -44,7 +44,7 @@ def contents(database: Database) -> list[tuple[int, str]]:
 
 def test_memories_get_their_ids_in_the_order_they_were_given(database: Database) -> None:
     with held(database):
-        futures = [database.append(replace(MUG, content=f"mug {number}")) for number in range(20)]
+        futures = [database.insert(replace(MUG, content=f"mug {number}")) for number in range(20)]
     assert [future.result() for future in futures] == [Stored(number + 1) for number in range(20)]
     assert contents(database) == [(number + 1, f"mug {number}") for number in range(20)]
     assert database.write(check).result() == 20
@@ -55,7 +55,7 @@ def test_one_that_cannot_be_stored_takes_no_other_with_it(database: Database, pl
     memories = [replace(MUG, content=f"mug {number}") for number in range(6)]
     memories[place] = BROKEN
     with held(database):
-        futures = [database.append(new) for new in memories]
+        futures = [database.insert(new) for new in memories]
     errors = [future.exception() for future in futures]
     assert [error is None for error in errors] == [number != place for number in range(6)]
     assert [content for _, content in contents(database)] == [one.content for one in memories if one is not BROKEN]
@@ -64,7 +64,7 @@ def test_one_that_cannot_be_stored_takes_no_other_with_it(database: Database, pl
 
 def test_a_memory_that_was_cancelled_is_not_stored(database: Database) -> None:
     with held(database):
-        futures = [database.append(replace(MUG, content=f"mug {number}")) for number in range(3)]
+        futures = [database.insert(replace(MUG, content=f"mug {number}")) for number in range(3)]
         assert futures[1].cancel()
     assert [futures[0].result().memory_id, futures[2].result().memory_id] == [1, 2]
     assert [content for _, content in contents(database)] == ["mug 0", "mug 2"]
@@ -72,13 +72,13 @@ def test_a_memory_that_was_cancelled_is_not_stored(database: Database) -> None:
 
 def test_other_jobs_see_what_was_given_before_them_and_nothing_later(database: Database) -> None:
     def count(connection: sqlite3.Connection) -> int:
-        return int(connection.execute("SELECT n FROM tallies WHERE name = 'perception'").fetchone()[0])
+        return int(connection.execute("SELECT n FROM counters WHERE name = 'perception'").fetchone()[0])
 
     with held(database):
-        database.append(MUG)
+        database.insert(MUG)
         one = database.write(count)
-        database.append(MUG)
-        database.append(MUG)
+        database.insert(MUG)
+        database.insert(MUG)
         three = database.write(count)
     assert (one.result(), three.result()) == (1, 3)
 
@@ -87,9 +87,9 @@ def test_what_an_import_stored_before_is_not_stored_again(database: Database) ->
     import_id = database.write(_import).result()
     keys = [ImportKey(import_id, 0, number, 0) for number in (0, 1, 0, 2)]
     with held(database):
-        futures = [database.append(replace(MUG, import_key=key)) for key in keys]
+        futures = [database.insert(replace(MUG, import_key=key)) for key in keys]
     assert [future.result() for future in futures] == [Stored(1), Stored(2), Stored(0, is_new=False), Stored(3)]
-    assert database.append(replace(MUG, import_key=keys[3])).result() == Stored(0, is_new=False)
+    assert database.insert(replace(MUG, import_key=keys[3])).result() == Stored(0, is_new=False)
 
 
 def _import(connection: sqlite3.Connection) -> int:
@@ -99,8 +99,8 @@ def _import(connection: sqlite3.Connection) -> int:
 def test_a_group_that_cannot_be_committed_says_so_to_everyone(database: Database) -> None:
     database.write(lambda connection: connection.execute("PRAGMA query_only = ON")).result()
     with held(database):
-        futures = [database.append(MUG) for _ in range(3)]
+        futures = [database.insert(MUG) for _ in range(3)]
     for future in futures:
         assert isinstance(future.exception(), StorageError)
     database.write_alone(lambda connection: connection.execute("PRAGMA query_only = OFF")).result()
-    assert database.append(MUG).result() == Stored(1)
+    assert database.insert(MUG).result() == Stored(1)

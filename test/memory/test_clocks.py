@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.storage.wall_clock import iso, nanoseconds
+from robotmem_ros.memory.clocks import iso, nanoseconds
 
 
 @given(st.integers(0, 4_102_444_800_000_000))

@@ -7,7 +7,7 @@ import sqlite3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.storage import columns
+from robotmem_ros.memory.storage import bulk
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 # SQLite tells texts up to a NUL only, and writes 15 digits of a number.
@@ -28,10 +28,10 @@ def test_columns_are_read_as_row_by_row(rows: list[tuple[int, str, float]]) -> N
     connection = table(rows)
     sql = "SELECT * FROM rows WHERE id <> ? ORDER BY id DESC, rowid"
     expected = connection.execute(sql, (7,)).fetchall()
-    ids, words, measures = columns.read(connection, sql, (7,), "id", "words", "measure")
+    ids, words, measures = bulk.read(connection, sql, (7,), "id", "words", "measure")
     assert list(zip(ids, words, measures, strict=True)) == expected
-    assert columns.ids(connection, sql, (7,)) == ids
-    array = columns.array(connection, sql, (7,))
+    assert bulk.ids(connection, sql, (7,)) == ids
+    array = bulk.array(connection, sql, (7,))
     assert array.dtype == "int64"
     assert array.tolist() == ids
     connection.close()

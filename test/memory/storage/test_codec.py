@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.embedding import Vectors, codec
+from robotmem_ros.memory.embedding import Vectors
+from robotmem_ros.memory.storage import codec
 
 DIMS = st.sampled_from((1, 2, 3, 31, 32, 384, 1024))
 

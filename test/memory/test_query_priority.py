@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.background import Foreground
+from robotmem_ros.memory.background import QueryPriority
 
 from ..support.waiting import until
 
@@ -18,8 +18,8 @@ _PATIENCE = 30.0
 
 
 @pytest.fixture
-def foreground() -> Foreground:
-    return Foreground()
+def query_priority() -> QueryPriority:
+    return QueryPriority()
 
 
 def seconds(work: Callable[[], None]) -> float:
@@ -28,29 +28,29 @@ def seconds(work: Callable[[], None]) -> float:
     return time.monotonic() - began
 
 
-def test_background_work_does_not_wait_without_a_query(foreground: Foreground) -> None:
-    with foreground:
+def test_background_work_does_not_wait_without_a_query(query_priority: QueryPriority) -> None:
+    with query_priority:
         pass
-    assert min(seconds(foreground.give_way) for _ in range(20)) < 0.005
+    assert min(seconds(query_priority.yield_to_queries) for _ in range(20)) < 0.005
 
 
-def test_a_long_query_delays_background_work_only_for_a_time(foreground: Foreground) -> None:
-    with foreground:
-        assert 0.01 < seconds(foreground.give_way) < _PATIENCE
+def test_a_long_query_delays_background_work_only_for_a_time(query_priority: QueryPriority) -> None:
+    with query_priority:
+        assert 0.01 < seconds(query_priority.yield_to_queries) < _PATIENCE
 
 
 def test_background_work_goes_on_when_the_last_query_ends(
-    foreground: Foreground, monkeypatch: pytest.MonkeyPatch
+    query_priority: QueryPriority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
     passed = threading.Event()
 
     def wait() -> None:
-        foreground.give_way()
+        query_priority.yield_to_queries()
         passed.set()
 
-    with foreground:
-        with foreground:
+    with query_priority:
+        with query_priority:
             waiting = threading.Thread(target=wait)
             waiting.start()
         assert not passed.wait(0.1)
@@ -58,11 +58,11 @@ def test_background_work_goes_on_when_the_last_query_ends(
     waiting.join()
 
 
-def test_a_query_that_fails_counts_as_ended(foreground: Foreground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_fails_counts_as_ended(query_priority: QueryPriority, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robotmem_ros.memory.background._MOMENT", 2 * _PATIENCE)
-    with pytest.raises(ValueError, match="no answer"), foreground:
+    with pytest.raises(ValueError, match="no answer"), query_priority:
         raise ValueError("no answer")
-    assert seconds(foreground.give_way) < _PATIENCE
+    assert seconds(query_priority.yield_to_queries) < _PATIENCE
 
 
 def test_saving_goes_on_during_endless_queries(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_saving_goes_on_during_endless_queries(tmp_path: Path) -> None:
         try:
             for number in range(150):
                 memory.save_perception(f"a mug, number {number}")
-                memory.give_way()
+                memory.yield_to_queries()
             until(lambda: memory.status().memories == 150, "all memories")
         finally:
             over.set()

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from .embedder import Vector, Vectors
+from ..models import Vector, Vectors
 
 Bytes = npt.NDArray[np.int8]
 """Vectors as signed bytes, shape (n, dim), each scaled by a factor of its own."""

@@ -12,8 +12,7 @@ from typing import Any
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..replay import Bag, Rehearsal, Replay, ReplayConfig, ReplayError, Window, load_config
-from ..replay.progress import ProgressLine
-from ..replay.summary import summary
+from ..replay.report import ProgressLine, summary
 
 
 def add_to(commands: Any) -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..frames import Transform
 from ..memory import View
-from .observation import Observation
-from .placement import Placed, frame_of, marked, transformed
+from .observation import Observation, Placed, frame_of, marked, transformed
 from .topic_reader import Reading, TopicReader
 
 _NS = 1_000_000_000

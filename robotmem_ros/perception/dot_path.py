@@ -14,8 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from .errors import NoValueError, PathError
-from .field_type import NUMBERS, FieldType
-from .type_description import TypeDescription
+from .message_types import NUMBERS, FieldType, TypeDescription
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..memory import PerceptionType, validation
 from . import values
+from .drop_reason import Reason, Refused
 from .errors import NoValueError
 from .images import thumbnail
+from .message_types import TypeDescription
 from .observation import Extraction, Observation
 from .plan import plan_of
-from .reasons import Reason, Refused
-from .scalars import plain_text, scalar
 from .template import Reader
 from .topic_config import TopicConfig
-from .type_description import TypeDescription
+from .values import plain_text, scalar
 
 _T = TypeVar("_T")
 

@@ -10,9 +10,9 @@ from ..frames import Transform
 from ..memory import View
 from ..memory.objects.view import Glimpse
 from .errors import TopicError
-from .placement import Placed
+from .message_types import TypeDescription
+from .observation import Placed
 from .topic_config import TopicConfig
-from .type_description import TypeDescription
 
 _BODY_IN_OPTICAL = Transform(qx=0.5, qy=-0.5, qz=0.5, qw=0.5)
 """From axes ahead, left and up to those of a picture: right, down and ahead (REP 103)."""

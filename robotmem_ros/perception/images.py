@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .reasons import Reason, Refused
+from .drop_reason import Reason, Refused
 
 Pixels = npt.NDArray[Any]
 

@@ -24,14 +24,13 @@ from ..frames import (
 )
 from ..memory.errors import InvalidFieldError
 from .batch import Batch, Origin, Part
+from .counters import TopicCounts
+from .drop_reason import Reason
 from .localisation_gate import LocalisationGate
-from .reasons import Reason
-from .sink import Sink
-from .storing import Storing
+from .message_types import TypeDescription
+from .storing import Sink, Storing
 from .topic_config import TopicConfig
-from .topic_counts import TopicCounts
 from .topic_reader import TopicReader
-from .type_description import TypeDescription
 
 _LOG = logging.getLogger(__name__)
 FUTURE_NS = 10_000_000_000

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from ..memory.errors import InvalidFieldError
 from .dot_path import DotPath
 from .errors import PathError, TopicError, UnknownTypeError
-from .field_type import BYTES, NUMBERS, FieldType
+from .message_types import BYTES, NUMBERS, FieldType, TypeDescription
 from .template import Reader, Template, reader
 from .topic_config import TopicConfig
-from .type_description import TypeDescription
 
 _Fits = Callable[[TypeDescription, FieldType], bool]
 

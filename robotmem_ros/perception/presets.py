@@ -1,16 +1,66 @@
-"""Presets: what is known of common message types, so that topic and type suffice. The data is in `presets.yaml`."""
+"""Read the configuration of a topic: its own keys, nested or dotted, over the preset of its message type."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 
 from ..memory.errors import InvalidFieldError
+from ..memory.nearest import did_you_mean
 from ..memory.paths import expanded
-from .topic_config import TopicConfig, full_type_name
-from .topic_keys import arguments, flattened
+from .topic_config import TopicConfig, full_type_name, key_of, table
+
+_OPEN = ("context", "only")
+"""Keys below which the user chooses the names."""
+
+
+def flattened(name: str, values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested keys as dotted ones.
+
+    Raises:
+        InvalidFieldError: a key is no text.
+    """
+    flat: dict[str, object] = {}
+    if not isinstance(values, Mapping):
+        raise InvalidFieldError(name, values, "must be a mapping of keys, such as topic and type, to values")
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise InvalidFieldError(f"{name}.{prefix}", key, "must be a key, such as topic or type")
+        if isinstance(value, Mapping) and value:
+            flat.update(flattened(name, value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def arguments(name: str, flat: Mapping[str, object]) -> dict[str, object]:
+    """Dotted keys as the arguments of a TopicConfig.
+
+    Raises:
+        InvalidFieldError: a key is unknown.
+    """
+    known = {key_of(row.name): row.name for row in table()}
+    found: dict[str, object] = {}
+    opened: dict[str, dict[str, object]] = {group: {} for group in _OPEN}
+    for key, value in flat.items():
+        group, dot, rest = key.partition(".")
+        if dot and group in opened:
+            # What rclpy gives for a list of numbers.
+            opened[group][rest] = list(value) if isinstance(value, array) else value
+        elif key in known and key not in opened:
+            found[known[key]] = value
+        elif key in opened and value == {}:
+            continue
+        elif key in opened:
+            raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")
+        else:
+            near = did_you_mean(key, known) or f"; there are {', '.join(known)}"
+            raise InvalidFieldError(f"{name}.{key}", value, f"is no key of a topic{near}")
+    return {**found, **{group: values for group, values in opened.items() if values}}
+
 
 PRESETS_FILE = Path(__file__).with_name("presets.yaml")
 
@@ -68,3 +118,20 @@ def _checked(path: Path, type_name: str, values: object) -> dict[str, object]:
             raise InvalidFieldError(f"{where}.{fixed}", flat[fixed], "belongs to a topic, not to the preset of a type")
     TopicConfig(name=where, topic="/any", type=type_name, **arguments(where, flat))  # type: ignore[arg-type]
     return flat
+
+
+def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> TopicConfig:
+    """The configuration of one named topic.
+
+    `values` may be nested ({"qos": {"depth": 5}}) or dotted ({"qos.depth": 5}). What it does not say comes from the
+    preset of its type; `context` and `only` are merged name by name, and an empty text takes a source away.
+
+    Raises:
+        InvalidFieldError: a key is unknown or a value cannot be used; named as `<name>.<key>`.
+    """
+    own = flattened(name, values)
+    type_name = own.get("type", "")
+    if not isinstance(type_name, str):
+        raise InvalidFieldError(f"{name}.type", type_name, "must be of type str")
+    preset = presets.of(full_type_name(f"{name}.type", type_name))
+    return TopicConfig(name=name, **arguments(name, {**preset, **own}))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What is complete of a message goes into the memory, all in one transaction; what became of it is counted."""
+"""Store what is complete of a message, in one transaction, and count what becomes of it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,40 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from ..memory import Stored, View
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import ImportKey, NewMemory
 from ..memory.new_memory import new_perception
 from ..memory.objects.covariance import checked_covariance
 from .batch import Batch, Origin
-from .last_stored import Comparison
-from .observation import Matrix
-from .placement import Placed
-from .reasons import Reason
-from .sink import Sink
+from .drop_reason import Reason
+from .observation import Matrix, Placed
+from .sampling import Comparison
 from .topic_config import TopicConfig
+
+
+class Sink(Protocol):
+    """The seam: what of RobotMemory the intake uses."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """Limits, frames and policies."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """How many writes wait, about."""
+        ...
+
+    def store_sightings(
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
+    ) -> Future[tuple[Stored, ...]]:
+        """Queues what is to be stored of one message, and what it looked at."""
+        ...
+
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 0.002

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 
 from .dot_path import DotPath
 from .errors import PathError
-from .field_type import FLOATS, TEXTS, FieldType
-from .scalars import written
-from .type_description import TypeDescription
+from .message_types import FLOATS, TEXTS, FieldType, TypeDescription
+from .values import written
 
 
 class Reader(Protocol):

@@ -6,18 +6,15 @@ import logging
 from collections import Counter, deque
 from typing import Any, NamedTuple
 
+from .counters import Tally
+from .drop_reason import Reason
 from .extraction import Extractor
 from .field_of_view import FieldOfView
-from .last_stored import Comparison
 from .localisation_gate import LocalisationGate
-from .observation import Observation
-from .placement import Placed
-from .raw_stamp import raw_stamp_reader
-from .reasons import Reason
-from .sampling import Sample, Sampler
+from .message_types import TypeDescription
+from .observation import Observation, Placed
+from .sampling import Comparison, Sample, Sampler, raw_stamp_reader
 from .topic_config import TopicConfig
-from .topic_counts import Tally
-from .type_description import TypeDescription
 
 _NS = 1_000_000_000
 _LOG = logging.getLogger(__name__)

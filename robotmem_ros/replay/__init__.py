@@ -1,10 +1,8 @@
 """Recordings into memory, with or without ROS."""
 
-from .bag import Bag, Recorded, RecordedTopic
+from .bag import Bag, BagError, MissingPackageError, Recorded, RecordedTopic, ReplayError, TopicTypeError
 from .config import ReplayConfig, load_config
-from .errors import BagError, MissingPackageError, ReplayError, TopicTypeError
-from .rehearsal import Rehearsal
-from .replay import Replay, Result, Window
+from .replay import Rehearsal, Replay, Result, Window
 
 __all__ = [
     "Bag",

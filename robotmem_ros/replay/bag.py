@@ -1,4 +1,4 @@
-"""A recording: sqlite3, MCAP or ROS 1, whole or split, compressed or not; read with rosbags, no ROS needed."""
+"""Read a recording with rosbags, without ROS: sqlite3, MCAP or ROS 1, whole or split, compressed or not."""
 
 from __future__ import annotations
 
@@ -14,8 +14,34 @@ from typing import Any, NamedTuple
 from ..memory.errors import RobotMemoryError
 from ..memory.paths import expanded
 from ..perception import TypestoreTypes
-from .errors import BagError, MissingPackageError
-from .salvage import CutMcap, copy_readable
+from .recovery import CutMcap, copy_readable
+
+
+class ReplayError(RobotMemoryError):
+    """Base of what goes wrong with an import."""
+
+
+class BagError(ReplayError):
+    """A recording cannot be read."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"recording {str(path)!r} {why}")
+        self.path = path
+
+
+class MissingPackageError(ReplayError):
+    """The package that reads recordings is not installed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"reading recordings needs the package {name}; pip install 'robotmem_ros[replay]'")
+
+
+class TopicTypeError(ReplayError):
+    """A topic is configured with another type than the recording has."""
+
+    def __init__(self, name: str, topic: str, configured: str, recorded: str) -> None:
+        super().__init__(f"{name}.type: {configured!r} is configured for {topic}, but the recording has {recorded!r}")
+
 
 _HEAD, _TAIL = 1 << 20, 1 << 16
 _STORAGE = (".mcap", ".db3")
@@ -191,7 +217,7 @@ class _Closing:
 
 
 def _is_cut(file: Path) -> bool:
-    from .salvage import MCAP_MAGIC
+    from .recovery import MCAP_MAGIC
 
     with file.open("rb") as content:
         content.seek(max(0, file.stat().st_size - len(MCAP_MAGIC)))

@@ -15,7 +15,7 @@ from ..memory.errors import InvalidFieldError, shown
 from ..memory.nearest import did_you_mean
 from ..memory.paths import expanded
 from ..perception import TopicConfig, load_presets, parse_topic
-from ..perception.topic_keys import flattened
+from ..perception.presets import flattened
 
 _NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")

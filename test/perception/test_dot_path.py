@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from robotmem_ros.perception.dot_path import DotPath
 from robotmem_ros.perception.errors import NoValueError, PathError
-from robotmem_ros.perception.field_type import FieldType, from_rclpy
-from robotmem_ros.perception.scalars import scalar
+from robotmem_ros.perception.message_types import FieldType, from_rclpy
+from robotmem_ros.perception.values import scalar
 
 from ..support.perception.messages import HEADER, Maker, pose
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.perception.errors import NoValueError, PathError
-from robotmem_ros.perception.field_type import FieldType
+from robotmem_ros.perception.message_types import FieldType
 from robotmem_ros.perception.template import Constant, Template, reader
 
 from ..support.perception.messages import HEADER, Maker

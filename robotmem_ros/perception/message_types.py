@@ -1,6 +1,6 @@
-"""What fields a message type has: asked of the classes that rclpy uses, or of the definitions that a recording brings.
+"""Describe the fields of message types, from the classes of rclpy or the definitions in a recording.
 
-Nothing of ROS is imported before a type of it is asked for.
+ROS is imported only when one of its types is looked up.
 """
 
 from __future__ import annotations
@@ -8,10 +8,85 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
-from . import field_type
 from .errors import UnknownTypeError
+
+_TEXT = re.compile(r"(?P<name>[\w/]+)(?:<=\d+)?(?P<array>\[(?:<=)?(?P<size>\d*)\])?")
+_RCLPY_SEQUENCE = re.compile(r"sequence<(?P<name>[\w/]+)(?:<\d+>)?(?:, *(?P<bound>\d+))?>")
+_RCLPY_PLAIN = re.compile(r"(?P<name>[\w/]+)(?:<\d+>)?(?P<array>\[\d+\])?")
+_RCLPY_NAMES = {"boolean": "bool", "octet": "byte", "float": "float32", "double": "float64"}
+
+BYTES = frozenset({"uint8", "int8", "byte", "char"})
+INTEGERS = BYTES | {"int16", "uint16", "int32", "uint32", "int64", "uint64"}
+FLOATS = frozenset({"float32", "float64", "float128"})
+NUMBERS = INTEGERS | FLOATS
+TEXTS = frozenset({"string", "wstring"})
+
+
+class FieldType(NamedTuple):
+    """One field: its base type, and whether it is an array."""
+
+    name: str
+    """Such as "float64", "string" or "std_msgs/msg/Header"."""
+    is_array: bool = False
+    length: int | None = None
+    """Of an array of fixed length."""
+
+    @classmethod
+    @lru_cache(maxsize=4096)
+    def parse(cls, text: str) -> FieldType:
+        """From the notation of `.msg` files; bounds are left out.
+
+        Raises:
+            ValueError: it is no such notation.
+        """
+        match = _TEXT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is no type of a message field")
+        fixed = match["size"] if match["array"] and "<" not in match["array"] else ""
+        return cls(match["name"], match["array"] is not None, int(fixed) if fixed else None)
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it is one message: neither an array nor a number nor text."""
+        return "/" in self.name and not self.is_array
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is one number, one truth value or one text."""
+        return "/" not in self.name and not self.is_array
+
+    @property
+    def element(self) -> FieldType:
+        """The type of one element of the array."""
+        return FieldType(self.name)
+
+    def __str__(self) -> str:
+        if not self.is_array:
+            return self.name
+        return f"{self.name}[{'' if self.length is None else self.length}]"
+
+
+def from_rclpy(text: str) -> str:
+    """The `.msg` notation of what `get_fields_and_field_types()` says, such as "sequence<geometry_msgs/Pose, 1>".
+
+    Raises:
+        ValueError: it is no such notation.
+    """
+    if match := _RCLPY_SEQUENCE.fullmatch(text):
+        return f"{_full_name(match['name'])}[{'<=' + match['bound'] if match['bound'] else ''}]"
+    if match := _RCLPY_PLAIN.fullmatch(text):
+        return _full_name(match["name"]) + (match["array"] or "")
+    raise ValueError(f"{text!r} is no type of a message field")
+
+
+def _full_name(name: str) -> str:
+    if name.count("/") == 1:
+        return name.replace("/", "/msg/")
+    return _RCLPY_NAMES.get(name, name)
+
 
 _INTERFACES = "rosidl_interfaces"
 _TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
@@ -73,7 +148,7 @@ class MessageClasses:
         """See TypeDescription."""
         if type_name not in self._known:
             described = message_class(type_name).get_fields_and_field_types()
-            self._known[type_name] = {name: field_type.from_rclpy(text) for name, text in described.items()}
+            self._known[type_name] = {name: from_rclpy(text) for name, text in described.items()}
         return self._known[type_name]
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .reasons import Reason
+from .drop_reason import Reason
 
 
 @dataclass

@@ -45,7 +45,7 @@ FLOORS = (
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # To go: storage still computes what the rooms above it mean.
-UPWARD = {("storage", "learning"), ("storage", "objects")}
+UPWARD = {("storage", "objects")}
 
 IMPORT_ALL = """
 import importlib, sys

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.learning.admission import duplicates, near_subjects, opposed
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
-from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
 from robotmem_ros.memory.learning.neighbours import Neighbours
-from robotmem_ros.memory.learning.subject import subject
-from robotmem_ros.memory.learning.wording import wording
+from robotmem_ros.memory.learning.store_or_merge import Limits, duplicates, near_subjects, opposed, same_lesson
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.text.statement import wording
+from robotmem_ros.memory.text.subject import subject
 
 __all__ = ["Classifier", "NewMemory", "Times", "as_fact", "duplicate_method", "load_classifier", "time_each"]
 

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from ..memory.sessions.consolidation.merge import Consolidation, Lesson
+from ..memory.sessions.consolidation import Consolidation, Lesson
 from .database import opened
 from .options import add_database, add_json
 from .table import table

@@ -30,8 +30,8 @@ from .retention.report import Report
 from .search.answer import Answer
 from .search.question import parse_question
 from .search.vector_index import VectorIndex
-from .sessions.consolidation import consolidation
-from .sessions.consolidation.merge import Consolidation
+from .sessions import consolidation
+from .sessions.consolidation import Consolidation
 from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, rows

@@ -10,8 +10,8 @@ from robotmem_ros.msg import Count, DecayReport, Merge
 from robotmem_ros.srv import Consolidate, EndSession, StartSession
 
 from ..memory import RobotMemory
-from ..memory.sessions.consolidation.merge import Consolidation
-from ..memory.sessions.consolidation.merge import Merge as Merged
+from ..memory.sessions.consolidation import Consolidation
+from ..memory.sessions.consolidation import Merge as Merged
 from ..memory.sessions.report import SessionReport, SessionStart
 from .conversions import exact_float, memory_message, seconds_from, time_message
 from .service_thread import ServiceThread

@@ -1,4 +1,4 @@
-"""Classification: what a lesson is, by rules alone. What the caller gave always wins."""
+"""Classify a fact by rules: category, confidence, tags, scope, parameters. Values given by the caller win."""
 
 from __future__ import annotations
 
@@ -7,16 +7,72 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..models import CALLER, Decision, NewMemory
+from ..text.quantities import Quantity, quantities
+from ..text.reading import Reading, read
+from ..text.scope import Scope, scope
 from ..validation import compact_json
-from .category import category
-from .confidence import confidence
-from .physical_parameters import physical_parameters
-from .quantities import Quantity, quantities
-from .reading import Reading, read
-from .rules import CompiledRules, load_rules
-from .scope import Scope, scope
-from .tags import tags
+from .rules import CompiledRules, Rule, Rules, load_rules
 from .taxonomy import Taxonomy, load_taxonomy
+
+
+def category(holding: Sequence[Rule], order: Sequence[str], default: str) -> Decision:
+    """The category that the rules that hold speak for, with their names; of equals, the first of `order`."""
+    votes: dict[str, list[Rule]] = {}
+    for rule in holding:
+        votes.setdefault(rule.name.partition(".")[0], []).append(rule)
+    if not votes:
+        return Decision("category", default, "default")
+    best = min(votes, key=lambda name: (-sum(rule.weight for rule in votes[name]), order.index(name)))
+    return Decision("category", best, " + ".join(rule.name for rule in votes[best]))
+
+
+def confidence(holding: Sequence[Rule], rules: Rules) -> tuple[float, Decision]:
+    """Base + the sum of what the signals add, kept within lowest and highest; in [0, 1]."""
+    total = rules.base + sum(rule.weight for rule in holding)
+    estimate = round(min(max(total, rules.lowest), rules.highest), 6)
+    reasons = " + ".join(f"{rule.name} ({rule.weight:+.2f})" for rule in holding)
+    return estimate, Decision("confidence", f"{estimate:g}", reasons or "default")
+
+
+def tags(holding: Sequence[Rule], category: str, taxonomy: Taxonomy) -> list[Decision]:
+    """A decision for each tag, in alphabetical order."""
+    found = {rule.name.removeprefix("tag."): rule.name for rule in holding}
+    for tag in taxonomy.by_category.get(category, ()):
+        of_category = f"category {category}"
+        found[tag] = f"{found[tag]} + {of_category}" if tag in found else of_category
+    return [Decision("tag", tag, found[tag]) for tag in sorted(found)]
+
+
+_MOST = 32
+
+
+def physical_parameters(found: Sequence[Quantity]) -> tuple[dict[str, dict[str, object]], list[Decision]]:
+    """The parameters by name, and how each got its name. A range has `min` and `max` instead of `value`.
+
+    A number without a unit is a parameter only where a name is written with it, as in `max_retries=3`. A second value
+    of one name is called `<name>_2`.
+    """
+    parameters: dict[str, dict[str, object]] = {}
+    decisions = []
+    for one in found:
+        if not one.name or len(parameters) >= _MOST:
+            continue
+        name, count = one.name, 1
+        while name in parameters:
+            count += 1
+            name = f"{one.name}_{count}"
+        value: dict[str, object] = {"value": _plain(one.value)}
+        if one.upper is not None:
+            value = {"min": _plain(one.value), "max": _plain(one.upper)}
+        parameters[name] = {**value, "unit": one.unit}
+        shown = " to ".join(f"{number:g}" for number in (one.value, one.upper) if number is not None)
+        decisions.append(Decision(f"params.{name}", f"{shown} {one.unit}".strip(), f"parameter.{one.rule}"))
+    return parameters, decisions
+
+
+def _plain(number: float) -> int | float:
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
 
 _READ = 4000
 """Characters that are looked at: what a lesson is stands in its first words."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from .quantities import unit_named
-from .terms import load_terms
-from .wording import Stance, Values, Wording
+from ..text.quantities import unit_named
+from ..text.statement import Stance, Values, Wording, load_terms
 
 _ROUNDING = 1e-9
 

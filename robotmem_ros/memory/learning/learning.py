@@ -16,12 +16,12 @@ from ..errors import shown
 from ..models import NewMemory
 from ..search.vector_index import VectorIndex
 from ..storage import Database, learning_rows
-from .admission import admit, note_contradictions
+from ..text.subject import subject
 from .correction import Correction, correct
 from .judge import Judge
 from .learned import Learned
 from .neighbours import Neighbours, neighbours
-from .subject import subject
+from .store_or_merge import admit, note_contradictions
 
 _LOG = logging.getLogger(__name__)
 

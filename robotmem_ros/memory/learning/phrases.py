@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from ..text.reading import Reading, has_han, read
 from ..text.stems import stem
-from .reading import Reading, has_han, read
 
 _SHORTEST_PREFIX = 3
 

@@ -11,18 +11,26 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from typing import NamedTuple
 
 from ..models import REPETITION, Decision, NewMemory
 from ..storage import changes, contribution_rows, learning_rows, rows, wording_rows
 from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
-from .circumstances import together
 from .classification import SCOPE_FIELDS
-from .deduplication import Match
+from .context_match import together
 
 TOLD = ("content", "human_summary", "context", "category", "scope_files", "scope_entities")
 """Columns that hold what callers told, or rules found in it."""
 _REPLACED = ("category", "confidence", "scope_files", "scope_entities")
+
+
+class Match(NamedTuple):
+    """How two lessons were found to be one."""
+
+    method: str
+    """`exact`, `jaccard` or `cosine`."""
+    similarity: float
 
 
 def repeat(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match: Match, gain: float) -> NewMemory:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..paths import expanded
-from .data_file import Entry, read_data_file
-from .rule import RULE_KEYS, Rule, RuleSet, read_rule
+from ..text.data_file import Entry, read_data_file
+from .rules import RULE_KEYS, Rule, RuleSet, read_rule
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
 _TAG_KEYS = frozenset({"display_name", "categories"})

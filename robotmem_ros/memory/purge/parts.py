@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from .. import clocks
 from ..config.parameters import Parameters
-from ..learning.admission import note_contradictions
 from ..learning.repetition import TOLD, folded, given_tags
+from ..learning.store_or_merge import note_contradictions
 from ..storage import contribution_rows, learning_rows, rows, sighting_rows
 from ..storage.contribution_rows import FIRST
 from ..validation import compact_json

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from ..background import Worker
 from ..errors import MemoryClosedError, RobotMemoryError
-from .consolidation.merge import Consolidation
+from .consolidation import Consolidation
 
 _PERIOD = 1.0
 """Seconds between two looks; by the robot's clock that can be any time."""

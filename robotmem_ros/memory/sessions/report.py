@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..models import Memory, Session
-from .consolidation.merge import Consolidation
+from .consolidation import Consolidation
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from ..decay import Decay
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
 from ..storage import Database, session_rows
-from . import account
-from .consolidation import consolidation
-from .consolidation.merge import Consolidation
+from . import consolidation
+from . import session_stats as account
+from .consolidation import Consolidation
 from .maintenance import SessionKey, SessionMaintenance
 from .proactive import proactive
 from .report import SessionReport, SessionStart

@@ -13,8 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..learning import subject
-from ..text import tokens
+from ..text import subject, tokens
 from ..text.labels import label_key
 from . import codec
 from .context_values import json_values, points

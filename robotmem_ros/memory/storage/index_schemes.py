@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DatabaseUnusableError
-from ..learning import wording
+from ..text import statement as wording
 from ..text import tokens
 
 _PAUSE = 0.05

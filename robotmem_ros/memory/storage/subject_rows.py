@@ -16,7 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..learning.subject import Subject, lesson
+from ..text.subject import Subject, lesson
 from .wording_rows import CANDIDATE, CANDIDATES, Candidate
 
 _COUNTED = 128

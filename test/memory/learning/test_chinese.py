@@ -9,14 +9,13 @@ import pytest
 from bench.suites.classification import category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.learning.classification import load_classifier
-from robotmem_ros.memory.learning.data_file import read_data_file
-from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
-from robotmem_ros.memory.learning.quantities import QUANTITIES_FILE
 from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
+from robotmem_ros.memory.learning.store_or_merge import Limits, same_lesson
 from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
-from robotmem_ros.memory.learning.terms import WORDING_FILE
-from robotmem_ros.memory.learning.wording import wording
+from robotmem_ros.memory.text.data_file import read_data_file
+from robotmem_ros.memory.text.quantities import QUANTITIES_FILE
 from robotmem_ros.memory.text.simplified import simplified
+from robotmem_ros.memory.text.statement import WORDING_FILE, wording
 
 # Sentences of every category, each with a phrase of its own; the rules were tuned on them.
 SENTENCES = read_sentences(str(Path(__file__).with_name("chinese")))

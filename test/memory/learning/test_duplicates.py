@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bench.suites.deduplication import ADVERSARIAL, FRESH, NEVER, Pair, judge, read_pairs
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.embedding import Embedder
-from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
-from robotmem_ros.memory.learning.wording import wording
+from robotmem_ros.memory.learning.store_or_merge import Limits, same_lesson
+from robotmem_ros.memory.text.statement import wording
 
 from ...support.embedders import WordVectors
 from ..conftest import OpenMemory

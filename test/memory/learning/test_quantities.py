@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.learning.physical_parameters import physical_parameters
-from robotmem_ros.memory.learning.quantities import quantities
+from robotmem_ros.memory.learning.classification import physical_parameters
+from robotmem_ros.memory.text.quantities import quantities
 
 N, SPEED, ANGLE = "N", "m/s", "°"
 CASES: list[tuple[str, dict[str, tuple[float, str]]]] = [

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.learning.contradiction import contradiction
-from robotmem_ros.memory.learning.deduplication import Limits, same_lesson
-from robotmem_ros.memory.learning.subject import subject
-from robotmem_ros.memory.learning.wording import wording
+from robotmem_ros.memory.learning.store_or_merge import Limits, same_lesson
 from robotmem_ros.memory.models import Kind, NewMemory
 from robotmem_ros.memory.storage import Database, rows, subject_rows
+from robotmem_ros.memory.text.statement import wording
+from robotmem_ros.memory.text.subject import subject
 
 from ..conftest import OpenMemory
 

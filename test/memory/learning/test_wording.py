@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.learning.subject import digest, subject
-from robotmem_ros.memory.learning.wording import jaccard, normalised, wording
+from robotmem_ros.memory.text.statement import jaccard, normalised, wording
+from robotmem_ros.memory.text.subject import digest, subject
 
 SAME_CLAIM = [
     ("Hold it with 12.5 N", "hold it with 12.5 newtons"),

@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory, SessionNotFoundError
 from robotmem_ros.memory.models import Session
-from robotmem_ros.memory.sessions.consolidation import consolidation
+from robotmem_ros.memory.sessions import consolidation
 
 from ...support.clock import DAY, NOW, SECOND, Clock
 from ...support.subprocesses import running

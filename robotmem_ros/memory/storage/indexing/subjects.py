@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from ...learning.subject import lesson, subject
 from ...models import Kind, NewMemory
+from ...text.subject import lesson, subject
 
 _SUBJECT = "INSERT INTO subjects (id, size, signature, words) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _FACT = """

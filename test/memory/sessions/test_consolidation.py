@@ -7,10 +7,10 @@ import random
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory, SessionNotFoundError
-from robotmem_ros.memory.sessions.consolidation import consolidation
+from robotmem_ros.memory.sessions import consolidation
 
-from ....support.consistency import check_file
-from ...conftest import OpenMemory
+from ...support.consistency import check_file
+from ..conftest import OpenMemory
 from .test_clusters import all_pairs
 
 ALIKE = ("hold the thin glass softly", "hold the thin glass very softly", "always hold the thin glass softly")

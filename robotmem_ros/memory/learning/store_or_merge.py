@@ -1,26 +1,73 @@
-"""What becomes of a prepared fact: it strengthens one that says the same, or is stored and its contradictions noted.
+"""Store a prepared fact, or strengthen the fact that says the same.
 
-All of it in one transaction of the one writer: of two who learn the same at once, one finds the other's.
+Everything happens in one transaction of the one writer, so two callers that learn the same fact at once store it once.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from ..config.parameters import Parameters
 from ..models import NewMemory
 from ..storage import learning_rows, rows, subject_rows, vector_rows, wording_rows
 from ..storage.subject_rows import Near
 from ..storage.wording_rows import Candidate
-from .circumstances import are_one, comparable, outcome
+from ..text.statement import Stance, Wording, jaccard, wording
+from ..text.subject import stance, subject
+from .context_match import are_one, comparable, outcome
 from .contradiction import opposition
-from .deduplication import Limits, Match, same_lesson
 from .learned import Learned
 from .neighbours import Neighbours
-from .repetition import repeat
-from .subject import stance, subject
-from .wording import Stance, wording
+from .repetition import Match, repeat
+
+
+class Limits(NamedTuple):
+    """From where on two lessons are one; each in [0, 1]."""
+
+    jaccard: float
+    cosine: float
+
+
+def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limits) -> Match | None:
+    """How two texts are one lesson, or None. `cosine` is the similarity of their vectors, None without a model."""
+    if one.claim != other.claim or one.sequence != other.sequence or _exchanged(one, other):
+        return None
+    if one.digest == other.digest:
+        return Match("exact", 1.0)
+    if not one.words & other.words:
+        return None
+    similarity = jaccard(one, other)
+    if similarity >= limits.jaccard and not _substituted(one, other):
+        return Match("jaccard", similarity)
+    if cosine is not None and cosine >= limits.cosine and not _swapped(one, other):
+        return Match("cosine", cosine)
+    return None
+
+
+def _swapped(one: Wording, other: Wording) -> bool:
+    # Vectors of sentences that differ in one thing only are close, whatever the thing is.
+    return len(one.words - other.words) == 1 == len(other.words - one.words)
+
+
+def _exchanged(one: Wording, other: Wording) -> bool:
+    # The robot follows the person, the person follows the robot: two things have changed places. Two words beside each
+    # other may do that, the thin tall glass being the tall thin one, but not two names.
+    if len(one.order) != len(other.order):
+        return False
+    places = [index for index, (here, there) in enumerate(zip(one.order, other.order, strict=True)) if here != there]
+    if len(places) != 2:
+        return False
+    first, last = (one.order[place] for place in places)
+    if (first, last) != tuple(other.order[place] for place in reversed(places)):
+        return False
+    return places[1] - places[0] > 1 or {first, last} <= one.names
+
+
+def _substituted(one: Wording, other: Wording) -> bool:
+    # Each has a word that the other has not: one thing in the place of another.
+    return bool(one.words - other.words) and bool(other.words - one.words)
 
 
 def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robotmem_ros.memory.sessions.consolidation.distinction import distinction
+from robotmem_ros.memory.sessions.distinction import distinction
 
 
 @pytest.mark.parametrize(

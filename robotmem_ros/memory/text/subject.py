@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .wording import Stance, wording
+from .statement import Stance, wording
 
 _BITS = 64
 _WORD_BITS = 48

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from ..text.simplified import simplified
-from ..text.stems import stem
+from .simplified import simplified
+from .stems import stem
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

@@ -1,8 +1,7 @@
-"""Plans and carries out the consolidation of one session; nothing is deleted, and all of it can be undone.
+"""Plan and apply the consolidation of one session; nothing is deleted, and everything can be undone.
 
-A plan only reads, so it may take its time beside writes; carried out, it leaves out what was changed meanwhile. What is
-superseded comes back when the lesson that stands for it is forgotten or reworded (a trigger sees to that), or by
-itself.
+A plan only reads, so it may take its time beside writes; when applied, it skips facts that have changed since.
+Superseded facts come back when their replacement is forgotten or reworded (by a trigger), or one by one.
 """
 
 from __future__ import annotations
@@ -11,13 +10,54 @@ import sqlite3
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from ... import clocks
-from ...storage import changes
-from ...text.tokens import query_words
+from .. import clocks
+from ..storage import changes
+from ..text.tokens import query_words
 from .clusters import Words, clusters, jaccard
 from .distinction import distinction
-from .merge import Consolidation, Lesson, Merge
+
+
+class Lesson(NamedTuple):
+    """A fact that can be consolidated."""
+
+    id: int
+    content: str
+    category: str
+    context_json: str
+    confidence: float
+    """As it was stored."""
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One lesson that stays, and those that it stands for from now on."""
+
+    kept: Lesson
+    superseded: tuple[Lesson, ...]
+    """The most preferred first."""
+    similarity: float
+    """The least Jaccard similarity of one of them to the one that stays."""
+
+
+@dataclass(frozen=True)
+class Consolidation:
+    """What a consolidation did, or would do."""
+
+    session_id: str
+    collection: str
+    considered: int
+    """How many lessons could have been merged."""
+    merges: tuple[Merge, ...]
+    dry_run: bool = False
+
+    @property
+    def superseded(self) -> int:
+        """How many lessons others stand for now."""
+        return sum(len(merge.superseded) for merge in self.merges)
+
 
 SPARED = ("constraint", "postmortem", "gotcha")
 """Categories that are never merged."""

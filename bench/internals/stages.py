@@ -13,12 +13,13 @@ from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import find_folder, inspect
-from robotmem_ros.memory.search import bm25, fusion, ranking
-from robotmem_ros.memory.search.eligible import eligible, narrow_down
-from robotmem_ros.memory.search.question import parse_question
-from robotmem_ros.memory.search.text_candidates import rare_and_common
-from robotmem_ros.memory.search.text_index import PostingsIndex
-from robotmem_ros.memory.search.text_search import full_marks, text_search
+from robotmem_ros.memory.search import result as ranking
+from robotmem_ros.memory.search import scoring as fusion
+from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
+from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.text_index import PostingsIndex, bm25
+from robotmem_ros.memory.search.text_index.fts import rare_and_common
+from robotmem_ros.memory.search.text_search import max_score, text_search
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.search.vector_search import vector_search
 from robotmem_ros.memory.storage import Database, functions
@@ -62,8 +63,8 @@ class Stages:
         self, parameters: Parameters, connection: sqlite3.Connection, blocks: Any, vectors: VectorIndex
     ) -> None:
         self._parameters, self._connection, self._blocks, self._vectors = parameters, connection, blocks, vectors
-        question = parse_question(parameters, decay=Decay(0.0, now=0), query="any", **_CONDITIONS)
-        self._candidates = eligible(connection, question)
+        query = parse_query(parameters, decay=Decay(0.0, now=0), query="any", **_CONDITIONS)
+        self._candidates = find_candidates(connection, query)
 
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
@@ -83,7 +84,7 @@ class Stages:
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return full_marks(self._connection, query)
+        return max_score(self._connection, query)
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
@@ -95,8 +96,8 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
     wanted = {**_CONDITIONS, **arguments}
     vector = memory._parts.embedder.embed_one(wanted["query"])
     with memory._database.snapshot() as connection:
-        question = parse_question(memory.parameters, decay=memory.decay(), **wanted)
-        candidates = narrow_down(connection, eligible(connection, question))
+        query = parse_query(memory.parameters, decay=memory.decay(), **wanted)
+        candidates = narrow_down(connection, find_candidates(connection, query))
         hits = vector_search(connection, memory.vectors, vector, candidates, fusion.blend_depth(wanted["n"]))
     return [hit.memory_id for hit in hits[: wanted["n"]]]
 

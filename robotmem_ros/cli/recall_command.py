@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from ..memory import Answer, Memory
+from ..memory import Memory, RecallResult
 from ..memory.config.parameters import Parameters
 from .database import opened
 from .moment import moment
@@ -28,7 +28,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the answer.
+    """Writes the result.
 
     Raises:
         RobotMemoryError: the question or the database cannot be used.
@@ -36,14 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
     model = "" if arguments.no_model else Parameters().embedding_model
     options = {"collection": arguments.collection, "embedding_model": model}
     with opened(arguments.db, read_only=True, **options) as memory:
-        answer = memory.recall(arguments.question, n=arguments.n, context_filter=arguments.where)
-    sys.stdout.write(_as_json(answer) if arguments.json else _as_text(answer))
+        result = memory.recall(arguments.question, n=arguments.n, context_filter=arguments.where)
+    sys.stdout.write(_as_json(result) if arguments.json else _as_text(result))
     return 0
 
 
-def _as_json(answer: Answer) -> str:
-    found = [_fields(one) for one in answer]
-    whole = {"mode": answer.mode.value, "reason": answer.reason, "memories": found}
+def _as_json(result: RecallResult) -> str:
+    found = [_fields(one) for one in result]
+    whole = {"mode": result.mode.value, "reason": result.reason, "memories": found}
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -66,10 +66,10 @@ def _fields(memory: Memory) -> dict[str, object]:
     }
 
 
-def _as_text(answer: Answer) -> str:
-    lines = [_line(one) for one in answer] or ["nothing found"]
-    if answer.reason:
-        lines.append(f"({answer.mode.value}: {answer.reason})")
+def _as_text(result: RecallResult) -> str:
+    lines = [_line(one) for one in result] or ["nothing found"]
+    if result.reason:
+        lines.append(f"({result.mode.value}: {result.reason})")
     return "\n".join(lines) + "\n"
 
 

@@ -20,11 +20,10 @@ from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, 
 from .objects.view import View
 from .purge.purge import Purged
 from .robot_memory import RobotMemory
-from .search.answer import Answer, Mode
+from .search.result import Mode, RecallResult
 from .status import Status
 
 __all__ = [
-    "Answer",
     "Change",
     "DatabaseUnusableError",
     "Explanation",
@@ -44,6 +43,7 @@ __all__ = [
     "PurgeUnfinishedError",
     "Purged",
     "ReadOnlyError",
+    "RecallResult",
     "RobotMemory",
     "RobotMemoryError",
     "SeenObject",

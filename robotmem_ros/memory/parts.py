@@ -20,7 +20,7 @@ from .retention.background import BackgroundRetention
 from .retention.retention import Retention
 from .search.pipeline import Pipeline
 from .search.text_index import PostingsIndex
-from .search.touch import Touches
+from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
 from .storage import Database
@@ -66,8 +66,8 @@ class Parts:
             made.callback(self.database.close)
             self.sessions = Sessions(self.database, parameters, clock)
             made.callback(self.sessions.close)
-            self.touches = Touches(self.database)
-            made.callback(self.touches.write)
+            self.usage = UsageRecorder(self.database)
+            made.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
             made.callback(self._threads.shutdown)
             self.embedder = _in_background(embedder, at_start, patience)
@@ -110,7 +110,7 @@ class Parts:
 
     def flush(self) -> None:
         """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
-        self.touches.write()
+        self.usage.write()
         if not self.database.read_only:
             self.database.write(lambda connection: None).result()
         self.backfill.wake()

@@ -27,8 +27,8 @@ from .purge.preview import Preview, preview
 from .purge.purge import Purged, finish, purge
 from .purge.selection import parse_selection
 from .retention.report import Report
-from .search.answer import Answer
-from .search.question import parse_question
+from .search.query import parse_query
+from .search.result import RecallResult
 from .search.vector_index import VectorIndex
 from .sessions import consolidation
 from .sessions.consolidation import Consolidation
@@ -288,7 +288,7 @@ class RobotMemory:
         collection: str | None = None,
         *,
         kind: str | None = None,
-    ) -> Answer:
+    ) -> RecallResult:
         """Finds memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
@@ -300,7 +300,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         decay = self.decay()
-        question = parse_question(
+        parsed = parse_query(
             self.parameters,
             decay=decay,
             query=query,
@@ -316,9 +316,9 @@ class RobotMemory:
         )
         parts = self._parts
         with parts.database.query_priority:
-            answer = parts.pipeline.answer(question, self.parameters)
-        parts.touches.add(answer, max(decay.now, 0))
-        return answer
+            result = parts.pipeline.run(parsed, self.parameters)
+        parts.usage.add(result, max(decay.now, 0))
+        return result
 
     def yield_to_queries(self) -> None:
         """Waits until no question is being answered, but no longer than a moment: before what can wait."""
@@ -407,7 +407,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
         """
-        self._writable.touches.write()
+        self._writable.usage.write()
         return self._parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
@@ -420,7 +420,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: there is no such session, or it was ended before.
         """
-        self._writable.touches.write()
+        self._writable.usage.write()
         return self._parts.sessions.end(self.parameters, self.decay(), session_id, outcome_score)
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:

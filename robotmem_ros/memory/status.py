@@ -10,7 +10,7 @@ from .embedding.background import BackgroundEmbedder
 from .embedding.kept_model import check_kept_model
 from .parts import Parts
 from .retention.removal import removed
-from .search.answer import Mode
+from .search.result import Mode
 from .storage import rows
 from .text import tokens
 

@@ -21,7 +21,7 @@ from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
 from robotmem_ros.srv import Forget, GetData, Learn, ObjectHistory, Recall, SavePerception, Update
 
-from ..memory import Answer, Learned, Memory, PerceptionData, Pose, Sighting, Status, Stored
+from ..memory import Learned, Memory, PerceptionData, Pose, RecallResult, Sighting, Status, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory
@@ -174,11 +174,11 @@ def fill_nothing(response: Forget.Response | Update.Response, result: None) -> N
     """That it succeeded is all that this response says."""
 
 
-def fill_recall(response: Recall.Response, answer: Answer) -> None:
-    """Puts an answer into the response of Recall."""
-    response.memories = [memory_message(memory) for memory in answer]
-    response.mode = answer.mode.value
-    response.reason = answer.reason
+def fill_recall(response: Recall.Response, result: RecallResult) -> None:
+    """Put a result into the response of Recall."""
+    response.memories = [memory_message(memory) for memory in result]
+    response.mode = result.mode.value
+    response.reason = result.reason
 
 
 def memory_message(memory: Memory) -> MemoryMessage:

@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from robotmem_ros.srv import Forget, GetData, Learn, ObjectHistory, Recall, Restore, SavePerception, Update
 
-from ..memory import Answer, Learned, PerceptionData, RobotMemory, Sighting, Stored
+from ..memory import Learned, PerceptionData, RecallResult, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from . import conversions
 from .frames import Point, Target
@@ -72,7 +72,7 @@ class Services:
         memory = self._memory()
         return memory.store(conversions.perception_from(request.perception, memory.parameters, self._clock))
 
-    def _recall(self, request: Recall.Request) -> Future[Answer]:
+    def _recall(self, request: Recall.Request) -> Future[RecallResult]:
         memory = self._memory()
         question = conversions.question_from(request)
         first = self._workers.submit(lambda: memory.recall(**question))
@@ -80,11 +80,11 @@ class Services:
             return first
         target = conversions.target_from(request.spatial_sort[0], memory.parameters)
 
-        def again(transformed: Future[Point]) -> Future[Answer]:
+        def again(transformed: Future[Point]) -> Future[RecallResult]:
             sort = {**question["spatial_sort"], "target": transformed.result(), "frame_id": target.target}
             return self._workers.submit(lambda: memory.recall(**{**question, "spatial_sort": sort}))
 
-        def in_memory_frame(done: Future[Answer]) -> Future[Answer]:
+        def in_memory_frame(done: Future[RecallResult]) -> Future[RecallResult]:
             if not isinstance(done.exception(), FrameMismatchError):
                 return done
             return then(self._transformed(target), again)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Answer, InvalidFieldError, Memory, Parameters, RobotMemory
+from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.search.question import parse_question
+from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.storage.functions import register
 
 from ..support.clock import DAY, NOW, Clock
@@ -25,13 +25,13 @@ def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
     return open_memory(clock=clock)
 
 
-def look(memory: RobotMemory, min_confidence: float = 0.0, context_filter: object = None) -> Answer:
+def look(memory: RobotMemory, min_confidence: float = 0.0, context_filter: object = None) -> RecallResult:
     """What there is, without counting as recalled."""
-    question = parse_question(
+    query = parse_query(
         memory.parameters, decay=memory.decay(), query="", n=10, min_confidence=min_confidence, session_id=None,
         kind=None, context_filter=context_filter, spatial_sort=None, after=0, before=None, collection=None,
     )  # fmt: skip
-    return memory._parts.pipeline.answer(question, memory.parameters)
+    return memory._parts.pipeline.run(query, memory.parameters)
 
 
 def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:

@@ -12,9 +12,9 @@ from pathlib import Path
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.eligible import Eligible, eligible, enumerate_if_few, narrow_down
-from robotmem_ros.memory.search.question import parse_question
-from robotmem_ros.memory.search.ranking import Ranking
+from robotmem_ros.memory.search.candidates import Candidates, enumerate_if_few, find_candidates, narrow_down
+from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import Block, PostingsIndex
 from robotmem_ros.memory.search.text_search import text_search
 from robotmem_ros.memory.storage import Database, rows
@@ -137,12 +137,12 @@ def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQue
             assert search(connection, blocks, one) == search(connection, (), one), one
 
 
-def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Eligible:
-    question = parse_question(
+def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Candidates:
+    query = parse_query(
         Parameters(), decay=Decay(0.0, now=0), query=one.query, n=5, min_confidence=0.0, session_id=one.session,
         kind=None, context_filter=None, spatial_sort=None, after=None, before=one.before, collection=one.collection,
     )  # fmt: skip
-    return eligible(connection, question)
+    return find_candidates(connection, query)
 
 
 def covered(blocks: Sequence[Block]) -> int:

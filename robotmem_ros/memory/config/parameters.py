@@ -89,9 +89,7 @@ class Parameters:
         "", "YAML file with your own rules for category and confidence, added to the built-in ones.", read_only=True
     )
     taxonomy_file: str = parameter("", "YAML file with your own tags, added to the built-in ones.", read_only=True)
-    deduplicate: bool = parameter(
-        True, "Reinforce a known fact instead of storing a duplicate."
-    )
+    deduplicate: bool = parameter(True, "Reinforce a known fact instead of storing a duplicate.")
     duplicate_jaccard: float = parameter(
         0.70, "Jaccard similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
     )

@@ -1,6 +1,6 @@
-"""From a question to its answer: one file for each stage, and `pipeline`, which runs them in order.
+"""From a query to its answer: one file for each stage, and `pipeline`, which runs them in order.
 
-What a stage knows of the eligible memories decides how it goes about it. `eligible` counts first, so that the narrowest
+What a stage knows of the candidates decides how it goes about it. `candidates` counts first, so that the narrowest
 condition is the one that is listed:
 
     known of them         how many             text                      vectors                    distance

@@ -1,9 +1,9 @@
-"""The whole way from a question to its answer, stage by stage.
+"""The whole way from a query to its result, stage by stage.
 
-    question -> eligible -> text search | vector search -> fusion -> neighbours -> source weight -> contradiction weight
+    query -> candidates -> text search | vector search -> fusion -> neighbours -> source weight -> contradiction weight
              -> outcome weight -> top n -> read -> normalise
 
-Conditions (collection, session, confidence, kind, window, context filter, distance) are part of `eligible`: they hold
+Conditions (collection, session, confidence, kind, window, context filter, distance) are part of `candidates`: they hold
 before anything is ranked. With a spatial sort, the ranked set is the memories that match, and distance orders it.
 """
 
@@ -25,24 +25,29 @@ from ..embedding.kept_model import check_kept_model
 from ..errors import shown
 from ..storage import Database
 from ..storage.rows import read
-from .answer import Answer, Mode
-from .contradiction_weight import weigh_contradictions
-from .eligible import Eligible, eligible, enumerate_if_few, narrow_down, newest, only
-from .fusion import Scores, blend, blend_depth, reciprocal_rank_fusion, rrf_depth
+from .candidates import Candidates, enumerate_if_few, find_candidates, narrow_down, newest, only
 from .match import MARGIN, matching, newest_matching
-from .normalise import normalise
-from .outcome_weight import has_outcomes, weigh_outcomes
-from .question import Question, SpatialSort
-from .ranking import Ranking
-from .reasons import unknown_paths, why_nothing
-from .session_neighbours import add_neighbours
-from .source_weight import weigh_sources
-from .spatial_sort import Space, find_space, nearest, within
+from .query import Query, SpatialSort
+from .reasons import FEW, MANY, told, unknown_field, unknown_paths, unplaced, why_nothing
+from .result import Mode, Ranking, RecallResult
+from .scoring import (
+    Scores,
+    add_neighbours,
+    blend,
+    blend_depth,
+    has_outcomes,
+    normalise,
+    reciprocal_rank_fusion,
+    rrf_depth,
+    weigh_contradictions,
+    weigh_outcomes,
+    weigh_sources,
+)
+from .spatial import Space, find_space, nearest, within
 from .stopwatch import Stopwatch
-from .text_holders import Holders
 from .text_index import Block, PostingsIndex
-from .text_search import full_marks, text_search
-from .unplaced import FEW, MANY, told, unknown_field, unplaced
+from .text_index.lookup import Holders
+from .text_search import max_score, text_search
 from .vector_index import VectorIndex
 from .vector_search import Look, first_look, similar, vector_search
 
@@ -62,7 +67,7 @@ class QueryEmbedder(Protocol):
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Answers questions from a database. Safe to use from several threads."""
+    """Answers queries from a database. Safe to use from several threads."""
 
     database: Database
     embedder: QueryEmbedder
@@ -70,8 +75,8 @@ class Pipeline:
     vectors: VectorIndex
     threads: ThreadPoolExecutor
 
-    def answer(self, question: Question, parameters: Parameters) -> Answer:
-        """Runs the stages for one question, on one snapshot of the database.
+    def run(self, query: Query, parameters: Parameters) -> RecallResult:
+        """Runs the stages for one query, on one snapshot of the database.
 
         The query is embedded while SQLite works. The two searches follow each other, since SQLite's allocator makes
         two that run at once slower than one after the other; only the index of vectors, which needs no SQLite, is
@@ -82,16 +87,16 @@ class Pipeline:
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
-        vector = self._embedded(question.query) if question.query else None
+        vector = self._embedded(query.text) if query.text else None
         if vector is not None and self.database.in_memory:
             wait([vector])  # there the snapshot is the only connection, and writers need it
         blocks = self.postings.blocks  # before the snapshot
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
-            answer = _Run(self, connection, blocks, question, parameters, vector, times).answer()
+            result = _Run(self, connection, blocks, query, parameters, vector, times).result()
         if _LOG.isEnabledFor(logging.DEBUG):
-            _LOG.debug("recall %s: %s", shown(question.query), _told(answer, times))
-        return answer
+            _LOG.debug("recall %s: %s", shown(query.text), _told(result, times))
+        return result
 
     def _embedded(self, query: str) -> Future[Vector]:
         try:
@@ -112,12 +117,12 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class _Run:
-    """One question on its way through the stages."""
+    """One query on its way through the stages."""
 
     pipeline: Pipeline
     connection: sqlite3.Connection
     blocks: Sequence[Block]
-    question: Question
+    query: Query
     parameters: Parameters
     embedded: Future[Vector] | None
     times: Stopwatch
@@ -126,23 +131,23 @@ class _Run:
     def _held(self) -> Holders:
         return Holders(self.connection, self.blocks)
 
-    def answer(self) -> Answer:
+    def result(self) -> RecallResult:
         found = self._found()
-        reasons = [found.reason, *unknown_paths(self.connection, self.question.comparisons)]
+        reasons = [found.reason, *unknown_paths(self.connection, self.query.comparisons)]
         if not found.memories:
-            reasons += why_nothing(self.connection, self.question, found)
+            reasons += why_nothing(self.connection, self.query, found)
         return replace(found, reason="; ".join(filter(None, reasons)))
 
-    def _found(self) -> Answer:
-        candidates = eligible(self.connection, self.question)
-        if self.question.spatial_sort is not None:
-            return self._by_distance(self.question.spatial_sort, candidates)
-        if self.question.query:
+    def _found(self) -> RecallResult:
+        candidates = find_candidates(self.connection, self.query)
+        if self.query.spatial_sort is not None:
+            return self._by_distance(self.query.spatial_sort, candidates)
+        if self.query.text:
             return self._by_relevance(candidates)
         return self._by_time(candidates)
 
-    def _by_relevance(self, candidates: Eligible) -> Answer:
-        n = self.question.n
+    def _by_relevance(self, candidates: Candidates) -> RecallResult:
+        n = self.query.n
         depth = self._depth(n)
         candidates = narrow_down(self.connection, candidates)
         self.times.lap("conditions")
@@ -156,14 +161,14 @@ class _Run:
         best = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))[:n]
         return self._answer(best, ranked)
 
-    def _by_distance(self, spatial: SpatialSort, candidates: Eligible) -> Answer:
+    def _by_distance(self, spatial: SpatialSort, candidates: Candidates) -> RecallResult:
         space = find_space(self.connection, spatial, self.parameters.map_id, self.parameters.memory_frame)
-        if not self.question.query:
+        if not self.query.text:
             candidates = narrow_down(self.connection, candidates)
         hits = [] if space.id is None else self._nearest_matching(spatial, space, candidates)
         ids = [hit.memory_id for hit in hits]
         self.times.lap("distance")
-        if self.question.query:
+        if self.query.text:
             ranked = self._ranked(only(ids), len(ids))
         else:
             ranked = _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
@@ -172,22 +177,20 @@ class _Run:
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *left_out))))
         return self._answer(ids, ranked, {hit.memory_id: hit.measure for hit in hits})
 
-    def _most_unplaced(self, candidates: Eligible, found: int) -> int:
+    def _most_unplaced(self, candidates: Candidates, found: int) -> int:
         # To look for what has no position must not take long beside the search.
-        is_listed = bool(self.question.query) or candidates.ids is not None
-        if found == self.question.n:
+        is_listed = bool(self.query.text) or candidates.ids is not None
+        if found == self.query.n:
             return FEW if is_listed else 0
         return MANY if is_listed or not found else FEW
 
-    def _unplaced(self, spatial: SpatialSort, space: Space, candidates: Eligible, most: int) -> list[str]:
-        query = self.question.query
+    def _unplaced(self, spatial: SpatialSort, space: Space, candidates: Candidates, most: int) -> list[str]:
+        query = self.query.text
         if not most:
             return []
         try:
             ids = (
-                newest_matching(self._held, query, most + 1)
-                if query
-                else newest(self.connection, candidates, most + 1)
+                newest_matching(self._held, query, most + 1) if query else newest(self.connection, candidates, most + 1)
             )
             found = unplaced(self.connection, ids[:most], candidates, spatial, space)
             unknown = "" if space.id else unknown_field(self.connection, spatial)
@@ -196,33 +199,33 @@ class _Run:
             _LOG.warning("what has no position could not be counted: %s", error)
             return []
 
-    def _nearest_matching(self, spatial: SpatialSort, space: Space, candidates: Eligible) -> Ranking:
-        if self.question.query:
+    def _nearest_matching(self, spatial: SpatialSort, space: Space, candidates: Candidates) -> Ranking:
+        if self.query.text:
             candidates = self._matching(candidates.and_(within(spatial, space)))
-        return nearest(self.connection, candidates, spatial, space, self.question.n)
+        return nearest(self.connection, candidates, spatial, space, self.query.n)
 
-    def _matching(self, placed: Eligible) -> Eligible:
+    def _matching(self, placed: Candidates) -> Candidates:
         try:
-            query = self.question.query
-            return matching(self.connection, self._held, query, placed, self._similar, n=self.question.n)
+            query = self.query.text
+            return matching(self.connection, self._held, query, placed, self._similar, n=self.query.n)
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return self._similar(enumerate_if_few(self.connection, placed), MARGIN) or only(())
 
-    def _by_time(self, candidates: Eligible) -> Answer:
+    def _by_time(self, candidates: Candidates) -> RecallResult:
         few = enumerate_if_few(self.connection, candidates)
         check = few.check()
-        # The index by time gives the most recent first, and the walk ends at the n-th that may answer.
+        # The index by time gives the most recent first, and the walk ends at the n-th that may result.
         source = "memories AS m" if few.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
         rows = self.connection.execute(
             f"SELECT m.id FROM {source} WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
-            (*check.arguments, self.question.n),
+            (*check.arguments, self.query.n),
         )
         ids = [memory_id for (memory_id,) in rows]
         self.times.lap("conditions and time")
         return self._answer(ids, _Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED))
 
-    def _ranked(self, candidates: Eligible, wanted: int) -> _Ranked:
+    def _ranked(self, candidates: Candidates, wanted: int) -> _Ranked:
         blends = self.parameters.fusion != "rrf"
         text = self._text_leg(candidates, wanted)
         self.times.lap("text search")
@@ -254,7 +257,7 @@ class _Run:
             more = sorted(by_vector - by_text)
             texts = [*texts, *self._text_leg(only(more), len(more)).ranking]
             vectors = [*vectors, *(hit for hit in on_text.ranking if hit.memory_id not in by_vector)]
-        marks = full_marks(self.connection, self.question.query) if by_text else 0.0
+        marks = max_score(self.connection, self.query.text) if by_text else 0.0
         return add_neighbours(self.connection, blend(texts, vectors, marks), self.parameters.session_neighbor_weight)
 
     def _ratio(self) -> float:
@@ -266,17 +269,17 @@ class _Run:
     def _outcome_bound(self) -> float:
         return self.parameters.outcome_weight if has_outcomes(self.connection) else 0.0
 
-    def _text_leg(self, candidates: Eligible, wanted: int) -> _Leg:
+    def _text_leg(self, candidates: Candidates, wanted: int) -> _Leg:
         try:
             limit = self.parameters.text_candidates
-            query = self.question.query
+            query = self.query.text
             found = text_search(self.connection, self.blocks, query, candidates, depth=wanted, limit=limit)
             return _Leg(found, self.pipeline.database.tokens_missing)
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Leg([], f"text search failed: {error}")
 
-    def _vector_leg(self, candidates: Eligible, wanted: int) -> _Leg:
+    def _vector_leg(self, candidates: Candidates, wanted: int) -> _Leg:
         try:
             return _Leg(vector_search(self.connection, self.pipeline.vectors, self._vector(), candidates, wanted))
         except ModelUnavailableError as error:
@@ -294,14 +297,14 @@ class _Run:
             else:
                 vectors.look_ahead(embedded.result(), look.width, deep=look.deep)
 
-    def _similar(self, eligible: Eligible, margin: float, *, unmeasured: bool = False) -> Eligible | None:
+    def _similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
         try:
             vectors, vector = self.pipeline.vectors, self._vector()
-            return similar(self.connection, vectors, vector, eligible, margin, unmeasured=unmeasured)
+            return similar(self.connection, vectors, vector, candidates, margin, unmeasured=unmeasured)
         except ModelUnavailableError:
             return None
         except Exception as error:
-            # As in the vector leg, which says so in the answer.
+            # As in the vector leg, which says so in the result.
             _LOG.warning("vector search failed: %s", error)
             return None
 
@@ -312,15 +315,15 @@ class _Run:
         check_kept_model(self.connection, self.pipeline.embedder.name)
         return vector
 
-    def _answer(self, ids: Sequence[int], ranked: _Ranked, distances: dict[int, float] | None = None) -> Answer:
-        found = read(self.connection, ids, self.question.decay)
+    def _answer(self, ids: Sequence[int], ranked: _Ranked, distances: dict[int, float] | None = None) -> RecallResult:
+        found = read(self.connection, ids, self.query.decay)
         score = normalise({memory_id: ranked.scores.get(memory_id, 0.0) for memory_id in ids})
         memories = (replace(found[memory_id], score=score[memory_id]) for memory_id in ids if memory_id in found)
         if distances is not None:
             memories = (replace(memory, distance=distances[memory.id]) for memory in memories)
-        answer = Answer(tuple(memories), ranked.mode, ranked.reason)
+        result = RecallResult(tuple(memories), ranked.mode, ranked.reason)
         self.times.lap("read")
-        return answer
+        return result
 
 
 @dataclass(frozen=True)
@@ -336,12 +339,12 @@ class _Ranked:
     reason: str = ""
 
 
-def _told(answer: Answer, times: Stopwatch) -> str:
-    why = f", {answer.reason}" if answer.reason else ""
-    return f"{[memory.id for memory in answer]}, {answer.mode.value}{why}; {times}"
+def _told(result: RecallResult, times: Stopwatch) -> str:
+    why = f", {result.reason}" if result.reason else ""
+    return f"{[memory.id for memory in result]}, {result.mode.value}{why}; {times}"
 
 
-def _the_same(leg: _Leg) -> tuple[Eligible, int]:
+def _the_same(leg: _Leg) -> tuple[Candidates, int]:
     return only([hit.memory_id for hit in leg.ranking]), len(leg.ranking)
 
 

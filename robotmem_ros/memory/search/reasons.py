@@ -1,16 +1,60 @@
-"""What the `reason` of an answer says of names that nothing has, and of an answer without memories."""
+"""Sentences for the `reason` of a result: unknown names, missing positions, and why nothing was found."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
 from ..errors import shown
 from ..nearest import did_you_mean
-from ..storage import rows, vector_rows
-from .answer import Answer, Mode
-from .context_filter import OWN_FIELDS, Comparison, context_path
-from .question import Question
+from ..storage import bulk, rows, vector_rows
+from .candidates import Candidates
+from .filters import OWN_FIELDS, Comparison, context_path
+from .query import Query, SpatialSort
+from .result import Mode, RecallResult
+from .spatial import Space
+
+FEW, MANY = 32, 2000
+"""So many memories are looked at: few if the answer has as many as were asked for, many if it has fewer."""
+_ELSEWHERE = """
+    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+    WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?) AND {check}
+"""
+_PLACES = """
+    SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
+        SELECT p.space_id FROM positions AS p
+        WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
+    ) GROUP BY s.id ORDER BY s.id
+"""
+
+
+def unknown_field(connection: sqlite3.Connection, spatial: SpatialSort) -> str:
+    """Say that no memory has the field of a spatial sort, and name near ones; empty if one has."""
+    fields = [field for (field,) in connection.execute("SELECT DISTINCT field FROM spaces")]
+    return "" if spatial.field in fields else f"no memory has a {spatial.field!r}{did_you_mean(spatial.field, fields)}"
+
+
+def unplaced(
+    connection: sqlite3.Connection, ids: Sequence[int], candidates: Candidates, spatial: SpatialSort, space: Space
+) -> Iterator[tuple[int, str]]:
+    """Count those of some memories that are candidates but have no position in a space, by where their position is."""
+    check = candidates.check()
+    arguments = (json.dumps(ids), space.id or 0, *check.arguments)
+    elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
+    places = connection.execute(_PLACES, (json.dumps(elsewhere), spatial.field)) if elsewhere else ()
+    for frame, in_map, count in places:
+        if frame is None:
+            yield count, f"no {spatial.field!r}"
+        else:
+            yield count, f"a {spatial.field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
+
+
+def told(count: int, what: str, *, is_all: bool) -> str:
+    """Say how many memories match and have something instead of the position asked for."""
+    verb = "memory matches but has" if count == 1 else "memories match but have"
+    return f"{'' if is_all else 'at least '}{count} {verb} {what}"
+
 
 _NAMES, _TOLD = 1000, 3
 """So many names at most are searched for near ones, and so many unknown ones are told."""
@@ -29,9 +73,9 @@ def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparis
         yield f"nor {len(unknown) - _TOLD} other paths of the filter"
 
 
-def why_nothing(connection: sqlite3.Connection, question: Question, answer: Answer) -> Iterator[str]:
+def why_nothing(connection: sqlite3.Connection, query: Query, result: RecallResult) -> Iterator[str]:
     """Say what may be why an answer has no memories: an unknown collection or session, or vectors that are to come."""
-    name = question.collection
+    name = query.collection
     if not rows.count_in(connection, name):
         others = connection.execute(
             "SELECT DISTINCT collection FROM collection_counters WHERE n > 0 AND collection <> ? LIMIT ?",
@@ -39,11 +83,11 @@ def why_nothing(connection: sqlite3.Connection, question: Question, answer: Answ
         )
         yield f"there is no memory in the collection {name!r}{did_you_mean(name, (other for (other,) in others))}"
         return
-    if question.session_id:
+    if query.session_id:
         find = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND +collection = ? LIMIT 1"
-        if not connection.execute(find, (question.session_id, name)).fetchone():
-            yield f"no memory of the collection {name!r} has the session_id {question.session_id!r}"
+        if not connection.execute(find, (query.session_id, name)).fetchone():
+            yield f"no memory of the collection {name!r} has the session_id {query.session_id!r}"
     lacking = vector_rows.lacking(connection)
-    if answer.mode is Mode.HYBRID and lacking:
+    if result.mode is Mode.HYBRID and lacking:
         counters = rows.counters(connection)
         yield f"{lacking} of {counters['fact'] + counters['perception']} memories have no vector yet"

@@ -1,4 +1,4 @@
-"""Stage 3a, text search: BM25 over content, summary, scope and label, among the eligible memories."""
+"""Stage 3a, text search: BM25 over content, summary, scope and label, among the candidates."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..text import tokens
-from .bm25 import Statistics, formula, ranked, statistics
-from .eligible import Eligible, still_eligible
-from .ranking import Hit, Ranking
-from .text_candidates import candidates
+from .candidates import Candidates, filter_ids
+from .result import Hit, Ranking
 from .text_index import Best, Block, Scores, outdated
+from .text_index.bm25 import Statistics, formula, ranked, statistics
+from .text_index.fts import bounded_choice
 
 _RANKED = 400
-"""Up to so many eligible memories are all ranked by their texts."""
+"""Up to so many candidates are all ranked by their texts."""
 _GROWTH = 8
 _ROUNDING = 1e-9
 """Postings tell scores but for so small a part of them."""
@@ -26,12 +26,12 @@ def text_search(
     connection: sqlite3.Connection,
     blocks: Sequence[Block],
     query: str,
-    eligible: Eligible,
+    candidates: Candidates,
     *,
     depth: int,
     limit: int,
 ) -> Ranking:
-    """The best `depth` eligible memories that hold a word of the query, by BM25 (more negative is better).
+    """The best `depth` candidates that hold a word of the query, by BM25 (more negative is better).
 
     The words are OR-joined; compounds such as `grip_force` or `12.5` count once more when they stand together. What
     blocks of postings cover is found by them. Of the others not all are ranked where the words stand in more than
@@ -42,17 +42,17 @@ def text_search(
         return []
     known = statistics(connection, [*words, *(word for phrase in phrases for word in phrase.split())])
     search = _Search(connection, words, phrases, known, depth)
-    if eligible.ids is not None and len(eligible.ids) <= _RANKED:
-        return search.ranked(eligible.ids)
+    if candidates.ids is not None and len(candidates.ids) <= _RANKED:
+        return search.ranked(candidates.ids)
     covered = blocks[-1].high if blocks else 0
-    if eligible.ids is None:
-        others = candidates(connection, words, known, eligible, limit=limit, behind=covered)
+    if candidates.ids is None:
+        others = bounded_choice(connection, words, known, candidates, limit=limit, behind=covered)
     else:
-        others = {memory_id for memory_id in eligible.ids if memory_id > covered}
-    return search.best(blocks, eligible, others) if blocks else search.ranked(others)
+        others = {memory_id for memory_id in candidates.ids if memory_id > covered}
+    return search.best(blocks, candidates, others) if blocks else search.ranked(others)
 
 
-def full_marks(connection: sqlite3.Connection, query: str) -> float:
+def max_score(connection: sqlite3.Connection, query: str) -> float:
     """The score, as a positive number, of a memory of mean length that holds each word of the query once."""
     words = tokens.query_words(query)
     known = statistics(connection, words)
@@ -70,22 +70,22 @@ class _Search:
     def ranked(self, ids: Iterable[int]) -> Ranking:
         return ranked(self.connection, ids, self.words, self.phrases, known=self.known, depth=self.depth)
 
-    def best(self, blocks: Sequence[Block], eligible: Eligible, others: set[int]) -> Ranking:
+    def best(self, blocks: Sequence[Block], candidates: Candidates, others: set[int]) -> Ranking:
         """The best of what blocks cover, and of some others."""
         words = {word: self.known.weight(word) for word in self.words}
         compounds = {phrase: self.known.weight(*phrase.split()) for phrase in self.phrases}
         scores = Scores(blocks, words, compounds, formula(self.known))
-        among = eligible.among if eligible.ids is None else np.sort(np.array(eligible.ids, np.int64))
+        among = candidates.among if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))
         # What blocks hold of these is out of date.
         changed = outdated(self.connection, blocks)
         seen = set(changed)
-        hits = self.ranked(others | still_eligible(self.connection, eligible, changed))
+        hits = self.ranked(others | filter_ids(self.connection, candidates, changed))
         wanted = 2 * self.depth
         while True:
             best = scores.best(wanted, among)
             new = [memory_id for memory_id in best.ids if memory_id not in seen]
             seen.update(new)
-            hits += self.ranked(new if eligible.ids else still_eligible(self.connection, eligible, new))
+            hits += self.ranked(new if candidates.ids else filter_ids(self.connection, candidates, new))
             hits = sorted(hits, key=lambda hit: (hit.measure, -hit.memory_id))[: self.depth]
             if len(best.ids) < wanted or (len(hits) == self.depth and _is_before_others(hits[-1], best)):
                 return hits

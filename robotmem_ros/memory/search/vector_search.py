@@ -1,12 +1,12 @@
-"""Stage 3b, vector search: cosine distance of the embeddings, among the eligible memories.
+"""Stage 3b, vector search: cosine distance of the embeddings, among the candidates.
 
-Counting decides how. Where few memories are eligible, the vectors of all of them are compared: by sqlite-vec, where
+Counting decides how. Where few memories are candidates, the vectors of all of them are compared: by sqlite-vec, where
 they lie, as far as their upper bytes tell, and the best of these exactly. Otherwise the nearest vectors are asked for
-one after the other, which of their memories are eligible, until there are enough: that takes about (memories /
-eligible) for each wanted one. One of these costs about four times as much as one that is compared, so this is the
-quicker way when eligible² > 4 * wanted * memories.
+one after the other, which of their memories are candidates, until there are enough: that takes about (memories /
+candidates) for each wanted one. One of these costs about four times as much as one that is compared, so this is the
+quicker way when candidates² > 4 * wanted * memories.
 
-Where the ids are known among which all eligible memories are, only their vectors are asked for. Who has which vector is
+Where the ids are known among which all candidates are, only their vectors are asked for. Who has which vector is
 read from the database, and they are compared where the index has them. That costs so little for each that it is the
 quicker way until known² > 32 * wanted * memories. Measured at a million memories, of which a window of time leaves
 10,000: 25 ms instead of 330 ms.
@@ -24,18 +24,18 @@ import numpy as np
 
 from ..embedding import Vector
 from ..storage import bulk, codec, rows, vector_rows
-from .condition import Condition
-from .eligible import Eligible, enumerate_if_few, only, still_eligible
-from .ranking import Hit, Ranking
-from .vector_holders import holders
+from .candidates import Candidates, enumerate_if_few, filter_ids, only
+from .filters import Condition
+from .result import Hit, Ranking
 from .vector_index import Batch, VectorIndex
 from .vector_index.batch import Ids
+from .vector_index.lookup import holders
 
 _DIGITS = 6
 _ROUNDING = 2e-6
 """Distances are rounded to so many digits, so that equal ones tie whatever the order of summation."""
 _COST = 4
-"""What it costs to find a vector in the index and to see which of its memories are eligible, over comparing one."""
+"""What it costs to find a vector in the index and to see which of its memories are candidates, over comparing one."""
 _KNOWN_COST, _KNOWN_COST_FLAT = 32, 2
 """The same where the ids are known and nothing is asked of the memories but which vectors they have.
 
@@ -57,7 +57,7 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 _LISTED = 200
 """Up to so many memories that are alike are listed."""
 _MARGIN = 1.5
-"""So many times as many vectors are looked at as it takes when the eligible ones are spread evenly."""
+"""So many times as many vectors are looked at as it takes when the candidates ones are spread evenly."""
 _MEASURED = "EXISTS (SELECT 1 FROM memories_vec AS mv WHERE mv.memory_id = m.id)"
 _NEAR_ENOUGH = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
@@ -66,17 +66,17 @@ _NEAR_ENOUGH = """EXISTS (
 
 
 def vector_search(
-    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, depth: int
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, candidates: Candidates, depth: int
 ) -> Ranking:
-    """The `depth` eligible memories nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
+    """The `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
     if depth < 1:
         return []
-    look = first_look(connection, index, eligible, depth)
+    look = first_look(connection, index, candidates, depth)
     if not look.chosen:
         most = math.isqrt(_COST * depth * rows.counters(connection)["vector"])
-        eligible = enumerate_if_few(connection, eligible, most)
+        candidates = enumerate_if_few(connection, candidates, most)
     hits: Ranking = []
-    for hits, complete_up_to in _growing(connection, index, query, eligible, depth, look=look):
+    for hits, complete_up_to in _growing(connection, index, query, candidates, depth, look=look):
         if len(hits) >= depth and hits[depth - 1].measure < complete_up_to - _ROUNDING:
             break
     return hits[:depth]
@@ -88,16 +88,16 @@ class Look(NamedTuple):
     width: int
     """So many are asked for."""
     deep: bool = False
-    """In the index they lie deep, for few of those there are eligible."""
+    """In the index they lie deep, for few of those there are candidates."""
     chosen: bool = False
     """Only the vectors of the ids that are known are compared, or few others."""
 
 
-def first_look(connection: sqlite3.Connection, index: VectorIndex, eligible: Eligible, depth: int) -> Look:
+def first_look(connection: sqlite3.Connection, index: VectorIndex, candidates: Candidates, depth: int) -> Look:
     """How the `depth` nearest are looked for first."""
-    if eligible.among is None:
+    if candidates.among is None:
         return Look(2 * depth + 16)
-    vectors, known = rows.counters(connection)["vector"], max(len(eligible.among), 1)
+    vectors, known = rows.counters(connection)["vector"], max(len(candidates.among), 1)
     cost = _KNOWN_COST if index.has_files else _KNOWN_COST_FLAT
     if known**2 <= cost * depth * vectors and index.can_choose:
         return Look(2 * depth + 16, chosen=True)
@@ -109,47 +109,53 @@ def similar(
     connection: sqlite3.Connection,
     index: VectorIndex,
     query: Vector,
-    eligible: Eligible,
+    candidates: Candidates,
     margin: float,
     *,
     unmeasured: bool,
-) -> Eligible | None:
-    """The eligible memories whose cosine distance is at most `margin` above that of the nearest one; None without one.
+) -> Candidates | None:
+    """The candidates whose cosine distance is at most `margin` above that of the nearest one; None without one.
 
     They are listed up to `_LISTED`; of more, each is measured when its turn comes. With `unmeasured`, those that have
     no vector yet are among them.
     """
-    if eligible.ids is not None:
-        hits = _compared(connection, index, query, eligible, None)
+    if candidates.ids is not None:
+        hits = _compared(connection, index, query, candidates, None)
     else:
-        hits = vector_search(connection, index, query, eligible, _LISTED + 1)
+        hits = vector_search(connection, index, query, candidates, _LISTED + 1)
     if not hits:
         return None
     farthest = hits[0].measure + margin
     near = [hit.memory_id for hit in hits if hit.measure <= farthest]
     unmeasured = unmeasured and vector_rows.lacking(connection) > 0
-    if eligible.ids is not None:
-        others = eligible.and_(Condition(f"NOT {_MEASURED}"))
-        return only([*near, *still_eligible(connection, others, eligible.ids)] if unmeasured else near)
+    if candidates.ids is not None:
+        others = candidates.and_(Condition(f"NOT {_MEASURED}"))
+        return only([*near, *filter_ids(connection, others, candidates.ids)] if unmeasured else near)
     if not unmeasured and len(near) <= _LISTED:
         return only(near)
     check = f"({_NEAR_ENOUGH} OR NOT {_MEASURED})" if unmeasured else _NEAR_ENOUGH
-    return eligible.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
+    return candidates.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
 
 
 def _growing(
-    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, wanted: int, *, look: Look
+    connection: sqlite3.Connection,
+    index: VectorIndex,
+    query: Vector,
+    candidates: Candidates,
+    wanted: int,
+    *,
+    look: Look,
 ) -> Iterator[tuple[Ranking, float]]:
     # Ever more hits, best first, and the distance up to which none is missing; no more than are wanted.
-    if eligible.ids is not None:
-        yield _compared(connection, index, query, eligible, wanted), math.inf
+    if candidates.ids is not None:
+        yield _compared(connection, index, query, candidates, wanted), math.inf
         return
-    search = index.search(connection, query, _vectors_of(connection, eligible) if look.chosen else None)
+    search = index.search(connection, query, _vectors_of(connection, candidates) if look.chosen else None)
     width, deep, _ = look
     hits: Ranking = []
     while (batch := search.next(width, deep=deep)) is not None:
         deep = True
-        found, is_enough = _memories(connection, batch, eligible, hits, wanted)
+        found, is_enough = _memories(connection, batch, candidates, hits, wanted)
         if batch.error:
             exact = index.distances(connection, query, {one.vector_id for one in found})
             found = [one._replace(distance=exact[one.vector_id]) for one in found]
@@ -159,7 +165,7 @@ def _growing(
             yield hits, math.inf
             return
         yield hits, batch.complete_up_to - batch.error
-        # As many more as it takes when the next ones are eligible as often as those so far; no less than twice as many.
+        # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
         share = wanted / max(len(hits), 1)
         width = int(width * min(max(_MARGIN * share, 2), 16))
 
@@ -172,9 +178,9 @@ class _Found(NamedTuple):
     vector_id: int
 
 
-def _vectors_of(connection: sqlite3.Connection, eligible: Eligible) -> Ids:
+def _vectors_of(connection: sqlite3.Connection, candidates: Candidates) -> Ids:
     # Those of the ids that are known, ascending; of some others too where that is quicker, as in a window of time.
-    known = np.empty(0, np.int64) if eligible.among is None else eligible.among
+    known = np.empty(0, np.int64) if candidates.among is None else candidates.among
     if len(known) and known[-1] - known[0] < _DENSE * len(known):
         sql = "SELECT vector_id AS id FROM memories_vec WHERE memory_id BETWEEN ? AND ?"
         return np.unique(bulk.array(connection, sql, (int(known[0]), int(known[-1]))))
@@ -183,9 +189,9 @@ def _vectors_of(connection: sqlite3.Connection, eligible: Eligible) -> Ids:
 
 
 def _compared(
-    connection: sqlite3.Connection, index: VectorIndex, query: Vector, eligible: Eligible, most: int | None
+    connection: sqlite3.Connection, index: VectorIndex, query: Vector, candidates: Candidates, most: int | None
 ) -> Ranking:
-    pairs = np.array(_candidates(connection, query, eligible, most), np.int64).reshape(-1, 2)
+    pairs = np.array(_candidates(connection, query, candidates, most), np.int64).reshape(-1, 2)
     wanted, place = np.unique(pairs[:, 1], return_inverse=True)
     near = index.distances(connection, query, wanted.tolist())
     distances = np.array([near.get(one, math.inf) for one in wanted.tolist()])[place].round(_DIGITS)
@@ -195,20 +201,20 @@ def _compared(
 
 
 def _candidates(
-    connection: sqlite3.Connection, query: Vector, eligible: Eligible, most: int | None
+    connection: sqlite3.Connection, query: Vector, candidates: Candidates, most: int | None
 ) -> list[tuple[int, int]]:
     # Memories and their vectors: all, or those that may be among the `most` nearest, as their upper bytes tell.
     source = "json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
-    if most is None or len(eligible.ids or ()) < _WORTHWHILE * most:
+    if most is None or len(candidates.ids or ()) < _WORTHWHILE * most:
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector FROM {source}"
-        return list(zip(*bulk.read(connection, sql, (eligible.ids_json(),), "memory", "vector"), strict=True))
+        return list(zip(*bulk.read(connection, sql, (candidates.ids_json(),), "memory", "vector"), strict=True))
     dim = len(query)
     distances, memory_ids, vector_ids = bulk.read(
         connection,
         "SELECT coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance, "
         f"mv.memory_id AS memory, mv.vector_id AS vector FROM {source} "
         "CROSS JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ?",
-        (dim, codec.as_bytes(query[np.newaxis])[0].tobytes(), eligible.ids_json(), codec.size(dim)),
+        (dim, codec.as_bytes(query[np.newaxis])[0].tobytes(), candidates.ids_json(), codec.size(dim)),
         "distance", "memory", "vector",
     )  # fmt: skip
     limit = sorted(distances)[most - 1] + _SLACK if len(distances) > most else math.inf
@@ -217,13 +223,13 @@ def _candidates(
 
 
 def _memories(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, before: Ranking, wanted: int
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, before: Ranking, wanted: int
 ) -> tuple[list[_Found], bool]:
-    # The eligible memories of vectors, nearest first. The second says that with those before there are as many as are
+    # The candidates of vectors, nearest first. The second says that with those before there are as many as are
     # wanted, and that what is farther was left out.
     found: list[_Found] = []
     farthest = before[wanted - 1].measure if len(before) >= wanted else math.inf
-    for distance, vector_id, memory_ids in holders(connection, batch, eligible, wanted):
+    for distance, vector_id, memory_ids in holders(connection, batch, candidates, wanted):
         if distance > farthest + 2 * batch.error + _ROUNDING:
             return found, True
         found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]

@@ -11,7 +11,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.retention.file_size import file_size, to_give_back
-from robotmem_ros.memory.search.vector_index.flat import FlatVectors
+from robotmem_ros.memory.search.vector_index.brute_force import BruteForceVectors
 
 from ...support.consistency import check_file
 from ...support.waiting import until
@@ -103,7 +103,7 @@ def test_deleted_vectors_do_not_stay_in_ram(open_memory: OpenMemory) -> None:
     memory = open_memory()
     fill(memory, 0, 2500)
     memory.flush()
-    flat, dim = FlatVectors(), len(memory._parts.embedder.embed_one("mug 2499"))
+    flat, dim = BruteForceVectors(), len(memory._parts.embedder.embed_one("mug 2499"))
     with memory._database.reader() as connection:
         assert len(flat.after(connection, 0, dim).ids) == 2500
         memory.parameters = memory.parameters.changed(max_memories=100)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from robotmem_ros.memory import Answer, Mode, RobotMemory
+from robotmem_ros.memory import Mode, RecallResult, RobotMemory
 from robotmem_ros.memory.embedding import Embedder
 
 ENGLISH = [
@@ -57,7 +57,7 @@ def house(request: pytest.FixtureRequest, model: Embedder, tmp_path_factory: pyt
         yield house
 
 
-def nearest(memory: RobotMemory, query: str, target: tuple[float, ...], n: int = 1, **more: object) -> Answer:
+def nearest(memory: RobotMemory, query: str, target: tuple[float, ...], n: int = 1, **more: object) -> RecallResult:
     """The nearest memories that match a query."""
     return memory.recall(query, n=n, spatial_sort={"field": "position", "target": list(target), **more})
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.eligible import eligible, enumerate_if_few
-from robotmem_ros.memory.search.question import parse_question
-from robotmem_ros.memory.search.ranking import Ranking
+from robotmem_ros.memory.search.candidates import enumerate_if_few, find_candidates
+from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_search import text_search
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.text import tokens
@@ -55,11 +55,11 @@ def crowd() -> Iterator[sqlite3.Connection]:
 
 def search(connection: sqlite3.Connection, query: str, limit: int, *, depth: int = SIZE, session: str = "") -> Ranking:
     """What the text search finds."""
-    question = parse_question(
+    parsed = parse_query(
         Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None,
         context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
     )  # fmt: skip
-    return text_search(connection, (), query, eligible(connection, question), depth=depth, limit=limit)
+    return text_search(connection, (), query, find_candidates(connection, parsed), depth=depth, limit=limit)
 
 
 def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
@@ -113,11 +113,11 @@ def test_a_search_with_room_for_all_is_the_formula(crowd: sqlite3.Connection, wo
 
 
 def test_few_eligible_memories_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
-    question = parse_question(
+    query = parse_query(
         Parameters(), decay=Decay(0.0, now=0), query="red mug", n=5, min_confidence=0.3, session_id=None, kind=None,
         context_filter=None, spatial_sort=None, after=10, before=400, collection=None,
     )  # fmt: skip
-    few = enumerate_if_few(crowd, eligible(crowd, question))
+    few = enumerate_if_few(crowd, find_candidates(crowd, query))
     assert few.ids is not None
     found = text_search(crowd, (), "red mug", few, depth=SIZE, limit=100)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]

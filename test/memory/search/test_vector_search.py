@@ -15,8 +15,8 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.condition import Condition, Source
-from robotmem_ros.memory.search.eligible import Eligible, only
+from robotmem_ros.memory.search.candidates import Candidates, only
+from robotmem_ros.memory.search.filters import Condition, Source
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.search.vector_search import similar, vector_search
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
@@ -70,10 +70,10 @@ class World:
         return (fitting[np.lexsort((-fitting, near))[:depth]] + 1).tolist()  # type: ignore[no-any-return]
 
 
-def kept(share: float, *, listed: bool = True) -> Eligible:
+def kept(share: float, *, listed: bool = True) -> Candidates:
     """The memories whose confidence is below a share; `listed` by an index, or only to be checked one by one."""
     source = Source("SELECT id FROM memories WHERE confidence < ?", (share,)) if listed else None
-    return Eligible((Condition("m.status = 'active'"), Condition("m.confidence < ?", (share,), source)))
+    return Candidates((Condition("m.status = 'active'"), Condition("m.confidence < ?", (share,), source)))
 
 
 @pytest.fixture(scope="module", params=[(20_000, 12_000, 1000), (20_000, 60, 1000), (20_000, 12_000, 100_000)])

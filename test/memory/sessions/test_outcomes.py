@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.fusion import rrf_depth
-from robotmem_ros.memory.search.outcome_weight import weigh_outcomes
+from robotmem_ros.memory.search.scoring import rrf_depth, weigh_outcomes
 
 from ..conftest import OpenMemory
 

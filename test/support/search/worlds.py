@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 
-from robotmem_ros.memory import Answer, Kind, Pose, RobotMemory
+from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.storage.connection import connect
@@ -56,7 +56,7 @@ class World:
         """The oracle of this world."""
         return Oracle(self.memories, WordVectors().embed_one if self.embeds else None)
 
-    def recall(self, query: Query) -> Answer:
+    def recall(self, query: Query) -> RecallResult:
         """Query the real memory and wait until its result counts as recalled."""
         self.clock.now = query.now
         spatial = {
@@ -77,7 +77,7 @@ class World:
             query.collection,
             kind=query.kind,
         )
-        self.memory._parts.touches.write()
+        self.memory._parts.usage.write()
         self.memory._database.write(lambda connection: None).result()
         return answer
 

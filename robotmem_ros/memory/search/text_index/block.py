@@ -31,7 +31,7 @@ class Postings(NamedTuple):
 class Block:
     """The postings of the memories behind the id `low` up to `high`, in the order of their ids. Never changed.
 
-    A word stands as its hash, which is the same within a process: a question that meets another word of the same
+    A word stands as its hash, which is the same within a process: a query that meets another word of the same
     hash looks at some memories in vain.
     """
 

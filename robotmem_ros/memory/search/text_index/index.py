@@ -15,6 +15,16 @@ from ...errors import MemoryClosedError
 from ...storage import Database, text_rows
 from .block import REACH, SPAN, Block, build
 
+
+def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
+    """The ids of the memories of which blocks say what is no longer so; those behind the last block are not asked."""
+    return [
+        memory_id
+        for block in blocks
+        for memory_id in text_rows.changed(connection, block.changes, block.low, block.high)
+    ]
+
+
 _READ = 256
 _PERIOD, _REST = 10.0, 0.25
 _FRESH = 250

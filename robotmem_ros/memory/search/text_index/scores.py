@@ -1,4 +1,4 @@
-"""Which of the memories that blocks cover answer the words of a question best, by BM25."""
+"""Which of the memories that blocks cover answer the words of a query best, by BM25."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """The words of a question and its compounds, with their weights.
+    """The words of a query and its compounds, with their weights.
 
     A compound counts wherever all of its words stand, and as much as it ever can. So no memory has a higher score than
     here: `best` leaves out none that it should not.
@@ -84,7 +84,7 @@ class Scores:
 
 
 class _Held:
-    """What the memories of a block hold of the words of a question.
+    """What the memories of a block hold of the words of a query.
 
     `at_most` is the score that each would have if it were as short as the shortest one. It costs little, as nearly
     always a word stands once in a memory, and tells of most memories that they are not among the best.

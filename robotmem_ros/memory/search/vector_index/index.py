@@ -13,8 +13,8 @@ from ...embedding import Vector
 from ...storage import Database, codec, vector_rows
 from . import segment
 from .batch import Ids
-from .flat import FlatVectors, Rows
-from .keeper import Keeper
+from .brute_force import BruteForceVectors, Rows
+from .index_builder import IndexBuilder
 from .search import Search, measured
 from .segment import Segment
 
@@ -30,28 +30,28 @@ class VectorIndex:
         self._minimum = minimum
         self._lock = threading.Lock()
         self._segments: tuple[Segment, ...] = ()
-        self._flat = FlatVectors()
-        self._keeper = Keeper(database, minimum, self._adopt)
+        self._newest = BruteForceVectors()
+        self._builder = IndexBuilder(database, minimum, self._adopt)
 
     def search(self, connection: sqlite3.Connection, query: Vector, among: Ids | None = None) -> Search:
         """A search for the vectors nearest to a query, or for the nearest of some, whose ids ascend.
 
         Of other lengths than the query's there are none. `among` is only for where it `can_choose`.
         """
-        self._keeper.wait_until_open()
+        self._builder.wait_until_open()
         segments, newest = self._current(connection, len(query))
         return Search(connection, query, segments, newest, among)
 
     @property
     def has_files(self) -> bool:
         """Whether not all vectors are compared one by one."""
-        self._keeper.wait_until_open()
+        self._builder.wait_until_open()
         return bool(self._segments)
 
     @property
     def can_choose(self) -> bool:
         """Whether some vectors can be compared without the others."""
-        self._keeper.wait_until_open()
+        self._builder.wait_until_open()
         return all(one.can_choose for one in self._segments)
 
     def look_ahead(self, query: Vector, width: int, *, deep: bool) -> None:
@@ -72,27 +72,27 @@ class VectorIndex:
     @property
     def missing(self) -> str:
         """What there is to be said about a large collection that has no index; empty when it has one."""
-        if segment.available() or len(self._flat) < self._minimum:
+        if segment.available() or len(self._newest) < self._minimum:
             return ""
         return "usearch is not installed (pip install usearch); all vectors are compared one by one"
 
     def wake(self) -> None:
         """Says that there are new vectors."""
-        self._keeper.wake()
+        self._builder.wake()
 
     def flush(self) -> None:
         """Waits until the index is as it should be for the vectors that are there now."""
-        self._keeper.flush()
+        self._builder.flush()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Makes no file meanwhile, so that what is taken away for good gets into none."""
-        with self._keeper.stopped():
+        with self._builder.stopped():
             yield
 
     def close(self) -> None:
         """Ends the thread; what it was building is left, and built at the next start."""
-        self._keeper.close()
+        self._builder.close()
 
     def _adopt(self, segments: Sequence[Segment]) -> None:
         with self._lock:
@@ -102,4 +102,4 @@ class VectorIndex:
         with self._lock:
             segments = self._segments if all(one.dim == dim for one in self._segments) else ()
             last = segments[-1].row.high if segments else 0
-            return segments, self._flat.after(connection, last, dim)
+            return segments, self._newest.after(connection, last, dim)

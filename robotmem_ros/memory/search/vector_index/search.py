@@ -12,7 +12,7 @@ from ...embedding import Vector
 from ...storage import codec, vector_rows
 from . import segment
 from .batch import Batch, Distances, Ids
-from .flat import Rows
+from .brute_force import Rows
 from .segment import Segment
 
 _READ = 8192

@@ -1,6 +1,6 @@
 """One file of the index: a graph (HNSW) over the vectors of a range of ids, made once and never changed.
 
-usearch makes and searches it. The file is mapped into memory, so a start costs no copy of it and what no question needs
+usearch makes and searches it. The file is mapped into memory, so a start costs no copy of it and what no query needs
 takes no RAM. Where not all of its vectors are wanted, these are compared one by one, where they lie: a file begins with
 how many they are and how long, and has them one after the other in the order in which they were put in.
 """

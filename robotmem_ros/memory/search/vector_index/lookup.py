@@ -1,4 +1,4 @@
-"""Which eligible memories have a vector."""
+"""Which candidates have a vector."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..storage import bulk
-from .eligible import Eligible, still_eligible
-from .vector_index import Batch
-from .vector_index.batch import Ids
+from ...storage import bulk
+from ..candidates import Candidates, filter_ids
+from . import Batch
+from .batch import Ids
 
 _TOGETHER, _ROWS = 1024, 8192
 """So many vectors are asked for at once, and so many memories that have them."""
 
 
 def holders(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, wanted: int
 ) -> Iterator[tuple[float, int, list[int]]]:
-    """The vectors of a batch, nearest first, each with its distance and the eligible memories that have it.
+    """The vectors of a batch, nearest first, each with its distance and the candidates that have it.
 
     Many memories can have the same vector: of each, no more are given than are wanted, the newest.
     """
-    having = _checked if eligible.among is None else _intersected
-    for place, found in having(connection, batch, eligible, wanted):
+    having = _checked if candidates.among is None else _intersected
+    for place, found in having(connection, batch, candidates, wanted):
         yield float(batch.distances[place]), int(batch.ids[place]), found
 
 
 def _checked(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, wanted: int
 ) -> Iterator[tuple[int, list[int]]]:
-    check = eligible.check()
+    check = candidates.check()
     sql = (
         "SELECT coalesce((SELECT group_concat(id) FROM (SELECT m.id FROM memories_vec AS v "
         f"CROSS JOIN memories AS m ON m.id = v.memory_id WHERE v.vector_id = j.value AND {check.sql} "
@@ -46,15 +46,15 @@ def _checked(
 
 
 def _intersected(
-    connection: sqlite3.Connection, batch: Batch, eligible: Eligible, wanted: int
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, wanted: int
 ) -> Iterator[tuple[int, list[int]]]:
     # Who has a vector is read from an index alone, and only those are looked at that the known ids allow.
     start = 0
     while start < len(batch.ids):
         places, memories, end = _having(connection, batch.ids, start)
-        allowed = eligible.may_be(memories)
+        allowed = candidates.may_be(memories)
         places, memories = places[allowed], memories[allowed]
-        right = still_eligible(connection, eligible, memories.tolist())
+        right = filter_ids(connection, candidates, memories.tolist())
         found: dict[int, list[int]] = {place: [] for place in range(start, end)}
         for place, memory_id in zip(places[::-1].tolist(), memories[::-1].tolist(), strict=True):
             if memory_id in right and len(found[place]) < wanted:

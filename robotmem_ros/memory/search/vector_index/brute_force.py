@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     vectors: Vectors
 
 
-class FlatVectors:
+class BruteForceVectors:
     """The rows of `vectors` behind an id, float32. Not safe to use from several threads at once; what it gave is."""
 
     def __init__(self) -> None:

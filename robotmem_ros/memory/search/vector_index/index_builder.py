@@ -34,7 +34,7 @@ class InterruptedBuildError(Exception):
     """A file is not to be finished: the memory is being closed, or vectors are taken away for good."""
 
 
-class Keeper:
+class IndexBuilder:
     """A thread that opens the files of the index, builds new ones and gives the open ones to `adopt`.
 
     Of a database that is only read it builds none.

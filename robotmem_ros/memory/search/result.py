@@ -1,10 +1,11 @@
-"""The answer to a question."""
+"""The answer to a query. What the search stages give: memories in order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from ..models import Memory
 
@@ -19,7 +20,7 @@ class Mode(str, Enum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecallResult:
     """The answer to one recall: memories, best first, and how they were found."""
 
     memories: tuple[Memory, ...]
@@ -35,3 +36,14 @@ class Answer:
 
     def __getitem__(self, index: int) -> Memory:
         return self.memories[index]
+
+
+class Hit(NamedTuple):
+    """A memory that a search found, with what the search measured: BM25 (lower is better) or cosine distance."""
+
+    memory_id: int
+    measure: float
+
+
+Ranking = list[Hit]
+"""Hits, best first; equals stand newest first."""

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from ..errors import InvalidFieldError
 from ..storage import bulk, rows
-from .condition import Condition, Source
-from .context_filter import LIST_ON_PATH, Comparison, condition, list_prefixes
-from .question import Question
+from .filters import LIST_ON_PATH, Comparison, Condition, Source, condition, list_prefixes
+from .query import Query
 
 _FEW, _SHARE = 2000, 16
 """Up to so many memories are few, and of not more than one in so many of all the ids are read."""
@@ -26,7 +25,7 @@ _COUNTED = 20_000
 _GROUP = 50
 
 
-class Eligible(NamedTuple):
+class Candidates(NamedTuple):
     """The memories that may answer: conditions, all of which must hold, and their ids where they were found few."""
 
     conditions: tuple[Condition, ...]
@@ -34,9 +33,9 @@ class Eligible(NamedTuple):
     among: npt.NDArray[np.int64] | None = None
     """Ids, ascending, of which all of them are, where that is known: who has an id can tell without the database."""
 
-    def and_(self, extra: Condition) -> Eligible:
+    def and_(self, extra: Condition) -> Candidates:
         """Those of them for which another condition holds too."""
-        return Eligible((*self.conditions, extra), among=self.among)
+        return Candidates((*self.conditions, extra), among=self.among)
 
     def may_be(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which of some ids can be among them, as far as that is known without the database."""
@@ -59,22 +58,22 @@ class Eligible(NamedTuple):
         return json.dumps(self.ids)
 
 
-def eligible(connection: sqlite3.Connection, question: Question) -> Eligible:
-    """The memories that satisfy every condition of a question.
+def find_candidates(connection: sqlite3.Connection, query: Query) -> Candidates:
+    """The memories that satisfy every condition of a query.
 
     Raises:
         InvalidFieldError: a path of the context filter goes into a list.
     """
-    for comparison in question.comparisons:
+    for comparison in query.comparisons:
         _check_path(connection, comparison)
-    return Eligible(
-        (*_plain_conditions(connection, question), *(condition(one, question.decay) for one in question.comparisons))
+    return Candidates(
+        (*_plain_conditions(connection, query), *(condition(one, query.decay) for one in query.comparisons))
     )
 
 
 def enumerate_if_few(
-    connection: sqlite3.Connection, wanted: Eligible, most: int | None = None, counted: int = _COUNTED
-) -> Eligible:
+    connection: sqlite3.Connection, wanted: Candidates, most: int | None = None, counted: int = _COUNTED
+) -> Candidates:
     """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few.
 
     A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
@@ -83,7 +82,7 @@ def enumerate_if_few(
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
     if driver is None or driver.source is None:
         return wanted
-    others = Eligible(tuple(other for other in wanted.conditions if other is not driver)).check()
+    others = Candidates(tuple(other for other in wanted.conditions if other is not driver)).check()
     found = bulk.ids(
         connection,
         f"SELECT m.id FROM ({driver.source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id "
@@ -93,7 +92,7 @@ def enumerate_if_few(
     return wanted if len(found) > most else only(found)
 
 
-def narrow_down(connection: sqlite3.Connection, wanted: Eligible) -> Eligible:
+def narrow_down(connection: sqlite3.Connection, wanted: Candidates) -> Candidates:
     """The same memories, listed if they are few, or else with the ids that the narrowest condition allows.
 
     These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
@@ -114,13 +113,13 @@ def _all(connection: sqlite3.Connection) -> int:
     return counters["fact"] + counters["perception"]
 
 
-def only(ids: Sequence[int]) -> Eligible:
+def only(ids: Sequence[int]) -> Candidates:
     """Exactly these memories."""
-    return Eligible((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
+    return Candidates((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
 
 
-def newest(connection: sqlite3.Connection, wanted: Eligible, limit: int) -> list[int]:
-    """The newest memories that may be eligible as far as ids tell, newest first, at most `limit`."""
+def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> list[int]:
+    """The newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
     if wanted.ids is not None:
         return sorted(wanted.ids, reverse=True)[:limit]
     if wanted.among is not None:
@@ -129,8 +128,8 @@ def newest(connection: sqlite3.Connection, wanted: Eligible, limit: int) -> list
     return bulk.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
 
 
-def still_eligible(connection: sqlite3.Connection, wanted: Eligible, ids: Sequence[int]) -> set[int]:
-    """Those of some memories that are eligible."""
+def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Sequence[int]) -> set[int]:
+    """Those of some memories that are candidates."""
     check = wanted.check()
     sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
     return set(bulk.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))
@@ -155,21 +154,21 @@ def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:
     return int(connection.execute(sql, (*source.arguments, limit)).fetchone()[0])
 
 
-def _plain_conditions(connection: sqlite3.Connection, question: Question) -> list[Condition]:
-    collection = (question.collection,)
-    count = rows.count_in(connection, question.collection)
+def _plain_conditions(connection: sqlite3.Connection, query: Query) -> list[Condition]:
+    collection = (query.collection,)
+    count = rows.count_in(connection, query.collection)
     source = Source("SELECT id FROM memories WHERE collection = ?", collection, count)
     conditions = [Condition("m.status = 'active'"), Condition("m.collection = ?", collection, source)]
-    if question.min_confidence > 0:
-        conditions.append(Condition(*question.decay.at_least(question.min_confidence)))
-    if question.kind:
-        conditions.append(Condition("m.type = ?", (question.kind.value,)))
-    if question.session_id:
-        session = (question.session_id,)
+    if query.min_confidence > 0:
+        conditions.append(Condition(*query.decay.at_least(query.min_confidence)))
+    if query.kind:
+        conditions.append(Condition("m.type = ?", (query.kind.value,)))
+    if query.session_id:
+        session = (query.session_id,)
         source = Source("SELECT id FROM memories WHERE session_id = ? AND session_id <> ''", session)
         conditions.append(Condition("m.session_id = ?", session, source))
-    if question.after is not None or question.before is not None:
-        conditions.append(_window(question.after, question.before))
+    if query.after is not None or query.before is not None:
+        conditions.append(_window(query.after, query.before))
     return conditions
 
 

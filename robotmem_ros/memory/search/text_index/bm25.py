@@ -1,6 +1,6 @@
-"""BM25: how well the words of a memory answer the words of a question.
+"""BM25: how well the words of a memory answer the words of a query.
 
-The formula is FTS5's. A compound of the question, such as `grip_force`, counts once more where its words stand
+The formula is FTS5's. A compound of the query, such as `grip_force`, counts once more where its words stand
 together, and as much as the rarest of them.
 """
 
@@ -12,9 +12,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..storage import bulk
-from .ranking import Hit, Ranking
-from .text_index import Bm25
+from ...storage import bulk
+from ..result import Hit, Ranking
+from . import Bm25
 
 _K1, _B = 1.2, 0.75
 _LEAST_WEIGHT = 1e-6
@@ -31,7 +31,7 @@ class Statistics(NamedTuple):
     mean_length: float
     """Words in a memory, on average."""
     frequencies: Mapping[str, int]
-    """In how many memories a word of the question stands."""
+    """In how many memories a word of the query stands."""
 
     def weight(self, *words: str) -> float:
         """The weight of a word, or of a compound: ln((N - n + 0.5) / (n + 0.5)), at least a millionth."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Kind, RobotMemory, Stored
 from robotmem_ros.memory.decay import Decay
-from robotmem_ros.memory.search.question import parse_question
+from robotmem_ros.memory.search.query import parse_query
 
 from ..conftest import OpenMemory
 
@@ -131,14 +131,14 @@ def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
 
 
 def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
-    question = parse_question(
+    query = parse_query(
         memory.parameters, decay=Decay(0.01, now=1), query="  red mug ", n=0, min_confidence=0, session_id=None,
         kind="fact", context_filter=None, spatial_sort={"target": (1, 2)}, after=1, before=None, collection="",
     )  # fmt: skip
-    assert (question.query, question.n, question.collection, question.kind) == ("red mug", 5, "default", Kind.FACT)
-    assert question.spatial_sort is not None
-    assert (question.spatial_sort.field, question.spatial_sort.frame_id) == ("position", "map")
-    assert question.spatial_sort.max_distance == math.inf
+    assert (query.text, query.n, query.collection, query.kind) == ("red mug", 5, "default", Kind.FACT)
+    assert query.spatial_sort is not None
+    assert (query.spatial_sort.field, query.spatial_sort.frame_id) == ("position", "map")
+    assert query.spatial_sort.max_distance == math.inf
 
 
 def test_a_window_is_half_open(memory: RobotMemory) -> None:

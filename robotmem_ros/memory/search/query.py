@@ -11,7 +11,7 @@ from ..config.parameters import Parameters
 from ..decay import Decay
 from ..errors import InvalidFieldError
 from ..models import Kind
-from .context_filter import Comparison, parse_filter
+from .filters import Comparison, parse_filter
 
 DEFAULT_N = 5
 MAX_N = 100
@@ -29,10 +29,11 @@ class SpatialSort:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A validated question. `after` and `before` bound a half-open window in nanoseconds; None is no bound."""
+class Query:
+    """A validated query. `after` and `before` bound a half-open window in nanoseconds; None is no bound."""
 
-    query: str
+    text: str
+    """Free text; empty for a query of conditions alone."""
     n: int
     min_confidence: float
     collection: str
@@ -43,10 +44,10 @@ class Question:
     comparisons: tuple[Comparison, ...]
     spatial_sort: SpatialSort | None
     decay: Decay
-    """What confidence means at the time of the question."""
+    """What confidence means at the time of the query."""
 
 
-def parse_question(
+def parse_query(
     parameters: Parameters,
     *,
     decay: Decay,
@@ -60,17 +61,17 @@ def parse_question(
     after: object,
     before: object,
     collection: object,
-) -> Question:
+) -> Query:
     """Checks everything that was asked; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
 
-    `decay` is what memories are seen by at the time of the question.
+    `decay` is what memories are seen by at the time of the query.
 
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
     """
-    clean_query = validation.text("query", query, limit=parameters.content_limit)
-    question = Question(
-        query="" if clean_query == "*" else clean_query,
+    text = validation.text("query", query, limit=parameters.content_limit)
+    parsed = Query(
+        text="" if text == "*" else text,
         n=_clamped_n(n),
         min_confidence=validation.number("min_confidence", min_confidence, low=0.0, high=1.0),
         collection=validation.name("collection", collection, default=parameters.collection),
@@ -82,23 +83,23 @@ def parse_question(
         spatial_sort=_parse_spatial_sort(spatial_sort, parameters),
         decay=decay,
     )
-    if question.after is not None and question.before is not None and question.after >= question.before:
-        raise InvalidFieldError("after", question.after, f"must lie before `before` ({question.before})")
-    if not question.query and not _has_condition(question, collection):
+    if parsed.after is not None and parsed.before is not None and parsed.after >= parsed.before:
+        raise InvalidFieldError("after", parsed.after, f"must lie before `before` ({parsed.before})")
+    if not parsed.text and not _has_condition(parsed, collection):
         raise InvalidFieldError(
             "query", query, "is empty, and there is no condition to go by; give words, a condition or a spatial_sort"
         )
-    return question
+    return parsed
 
 
-def _has_condition(question: Question, collection: object) -> bool:
+def _has_condition(query: Query, collection: object) -> bool:
     return bool(
-        question.session_id
-        or question.kind
-        or question.comparisons
-        or question.spatial_sort
-        or question.after is not None
-        or question.before is not None
+        query.session_id
+        or query.kind
+        or query.comparisons
+        or query.spatial_sort
+        or query.after is not None
+        or query.before is not None
         or collection
     )
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory.search.bm25 import held_words
-from robotmem_ros.memory.search.text_holders import holders
 from robotmem_ros.memory.search.text_index import Block
+from robotmem_ros.memory.search.text_index.bm25 import held_words
+from robotmem_ros.memory.search.text_index.lookup import holders
 from robotmem_ros.memory.storage import Database
 
-from ...support import corpus
+from ....support import corpus
 
 QUESTIONS = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"])
 

@@ -1,4 +1,4 @@
-"""The condition on a memory's context: dot paths, operators, and the SQL that answers them from the index.
+"""Conditions: SQL that decides which memories count, and the parser of `context_filter`.
 
 JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match; only
 `$ne` holds for a value of another type, which is not equal.
@@ -9,12 +9,38 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .. import validation
 from ..decay import Decay
 from ..errors import InvalidFieldError
 from ..text.labels import label_key
-from .condition import Condition, Source, in_source
+
+
+class Source(NamedTuple):
+    """A SELECT that gives the memories under a condition from an index, each once, as a column named `id`."""
+
+    sql: str
+    arguments: tuple[object, ...]
+    size: int | None = None
+    """How many there are, about, where it need not be counted."""
+
+
+class Condition(NamedTuple):
+    """What must hold of a memory: an SQL expression over the alias `m` of memories, cheap for one memory at a time.
+
+    Where an index can list the memories under the condition, `source` does.
+    """
+
+    check: str
+    arguments: tuple[object, ...] = ()
+    source: Source | None = None
+
+
+def in_source(source: Source) -> Condition:
+    """The condition to be among what a source lists, for what cannot be checked of one memory at a time."""
+    return Condition(f"m.id IN ({source.sql})", source.arguments, source)
+
 
 OWN_FIELDS = {
     "id": ("m.id", float),
@@ -81,7 +107,7 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...
 
 
 def condition(comparison: Comparison, decay: Decay) -> Condition:
-    """The SQL of one comparison, at the time of the question."""
+    """The SQL of one comparison, at the time of the query."""
     if comparison.path == "confidence":
         return _confidence_condition(comparison, decay)
     own = OWN_FIELDS.get(comparison.path)

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..storage import bulk
-from ..text import tokens
+from ...storage import bulk
+from ...text import tokens
+from ..candidates import Candidates, filter_ids
 from .bm25 import Statistics
-from .eligible import Eligible, still_eligible
 
 _COMBINED = 4
 """Of so many common words, the rarest, all combinations are looked for."""
@@ -37,23 +37,23 @@ def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tupl
     return rarest_first, []
 
 
-def candidates(
+def bounded_choice(
     connection: sqlite3.Connection,
     words: Sequence[str],
     known: Statistics,
-    eligible: Eligible,
+    candidates: Candidates,
     *,
     limit: int,
     behind: int,
 ) -> set[int]:
-    """The ids of the eligible memories to rank: all with rare words, and half of `limit` with common words alone.
+    """The ids of the candidates to rank: all with rare words, and half of `limit` with common words alone.
 
     Only those behind the id `behind` are looked at.
     """
-    if behind and (few := _if_few(connection, eligible, behind)) is not None:
+    if behind and (few := _if_few(connection, candidates, behind)) is not None:
         return few
     rare, common = rare_and_common(words, known, limit)
-    search = _Search(connection, known, eligible, behind, room=limit // 2)
+    search = _Search(connection, known, candidates, behind, room=limit // 2)
     if rare:
         search.found |= search.newest(tokens.any_of(rare), limit)
     if common:
@@ -61,10 +61,10 @@ def candidates(
     return search.found
 
 
-def _if_few(connection: sqlite3.Connection, eligible: Eligible, behind: int) -> set[int] | None:
+def _if_few(connection: sqlite3.Connection, candidates: Candidates, behind: int) -> set[int] | None:
     # To rank all of a few takes less than to ask which of them hold a word.
     few = bulk.ids(connection, "SELECT id FROM memories WHERE id > ? LIMIT ?", (behind, _FEW + 1))
-    return still_eligible(connection, eligible, few) if len(few) <= _FEW else None
+    return filter_ids(connection, candidates, few) if len(few) <= _FEW else None
 
 
 @dataclass
@@ -73,7 +73,7 @@ class _Search:
 
     connection: sqlite3.Connection
     known: Statistics
-    eligible: Eligible
+    candidates: Candidates
     behind: int
     room: int
     found: set[int] = field(default_factory=set)
@@ -90,8 +90,8 @@ class _Search:
             self._add_newest([word], least_left=0 if word == combined[-1] else self.room // 2)
 
     def newest(self, expression: str, limit: int) -> set[int]:
-        """The newest eligible memories that match an FTS5 expression and were not found before."""
-        check = self.eligible.check()
+        """The newest candidates that match an FTS5 expression and were not found before."""
+        check = self.candidates.check()
         new = bulk.ids(
             self.connection,
             "SELECT m.id FROM memories_fts CROSS JOIN memories AS m ON m.id = memories_fts.rowid "

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.condition import Condition, Source
-from robotmem_ros.memory.search.eligible import Eligible, narrow_down
+from robotmem_ros.memory.search.candidates import Candidates, narrow_down
+from robotmem_ros.memory.search.filters import Condition, Source
 from robotmem_ros.memory.storage import Database
 
 from ...support.clock import Clock
@@ -32,8 +32,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("world") / "memory.db"
     size = 100 if request.param == "index" else 20_000
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("robotmem_ros.memory.search.eligible._FEW", 5)
-        patch.setattr("robotmem_ros.memory.search.eligible._SHARE", 2)
+        patch.setattr("robotmem_ros.memory.search.candidates._FEW", 5)
+        patch.setattr("robotmem_ros.memory.search.candidates._SHARE", 2)
         for name in ("_KNOWN_COST", "_KNOWN_COST_FLAT"):
             patch.setattr(f"robotmem_ros.memory.search.vector_search.{name}", 0 if request.param == "all" else 10**9)
         memory = RobotMemory(
@@ -57,9 +57,9 @@ def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world
     common = Condition("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
     most = Condition("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))
     with database.snapshot() as connection:
-        both = narrow_down(connection, Eligible((common, rare)))
-        one = narrow_down(connection, Eligible((common,)))
-        none = narrow_down(connection, Eligible((most,)))
+        both = narrow_down(connection, Candidates((common, rare)))
+        one = narrow_down(connection, Candidates((common,)))
+        none = narrow_down(connection, Candidates((most,)))
     assert both.among is not None
     assert both.among.tolist() == list(range(50, max(both.among) + 1, 50))
     assert one.among is not None

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import bulk, text_rows
-from ..text import tokens
-from .text_index import Block, outdated
+from ...storage import bulk, text_rows
+from ...text import tokens
+from .block import Block
+from .index import outdated
 
 _BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _OF_CHANGED = """
@@ -34,7 +35,7 @@ def holders(connection: sqlite3.Connection, blocks: Sequence[Block], words: Sequ
 
 
 class Holders:
-    """Which memories hold all of some words, for one question; looked up once for each list of words."""
+    """Which memories hold all of some words, for one query; looked up once for each list of words."""
 
     def __init__(self, connection: sqlite3.Connection, blocks: Sequence[Block]) -> None:
         self.blocks = blocks

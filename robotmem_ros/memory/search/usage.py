@@ -1,6 +1,6 @@
 """Stage 11, touch: counts what was returned, after the answer is out.
 
-Counts of the last half second are written together: a write for every question would slow the next one down, and wear
+Counts of the last half second are written together: a write for every query would slow the next one down, and wear
 the robot's flash.
 """
 
@@ -16,13 +16,13 @@ from ..errors import MemoryClosedError
 from ..storage import Database
 from ..storage.rows import touch
 from ..storage.session_rows import note_recalls
-from .answer import Answer
+from .result import RecallResult
 
 _DELAY = 0.5
 _LOG = logging.getLogger(__name__)
 
 
-class Touches:
+class UsageRecorder:
     """Collects what was returned and writes it later. Safe to use from several threads."""
 
     def __init__(self, database: Database) -> None:
@@ -33,7 +33,7 @@ class Touches:
         self._latest = 0
         self._timer: threading.Timer | None = None
 
-    def add(self, answer: Answer, now: int) -> None:
+    def add(self, result: RecallResult, now: int) -> None:
         """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more.
 
         Not in a database that is only read.
@@ -42,8 +42,8 @@ class Touches:
             return
         with self._lock:
             self._latest = now
-            self._counts.update(memory.id for memory in answer)
-            for rank, memory in enumerate(answer, start=1):
+            self._counts.update(memory.id for memory in result)
+            for rank, memory in enumerate(result, start=1):
                 self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
             if self._counts and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self.write)

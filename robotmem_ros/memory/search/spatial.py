@@ -1,4 +1,4 @@
-"""Stage 8, spatial sort: the eligible memories nearest to a target, exactly, in the target's frame and map.
+"""Stage 8, spatial sort: the candidates nearest to a target, exactly, in the target's frame and map.
 
 Without a narrow condition the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a box
 of half-width r is farther than r.
@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import FrameMismatchError
-from .condition import Condition, Source
-from .eligible import Eligible
-from .question import SpatialSort
-from .ranking import Hit, Ranking
+from .candidates import Candidates
+from .filters import Condition, Source
+from .query import SpatialSort
+from .result import Hit, Ranking
 
 _FIRST_RADIUS = 0.25
 _LAST_RADIUS = 64.0
@@ -68,27 +68,29 @@ def within(spatial: SpatialSort, space: Space) -> Condition:
     )
 
 
-def nearest(connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, n: int) -> Ranking:
-    """The `n` eligible memories nearest to the target, with their distance in metres; equals stand newest first."""
+def nearest(
+    connection: sqlite3.Connection, candidates: Candidates, spatial: SpatialSort, space: Space, n: int
+) -> Ranking:
+    """The `n` candidates nearest to the target, with their distance in metres; equals stand newest first."""
     if space.id is None:
         return []
-    radius = spatial.max_distance if eligible.ids is not None else _FIRST_RADIUS
+    radius = spatial.max_distance if candidates.ids is not None else _FIRST_RADIUS
     while radius < min(spatial.max_distance, _LAST_RADIUS):
-        ranking = _within_radius(connection, eligible, spatial, space, radius=radius, n=n)
+        ranking = _within_radius(connection, candidates, spatial, space, radius=radius, n=n)
         if len(ranking) == n:
             return ranking
         # As far as it takes where the others lie as close together as those that were found.
         radius *= min(max(math.sqrt(1.5 * n / max(len(ranking), 1)), 1.5), 4.0)
-    return _within_radius(connection, eligible, spatial, space, radius=spatial.max_distance, n=n)
+    return _within_radius(connection, candidates, spatial, space, radius=spatial.max_distance, n=n)
 
 
 def _within_radius(
-    connection: sqlite3.Connection, eligible: Eligible, spatial: SpatialSort, space: Space, *, radius: float, n: int
+    connection: sqlite3.Connection, candidates: Candidates, spatial: SpatialSort, space: Space, *, radius: float, n: int
 ) -> Ranking:
     squared, square_arguments = _squared_distance(spatial.target)
-    if eligible.ids is not None:
+    if candidates.ids is not None:
         source = "json_each(?) AS j CROSS JOIN positions AS p ON p.memory_id = j.value"
-        source_arguments: tuple[object, ...] = (eligible.ids_json(),)
+        source_arguments: tuple[object, ...] = (candidates.ids_json(),)
     elif math.isinf(radius):
         source, source_arguments = "positions AS p", ()
     else:
@@ -98,11 +100,11 @@ def _within_radius(
         f"SELECT p.memory_id, {squared} AS squared FROM {source} WHERE p.space_id = ? ORDER BY squared",
         (*square_arguments, *source_arguments, space.id),
     )
-    nearest_first = rows if eligible.among is None else _possible(rows, eligible)
+    nearest_first = rows if candidates.among is None else _possible(rows, candidates)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
     for batch in _growing_batches(nearest_first, n):
-        found += _eligible_of(connection, eligible, dict(batch))
+        found += _eligible_of(connection, candidates, dict(batch))
         if len(found) >= n:
             break
     rows.close()
@@ -112,10 +114,10 @@ def _within_radius(
 
 
 def _eligible_of(
-    connection: sqlite3.Connection, eligible: Eligible, squares: Mapping[int, float]
+    connection: sqlite3.Connection, candidates: Candidates, squares: Mapping[int, float]
 ) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
-    check = Source("1", ()) if eligible.ids is not None else eligible.check()
+    check = Source("1", ()) if candidates.ids is not None else candidates.check()
     rows = connection.execute(
         "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
         f"WHERE {check.sql}",
@@ -124,9 +126,11 @@ def _eligible_of(
     return [(squares[memory_id], -observed_at, -memory_id) for memory_id, observed_at in rows]
 
 
-def _possible(rows: sqlite3.Cursor, eligible: Eligible) -> Iterator[tuple[int, float]]:
+def _possible(rows: sqlite3.Cursor, candidates: Candidates) -> Iterator[tuple[int, float]]:
     while batch := rows.fetchmany(_FETCHED):
-        yield from itertools.compress(batch, eligible.may_be(np.array([memory_id for memory_id, _ in batch], np.int64)))
+        yield from itertools.compress(
+            batch, candidates.may_be(np.array([memory_id for memory_id, _ in batch], np.int64))
+        )
 
 
 def _growing_batches(rows: Iterable[tuple[int, float]], n: int) -> Iterator[list[tuple[int, float]]]:

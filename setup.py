@@ -16,7 +16,7 @@ setup(
     packages=find_packages(include=["robotmem_ros", "robotmem_ros.*"]),
     package_data={"": ["py.typed", "*.yaml", "*.txt", "*.sql"]},
     python_requires=">=3.10",
-    install_requires=["numpy", "pyyaml"],
+    install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={
         "all": ["usearch<2.26", "sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
         "replay": ["rosbags", "pillow"],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULES = {"python3-numpy": "numpy", "python3-yaml": "yaml"}
+MODULES = {"python3-numpy": "numpy", "python3-tabulate": "tabulate", "python3-yaml": "yaml"}
 """The Python modules of rosdep keys that are not named as these."""
 OPTIONAL = {"PIL", "fastembed", "jieba", "onnxruntime", "rosbags", "sqlite_vec", "usearch"}
 """No rosdep keys; the code does without them and says so."""

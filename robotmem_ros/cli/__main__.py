@@ -1,4 +1,4 @@
-"""`python3 -m robotmem_ros.cli`."""
+"""Run `robotmem` as `python3 -m robotmem_ros.cli`."""
 
 import sys
 

@@ -1,46 +1,33 @@
-"""The command `robotmem` and its commands."""
+"""Parse the command line of `robotmem`, run the command and report errors."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
-from . import (
-    consolidate_command,
-    data_command,
-    explain_command,
-    history_command,
-    purge_command,
-    recall_command,
-    replay_command,
-    restore_command,
-    retention_command,
-    sessions_command,
-    status_command,
-    transfer_commands,
-)
-from .running import run
+from ..memory.errors import RobotMemoryError
+from . import changing, reading, replaying, transfer
 
-_COMMANDS = (
-    replay_command,
-    recall_command,
-    status_command,
-    sessions_command,
-    consolidate_command,
-    data_command,
-    explain_command,
-    history_command,
-    restore_command,
-    retention_command,
-    purge_command,
-    transfer_commands,
-)
+_COMMANDS = (*replaying.COMMANDS, *reading.COMMANDS, *changing.COMMANDS, *transfer.COMMANDS)
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; 0 when it did what was asked, 1 when something is wrong, 2 for wrong arguments."""
+    """Run a command and return the exit code: 0 on success, 1 on errors, 2 on wrong arguments, 130 if interrupted."""
     parser = argparse.ArgumentParser(prog="robotmem", description="A memory that lasts, for robots.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for module in _COMMANDS:
-        module.add_to(commands)
-    return run(parser, arguments)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(chosen.run(chosen) or 0)
+    except RobotMemoryError as error:
+        sys.stderr.write(f"robotmem: {error}\n")
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        sys.stderr.write("robotmem: interrupted\n")
+        return _INTERRUPTED

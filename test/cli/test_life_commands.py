@@ -80,7 +80,7 @@ def test_purge_without_a_terminal_requires_the_option_yes(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     assert main(["purge", "--db", str(db), "--id", "1"]) == 1
-    assert capsys.readouterr().err == "robotmem: this cannot be undone and there is nobody to ask; give --yes\n"
+    assert capsys.readouterr().err == "robotmem: this cannot be undone and there is no terminal to ask at; give --yes\n"
     assert main(["purge", "--db", str(db), "--id", "1", "--yes"]) == 0
     assert memories(db) == [2, 3, 4]
 

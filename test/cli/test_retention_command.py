@@ -70,7 +70,7 @@ def test_retention_exports_and_deletes_after_confirmation(
     arguments = ["retention", "--db", str(db), "--rows", "2", "--export", str(export)]
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     assert main(arguments) == 1
-    assert capsys.readouterr().err == "robotmem: this cannot be undone and there is nobody to ask; give --yes\n"
+    assert capsys.readouterr().err == "robotmem: this cannot be undone and there is no terminal to ask at; give --yes\n"
     assert memories(db) == 12
     assert main([*arguments, "--yes"]) == 0
     assert "went: 10 memories, 0 sightings\n" in capsys.readouterr().out

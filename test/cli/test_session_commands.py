@@ -11,7 +11,7 @@ from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
 
 NOW = 1_790_000_000 * 10**9
-LESSONS = ("hold the thin glass softly", "hold the thin glass gently softly", "拿玻璃杯要轻")
+FACTS = ("hold the thin glass softly", "hold the thin glass gently softly", "拿玻璃杯要轻")
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def db(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sessions(db: Path) -> list[str]:
-    """An ended session, and an open one with lessons; their ids."""
+    """An ended session, and an open one with facts; their ids."""
     clock = iter(range(NOW, NOW + 100 * 10**9, 30 * 10**9))
     time = next(clock)
     with RobotMemory(db, embedding_model="", clock=lambda: time, deduplicate=False) as memory:
@@ -29,7 +29,7 @@ def sessions(db: Path) -> list[str]:
         time = next(clock)
         memory.end_session(first, 0.5)
         second = memory.start_session({"note": "x" * 100}, "lab").session_id
-        for text in LESSONS:
+        for text in FACTS:
             memory.learn(text, session_id=second, collection="lab", category="grasp", confidence=0.8)
     return [first, second]
 
@@ -57,16 +57,16 @@ def test_consolidate_shows_what_it_would_do_and_does_it(
     assert main([*arguments, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["stays", "2", "1", "1"]
-    assert lines[1].endswith(f"0.80        grasp     {LESSONS[1]}")
-    assert lines[-1] == "1 of 3 lessons would be superseded; nothing was changed"
+    assert lines[1].endswith(f"0.80        grasp     {FACTS[1]}")
+    assert lines[-1] == "1 of 3 facts would be superseded; nothing was changed"
     assert main([*arguments, "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["dry_run"], told["considered"], told["superseded"]) == (True, 3, 1)
-    assert told["merges"][0]["kept"] == {"id": 2, "content": LESSONS[1], "confidence": 0.8}
+    assert told["merges"][0]["kept"] == {"id": 2, "content": FACTS[1], "confidence": 0.8}
     assert main(arguments) == 0
-    assert capsys.readouterr().out.endswith("1 of 3 lessons superseded\n")
+    assert capsys.readouterr().out.endswith("1 of 3 facts superseded\n")
     assert main(arguments) == 0
-    assert capsys.readouterr().out == "0 of 2 lessons superseded\n"
+    assert capsys.readouterr().out == "0 of 2 facts superseded\n"
 
 
 def test_an_unknown_session_is_reported(db: Path, sessions: list[str], capsys: pytest.CaptureFixture[str]) -> None:

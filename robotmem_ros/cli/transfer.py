@@ -1,4 +1,4 @@
-"""`robotmem export` and `robotmem import`: from one file to another, also from before the first release."""
+"""Commands that carry memories from one file to another, also from before the first release: export, import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage.connection import check_readable, connect, resolve
 from ..memory.storage.migrations import check_exportable
-from .options import add_database
+from .command import DATABASE, Command, option
 
 _GIVEN = ("category", "tags", "confidence", "scope_files", "scope_entities")
 _SAME = (
@@ -28,28 +28,7 @@ _SAME = (
 )  # fmt: skip
 
 
-def add_to(commands: Any) -> None:
-    """Add both commands to those of `robotmem`."""
-    exporting = commands.add_parser(
-        "export",
-        help="write all active memories as JSON lines",
-        description="Write all active memories of a file as JSON lines, with their sightings and history. The last "
-        "version before the first release can be read, too.",
-    )
-    exporting.set_defaults(run=_export)
-    importing = commands.add_parser(
-        "import",
-        help="learn and store exported memories",
-        description="Learn the facts and store the perceptions of an export. They get new ids. Of an object, the last "
-        "sighting is stored. Sessions, outcomes and history are not imported.",
-    )
-    importing.set_defaults(run=_import)
-    for parser in (exporting, importing):
-        parser.add_argument("file", type=Path, metavar="FILE.jsonl", help="the JSON lines, a new file for an export")
-        add_database(parser)
-
-
-def _export(arguments: argparse.Namespace) -> int:
+def _export(arguments: argparse.Namespace) -> None:
     path = resolve(arguments.db)
     check_readable(path)
     written = 0
@@ -69,10 +48,9 @@ def _export(arguments: argparse.Namespace) -> int:
     except sqlite3.DatabaseError as cause:
         raise StorageError(f"export {str(path)!r}", cause) from cause
     sys.stdout.write(f"exported: {written} memories\n")
-    return 0
 
 
-def _import(arguments: argparse.Namespace) -> int:
+def _import(arguments: argparse.Namespace) -> None:
     stored = 0
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
         for new in _read(arguments.file):
@@ -82,7 +60,6 @@ def _import(arguments: argparse.Namespace) -> int:
                 memory.store(new).result()
             stored += 1
     sys.stdout.write(f"imported: {stored} memories\n")
-    return 0
 
 
 def _read(path: Path) -> Iterator[NewMemory]:
@@ -114,3 +91,19 @@ def _new(row: dict[str, Any]) -> NewMemory:
         received_at=row["refreshed_at"],
         given=frozenset(name for name in _GIVEN if row[name]),
     )
+
+
+_FILE = option("file", type=Path, metavar="FILE.jsonl", help="file of JSON lines; an export makes a new one")
+COMMANDS = (
+    Command(
+        "export", "write all active memories as JSON lines",
+        "Write all active memories of a file as JSON lines, with their sightings and history. Files of the last "
+        "version before the first release can be read, too.", _export, (_FILE, DATABASE),
+    ),
+    Command(
+        "import", "learn and store exported memories",
+        "Learn the facts and store the perceptions of an export. They get new ids. Of an object, the last sighting is "
+        "stored. Sessions, outcomes and history are not imported.", _import, (_FILE, DATABASE),
+    ),
+)  # fmt: skip
+"""Commands, in the order in which help lists them."""

@@ -1,0 +1,243 @@
+"""Commands that change a memory: restore, consolidate, retention, purge."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from datetime import datetime, timezone
+from typing import Any
+
+from ..memory.clocks import DAY
+from ..memory.config.parameters import Parameters
+from ..memory.purge.preview import Preview
+from ..memory.purge.purge import Purged
+from ..memory.retention.report import Report
+from ..memory.sessions.consolidation import Consolidation, Lesson
+from ..replay import load_config
+from .command import (
+    DATABASE,
+    DRY_RUN,
+    JSON,
+    YES,
+    Command,
+    CommandError,
+    confirm,
+    opened,
+    option,
+    show,
+    table,
+    time_text,
+)
+
+
+def _restore(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db) as memory:
+        for memory_id in arguments.id:
+            memory.restore(memory_id)
+            if not arguments.json:
+                sys.stdout.write(f"restored: {memory_id}\n")
+    show(arguments, {"restored": arguments.id}, "")
+
+
+def _consolidate(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=arguments.dry_run) as memory:
+        done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
+    rows: list[tuple[object, ...]] = []
+    for merge in done.merges:
+        rows.append((merge.kept.id, "", f"{merge.similarity:.2f}", merge.kept.category, merge.kept.content))
+        rows += [("", fact.id, "", "", fact.content) for fact in merge.superseded]
+    would = "would be superseded; nothing was changed" if done.dry_run else "superseded"
+    text = table(("stays", "goes", "similarity", "category", "text"), rows)
+    show(arguments, _consolidation_fields(done), f"{text}{done.superseded} of {done.considered} facts {would}\n")
+
+
+def _consolidation_fields(done: Consolidation) -> dict[str, object]:
+    def fields(fact: Lesson) -> dict[str, object]:
+        return {"id": fact.id, "content": fact.content, "confidence": fact.confidence}
+
+    merges = [
+        {
+            "kept": fields(merge.kept),
+            "superseded": [fields(fact) for fact in merge.superseded],
+            "category": merge.kept.category,
+            "similarity": merge.similarity,
+        }
+        for merge in done.merges
+    ]
+    return {**vars(done), "superseded": done.superseded, "merges": merges}
+
+
+_BUDGETS = {
+    "rows": ("max_memories", int, "largest number of memories"),
+    "bytes": ("retention_bytes", int, "largest size of the database"),
+    "age": ("retention_age", float, "days after which unused memories are deleted"),
+    "budgets": ("retention_budgets", str, "budgets such as 'lab: 5000 rows, */perception: 30 days'"),
+    "sightings": ("retention_sightings", int, "largest number of sightings of all objects"),
+    "export": ("retention_export", str, "file for the deleted memories, as JSON lines"),
+}
+"""Options, each with the parameter that it overrides, its type and its meaning."""
+
+
+def _retention(arguments: argparse.Namespace) -> None:
+    parameters = load_config(arguments.config).parameters if arguments.config else Parameters()
+    names = [overridden for overridden, *_ in _BUDGETS.values()]
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    budgets: dict[str, Any] = {name: getattr(parameters, name) for name in names} | given
+    with opened(arguments.db, read_only=True, **budgets) as memory:
+        planned = memory.retain(dry_run=True)
+    empty = not (planned.memories or planned.sightings)
+    if arguments.dry_run or empty or not arguments.json:
+        show(arguments, _report_fields(planned), _report_text(planned, "would go"))
+    if arguments.dry_run or empty:
+        return
+    # Nothing is open during the question: a memory with budgets enforces them by itself.
+    confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings?", yes=arguments.yes)
+    with opened(arguments.db, **budgets) as memory:
+        removed = memory.retain()
+    show(arguments, _report_fields(removed), _report_text(removed, "went"))
+
+
+def _report_text(report: Report, verb: str) -> str:
+    shares = [(one.reason.value, one.collection, one.kind.value, one.memories, one.payload) for one in report.shares]
+    first = [
+        (str(one.memory_id), one.protection, f"{one.usefulness:.3f}", one.collection, one.content[:60])
+        for one in report.examples
+    ]
+    text = table(("budget", "collection", "kind", "memories", "bytes"), shares)
+    text += f"{verb}: {report.memories:,} memories, {report.sightings:,} sightings\n"
+    if first:
+        text += f"\nfirst:\n{table(('id', 'protection', 'usefulness', 'collection', 'content'), first)}\n"
+    return text
+
+
+def _report_fields(report: Report) -> dict[str, object]:
+    first = [
+        {"id": one.memory_id, "protection": one.protection, "usefulness": one.usefulness, "content": one.content}
+        for one in report.examples
+    ]
+    return {
+        "memories": report.memories, "sightings": report.sightings, "shares": report.shares, "first": first,
+    }  # fmt: skip
+
+
+def _purge(arguments: argparse.Namespace) -> None:
+    if arguments.finish:
+        with opened(arguments.db) as memory:
+            finished = memory.finish_purge()
+        text = "the traces are overwritten\n" if finished else "there are no traces\n"
+        return show(arguments, {"finished": finished}, text)
+    before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
+    chosen = {
+        "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
+    }  # fmt: skip
+    if all(value is None for value in chosen.values()):
+        raise CommandError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
+    with opened(arguments.db, read_only=True) as memory:
+        planned = memory.preview_purge(**chosen)
+    if arguments.dry_run or not arguments.json:
+        examples = [{"id": memory_id, "content": content} for memory_id, content in planned.examples]
+        show(arguments, {**planned._asdict(), "examples": examples}, _preview_text(planned))
+    if arguments.dry_run:
+        return None
+    if planned.memories or planned.sightings or planned.sessions or planned.repetitions:
+        confirm(f"Delete {planned.memories:,} memories for good?", yes=arguments.yes)
+    with opened(arguments.db) as memory:
+        purged = memory.purge(**chosen)
+    text = (
+        f"deleted: {purged.memories:,} memories, {_counts(purged)}; "
+        f"the file had {purged.bytes_before:,} bytes and has {purged.bytes_after:,}\n"
+    )
+    return show(arguments, purged, text)
+
+
+def _preview_text(planned: Preview) -> str:
+    shares = [
+        (one.collection, one.kind.value, one.memories, time_text(one.first_observed), time_text(one.last_observed))
+        for one in planned.shares
+    ]
+    text = table(("collection", "kind", "memories", "first observed", "last observed"), shares) or "no memories\n"
+    if planned.examples:
+        text += "\n" + table(("id", "content"), [(str(memory_id), content) for memory_id, content in planned.examples])
+    if more := planned.memories - len(planned.examples):
+        text += f"and {more:,} more\n"
+    return f"{text}\n{_counts(planned)}\n"
+
+
+def _counts(part: Preview | Purged) -> str:
+    return f"{part.sightings:,} sightings, {part.sessions:,} sessions, {part.repetitions:,} repetitions"
+
+
+def _days(text: str) -> int:
+    value = float(text)
+    if not (math.isfinite(value) and 0 <= value <= 100_000):
+        raise argparse.ArgumentTypeError(f"{text} must be days, from 0 to 100000")
+    return int(value * DAY)
+
+
+def _time(text: str) -> int:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-01-31T12:00") from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=timezone.utc)
+    return max(round(found.timestamp()), 0) * 10**9
+
+
+COMMANDS = (
+    Command(
+        "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories.", _restore,
+        (option("id", type=int, nargs="+", metavar="ID", help="the memories"), DATABASE, JSON),
+    ),
+    Command(
+        "consolidate", "merge what a session learned twice",
+        "Merge the facts of a session that say the same: one stays, the others are superseded. Nothing is deleted: "
+        "they come back when the one that stays is forgotten or reworded.", _consolidate,
+        (
+            option("session", help="id of the session, as `robotmem sessions` lists it"),
+            DATABASE,
+            option("--collection", default="", help="namespace; by default that of the session"),
+            DRY_RUN,
+            JSON,
+        ),
+    ),
+    Command(
+        "retention", "delete the least useful memories",
+        "Delete the least useful memories until the budgets hold, after asking. The node does the same in the "
+        "background, by the same parameters: max_memories, retention_bytes and so on.", _retention,
+        (
+            DATABASE,
+            option("--config", help="parameter file of the node, for the budgets that are not given here"),
+            *(
+                option(f"--{name}", dest=overridden, type=kind, help=f"{meaning}; overrides {overridden}")
+                for name, (overridden, kind, meaning) in _BUDGETS.items()
+            ),
+            DRY_RUN,
+            YES,
+            JSON,
+        ),
+    ),
+    Command(
+        "purge", "delete memories without a trace",
+        "Delete memories, active or forgotten, and every trace of them in the file and in the backups of migrations "
+        "beside it. This cannot be undone, so it asks first. Of several conditions, all must hold. Files that "
+        "retention exported are left alone.", _purge,
+        (
+            DATABASE,
+            option("--id", type=int, nargs="+", metavar="ID", help="these memories"),
+            option("--session", help="memories of this session, and the session"),
+            option("--collection", help="memories of this namespace, and its sessions"),
+            (
+                option("--older-than", type=_days, metavar="DAYS", help="memories observed at least so long ago"),
+                option("--before", type=_time, metavar="TIME", help="memories observed before, as in 2026-01-31T12:00"),
+            ),
+            option("--finish", action="store_true", help="only finish a purge that could not overwrite its traces"),
+            DRY_RUN,
+            YES,
+            JSON,
+        ),
+    ),
+)  # fmt: skip
+"""Commands, in the order in which help lists them."""

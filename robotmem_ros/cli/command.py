@@ -1,0 +1,139 @@
+"""The shape of a command, and what commands share: the database, the question before a deletion, the output."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from tabulate import tabulate
+
+from ..memory import RobotMemory
+from ..memory.config.parameters import Parameters
+from ..memory.errors import DatabaseUnusableError, RobotMemoryError
+from ..memory.storage.connection import resolve
+
+_YEAR_2001 = 1e9
+
+
+class CommandError(RobotMemoryError):
+    """A command cannot do what its options ask for."""
+
+
+class Option(NamedTuple):
+    """Arguments of `argparse.ArgumentParser.add_argument`."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+class Command(NamedTuple):
+    """A command of `robotmem`; `run` returns an exit code, or None for 0."""
+
+    name: str
+    summary: str
+    """One line for `robotmem --help`."""
+    description: str
+    """Sentences for `robotmem NAME --help`."""
+    run: Callable[[argparse.Namespace], int | None]
+    options: tuple[Option | tuple[Option, ...], ...]
+    """A tuple among them holds options that exclude each other."""
+
+    def add_to(self, commands: Any) -> None:
+        """Add a parser for the command."""
+        parser = commands.add_parser(self.name, help=self.summary, description=self.description)
+        parser.set_defaults(run=self.run)
+        for entry in self.options:
+            group = parser if isinstance(entry, Option) else parser.add_mutually_exclusive_group()
+            for names, settings in [entry] if isinstance(entry, Option) else entry:
+                group.add_argument(*names, **settings)
+
+
+def option(*names: str, **settings: Any) -> Option:
+    """Declare an option or a positional argument."""
+    return Option(names, settings)
+
+
+DATABASE = option("--db", default=Parameters().db_path, help="database file; default: %(default)s")
+JSON = option("--json", action="store_true", help="print one JSON object")
+DRY_RUN = option("--dry-run", action="store_true", help="only show what would be done")
+YES = option("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def opened(path: str, *, read_only: bool = False, **parameters: object) -> RobotMemory:
+    """Open an existing database without maintenance and, unless `parameters` name one, without a model.
+
+    Raises:
+        DatabaseUnusableError: the file does not exist or cannot be opened.
+        InvalidFieldError: a parameter is invalid.
+    """
+    found = resolve(path)
+    if not found.is_file():
+        raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
+    passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
+    return RobotMemory(found, read_only=read_only, **(passive | parameters))
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask at the terminal unless `yes`; return only if the reply is `yes`.
+
+    Raises:
+        CommandError: the reply is another one, or stdin is no terminal.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise CommandError("this cannot be undone and there is no terminal to ask at; give --yes")
+    sys.stderr.write(f"{question} Type yes to go on: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() != "yes":
+        raise CommandError("nothing was deleted")
+
+
+def show(arguments: argparse.Namespace, result: object, text: str) -> None:
+    """Print a result: as JSON if `--json` was given, else the text."""
+    if arguments.json:
+        text = json.dumps(json_values(result), ensure_ascii=False, indent=2) + "\n"
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def json_values(value: object) -> object:
+    """Turn dataclasses and named tuples into dicts by field; parse fields `<name>_json`; NaN becomes None."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if dataclasses.is_dataclass(value):
+        names = [entry.name.removesuffix("_json") for entry in dataclasses.fields(value)]
+        value = {name: getattr(value, name) for name in names}
+    if isinstance(value, Mapping):
+        return {name: json_values(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_values(entry) for entry in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Align rows below a head, if any, one line each, columns of numbers to the right; empty without rows."""
+    if not rows:
+        return ""
+    cells = [[f"{cell:,}" if isinstance(cell, int) else " ".join(str(cell).split()) for cell in row] for row in rows]
+    columns = zip(*rows, strict=True)
+    align = ["right" if all(isinstance(cell, (int, float)) for cell in column) else "left" for column in columns]
+    text: str = tabulate([head, *cells] if head else cells, tablefmt="plain", colalign=align, disable_numparse=True)
+    return f"{text}\n"
+
+
+def time_text(time_ns: int) -> str:
+    """Format a time of the robot's clock in UTC; a time of a simulation as seconds."""
+    seconds = time_ns / 1e9
+    if seconds < _YEAR_2001:
+        return f"{seconds:.3f} s"
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds:.0f} s"

@@ -1,0 +1,171 @@
+"""Commands that read a memory: recall, status, sessions, history, explain, data."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..memory import Explanation, Memory
+from ..memory.config.parameters import Parameters
+from ..memory.errors import MemoryNotFoundError
+from ..memory.models import Session
+from .command import DATABASE, JSON, Command, CommandError, opened, option, show, table, time_text
+
+_SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
+_CONTEXT_SHOWN = 60
+
+
+def _recall(arguments: argparse.Namespace) -> None:
+    model = "" if arguments.no_model else Parameters().embedding_model
+    options = {"collection": arguments.collection, "embedding_model": model}
+    with opened(arguments.db, read_only=True, **options) as memory:
+        found = memory.recall(arguments.query, n=arguments.n, context_filter=arguments.where)
+    lines = [_memory_line(one) for one in found] or ["nothing found"]
+    if found.reason:
+        lines.append(f"({found.mode.value}: {found.reason})")
+    result = {"mode": found.mode, "reason": found.reason, "memories": list(found)}
+    show(arguments, result, "\n".join(lines) + "\n")
+
+
+def _memory_line(memory: Memory) -> str:
+    position = ""
+    if memory.pose is not None:
+        x, y, z = memory.pose[:3]
+        position = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
+    doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
+    return f"{memory.score:.2f}  {memory.content}{position}  [{time_text(memory.observed_at)}, id {memory.id}{doubt}]"
+
+
+def _status(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        status = memory.status()
+    # These depend on how the file is opened, not on its content.
+    left_out = {"mode", "reason", "embedding_model"}
+    fields = {name: value for name, value in dataclasses.asdict(status).items() if name not in left_out}
+    show(arguments, fields, "".join(f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items()))
+
+
+def _sessions(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        found = memory.sessions(arguments.collection, arguments.n)
+    text = table(_SESSION_HEAD, [_session_row(one) for one in found]) or "no sessions\n"
+    show(arguments, {"sessions": found}, text)
+
+
+def _session_row(session: Session) -> tuple[object, ...]:
+    context = session.context_json
+    return (
+        session.session_id,
+        session.collection,
+        time_text(session.started_at),
+        "" if session.duration is None else f"{session.duration:.1f} s",
+        session.end_reason or "open",
+        "" if session.outcome is None else f"{session.outcome:.2f}",
+        session.memories,
+        "" if session.superseded is None else session.superseded,
+        context if len(context) <= _CONTEXT_SHOWN else f"{context[:_CONTEXT_SHOWN]}...",
+    )
+
+
+def _history(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        changes = memory.history(arguments.id)
+    rows = [(change.changed_at[:19], change.change, change.reason, _before(change.before)) for change in changes]
+    text = table(("when (UTC)", "change", "reason", "before"), rows) or "never changed\n"
+    show(arguments, {"id": arguments.id, "changes": changes}, text)
+
+
+def _before(fields: Mapping[str, object]) -> str:
+    return "; ".join(f"{name}: {_plain(value)}" for name, value in fields.items())
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _explain(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        explanation = memory.explain(arguments.id)
+    show(arguments, explanation, "".join(f"{line}\n" for line in _explanation_lines(explanation)))
+
+
+def _explanation_lines(explanation: Explanation) -> Iterator[str]:
+    times = explanation.times_learned
+    yield f"memory {explanation.memory_id}, {explanation.status}, learned {'once' if times == 1 else f'{times} times'}"
+    if explanation.reason:
+        yield f"  {explanation.status}: {explanation.reason}"
+    decisions = table((), [(field, value, f"by {rule}") for field, value, rule in explanation.decisions])
+    yield from (f"  {line}" for line in decisions.splitlines())
+    if not explanation.decisions:
+        yield "  nothing was decided by rules"
+    for one in explanation.contradictions:
+        yield f"  {'contradicted by' if one.is_newer else 'contradicts'} {one.memory_id} ({one.reason}): {one.content}"
+    for again in explanation.repetitions:
+        yield f"  again at {time_text(again.repeated_at)} ({again.method} {again.similarity:.2f}): {again.content}"
+        for name, given in again.gave.items():
+            yield f"    gave {name}: {_plain(given)}"
+
+
+def _data(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        found = memory.data(arguments.id)
+    if arguments.out is not None:
+        if not found.data:
+            raise MemoryNotFoundError(found.memory_id, "it has metadata and no data")
+        try:
+            arguments.out.write_bytes(found.data)
+        except OSError as cause:
+            why = f"cannot be written ({cause.strerror or cause}); give the path of another file"
+            raise CommandError(f"--out: {str(arguments.out)!r} {why}") from cause
+    fields = {
+        "id": found.memory_id, "perception_type": found.perception_type, "bytes": len(found.data),
+        "data_format": found.data_format, "metadata": found.metadata,
+    }  # fmt: skip
+    size = f"{len(found.data):,} bytes of {found.data_format or 'unknown format'}"
+    show(arguments, fields, f"{found.perception_type}, {size}\nmetadata: {found.metadata_json}\n")
+
+
+_ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
+COMMANDS = (
+    Command(
+        "recall", "query a memory", "Find memories, best first.", _recall,
+        (
+            option("query", nargs="?", default="", help="words; optional with --where"),
+            DATABASE,
+            option("--n", type=int, default=5, help="largest number of memories"),
+            option("--where", metavar="JSON", help="conditions, such as '{\"task.success\": true}'"),
+            option("--collection", default="default", help="namespace to search"),
+            option("--no-model", action="store_true", help="search by words alone"),
+            JSON,
+        ),
+    ),
+    Command(
+        "status", "show what a memory contains", "Show what a memory contains.", _status, (DATABASE, JSON)
+    ),
+    Command(
+        "sessions", "list sessions", "List sessions, the latest first.", _sessions,
+        (
+            DATABASE,
+            option("--collection", default="", help="only those of this namespace"),
+            option("--n", type=int, default=20, help="largest number of sessions"),
+            JSON,
+        ),
+    ),
+    Command(
+        "history", "show what a memory was before", "List the changes of a memory, newest first.", _history,
+        (_ID, DATABASE, JSON),
+    ),
+    Command(
+        "explain", "show why a memory is what it is", "Show what was decided about a memory, and by which rule.",
+        _explain, (_ID, DATABASE, JSON),
+    ),
+    Command(
+        "data", "show or write the raw data of a perception",
+        "Show the metadata of a perception; with --out, write its raw data or thumbnail.", _data,
+        (_ID, DATABASE, option("--out", type=Path, metavar="FILE", help="file to write the data to"), JSON),
+    ),
+)  # fmt: skip
+"""Commands, in the order in which help lists them."""

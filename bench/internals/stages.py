@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import find_folder, inspect
@@ -23,6 +22,7 @@ from robotmem_ros.memory.search.text_search import max_score, text_search
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.search.vector_search import vector_search
 from robotmem_ros.memory.storage import Database, functions
+from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 
 __all__ = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum
 
-from ..memory.errors import RobotMemoryError, shown
-from ..memory.nearest import did_you_mean
+from ..memory.errors import RobotMemoryError, did_you_mean, shown
 
 _LISTED = 20
 

@@ -17,7 +17,7 @@ from .errors import (
 from .learning.explanation import Explanation
 from .learning.learned import Learned
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
-from .objects.view import View
+from .objects.field_of_view import FieldOfView
 from .purge.purge import Purged
 from .robot_memory import RobotMemory
 from .search.result import Mode, RecallResult
@@ -27,6 +27,7 @@ __all__ = [
     "Change",
     "DatabaseUnusableError",
     "Explanation",
+    "FieldOfView",
     "ForkedMemoryError",
     "FrameMismatchError",
     "InvalidFieldError",
@@ -52,5 +53,4 @@ __all__ = [
     "Status",
     "StorageError",
     "Stored",
-    "View",
 ]

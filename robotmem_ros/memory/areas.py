@@ -18,8 +18,7 @@ from typing import NamedTuple
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import NewMemory
-from .paths import expanded
-from .validation import compact_json, name, number
+from .validation import compact_json, expanded_path, name, number
 
 _LOOK_AGAIN = 1.0
 """Seconds between two looks at the file."""
@@ -59,7 +58,7 @@ class Areas:
     """
 
     def __init__(self, areas_file: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._file = expanded("areas_file", areas_file) if areas_file else None
+        self._file = expanded_path("areas_file", areas_file) if areas_file else None
         self._clock = clock
         self._lock = threading.Lock()
         self._areas: tuple[Area, ...] = ()

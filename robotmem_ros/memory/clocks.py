@@ -1,4 +1,7 @@
-"""Times of the robot's clock in nanoseconds, of the epoch or of a simulation, and of the wall clock in ISO 8601."""
+"""Times in nanoseconds: of the robot's clock, since the epoch or the start of a simulation, and of the wall clock.
+
+A stamp may be wrong, and the robot's clock may be set back or start again: only some stamps can be compared.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,35 @@ from datetime import datetime, timezone
 DAY = 86_400 * 10**9
 """Nanoseconds."""
 _FIRST_OF_WALL_CLOCKS = 10**18
-"""September 2001; a time before it is that of a simulation."""
+"""September 2001; an earlier time is that of a simulation."""
+_MAX_AHEAD_NS = 10 * 10**9
+"""Clocks of one robot differ by less: a stamp that is further ahead is wrong."""
+_MAX_DELAY_NS = 600 * 10**9
+"""No message takes longer to arrive, even if it waits for its transform."""
 
 
 def comparable_since(now: int) -> int:
-    """The earliest time that can be compared with this one: a wall clock's cannot with those of a simulation."""
+    """Return the earliest time that can be compared with `now`: wall clocks and simulations cannot be compared."""
     return _FIRST_OF_WALL_CLOCKS if now >= _FIRST_OF_WALL_CLOCKS else 0
+
+
+def possible_stamp(stamp: int, arrived_at: int) -> int:
+    """Limit a stamp to the latest that is possible for what arrived at this time of the robot's clock.
+
+    What a recording holds arrived when it was recorded. Without a clock (0) every stamp is possible.
+    """
+    return min(stamp, arrived_at + _MAX_AHEAD_NS) if arrived_at > 0 else stamp
+
+
+def is_later(stamp: int, than: int, *, now: int, recorded: bool) -> bool:
+    """Tell whether what arrives `now` is newer than what arrived before it, and is not only delayed.
+
+    If the older stamp lies in the future, its clock was set back since. A stamp that is earlier than any delay
+    explains comes from a clock that started again, unless it is `recorded`: recordings are imported in any order.
+    """
+    if stamp >= than or than > now + _MAX_AHEAD_NS:
+        return True
+    return not recorded and than - stamp > _MAX_DELAY_NS
 
 
 def iso(time_ns: int, *, timespec: str = "microseconds") -> str:

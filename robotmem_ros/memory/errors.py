@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 
 _SHOWN = 80
@@ -20,6 +22,16 @@ def shown(value: object) -> str:
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     cut = len(text) > _SHOWN or (isinstance(value, (str, bytes)) and len(value) > _SHOWN)
     return text[:_SHOWN] + "..." if cut else text
+
+
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """End a message about an unknown name with the nearest one, "; did you mean 'a'?"; empty for none.
+
+    `cutoff` is the least likeness, in [0, 1]; upper and lower case are alike.
+    """
+    by_lower = {one.lower(): one for one in known}
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=cutoff)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""
 
 
 class RobotMemoryError(Exception):

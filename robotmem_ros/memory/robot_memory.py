@@ -12,7 +12,6 @@ from types import TracebackType
 
 from . import validation
 from .config.parameters import Parameters
-from .decay import Decay
 from .embedding.embedder import Embedder
 from .errors import ForkedMemoryError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
@@ -20,8 +19,8 @@ from .learning.explanation import Explanation, explain
 from .learning.learned import Learned
 from .models import Change, NewMemory, PerceptionData, Recording, SeenObject, Session, Sighting, Stored
 from .new_memory import new_fact, new_perception
+from .objects.field_of_view import FieldOfView
 from .objects.new_sighting import is_sighting
-from .objects.view import View
 from .parts import Parts
 from .purge.preview import Preview, preview
 from .purge.purge import Purged, finish, purge
@@ -35,6 +34,7 @@ from .sessions.consolidation import Consolidation
 from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, rows
+from .storage.decay import Decay
 
 _LOAD_PATIENCE = 60.0
 
@@ -218,18 +218,18 @@ class RobotMemory:
         return future
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, view: View | None = None
+        self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, field_of_view: FieldOfView | None = None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message; the future has the ids of the objects they became, in their order.
 
         What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
         positions: for each sighting 3 rows of 3 numbers in m², or None; where there are none, none at all. What lies
-        clearly in the `view` and is not among the sightings counts as missed, see `not_seen`.
+        clearly in the `field_of_view` and is not among the sightings counts as missed, see `count_undetected`.
 
         Raises:
-            InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
+            InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
-        future = self._writable.objects.store_message(new, covariances, view)
+        future = self._writable.objects.store_message(new, covariances, field_of_view)
         future.add_done_callback(lambda done: self._parts.stored())
         return future
 
@@ -243,13 +243,13 @@ class RobotMemory:
         """
         return self._parts.objects.history(memory_id, n)
 
-    def not_seen(self, view: View) -> Future[tuple[int, ...]]:
-        """Queues a view: what lies clearly in it and was not seen counts as missed; the future has the ids of those.
+    def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
+        """Queue a field of view: count what lies clearly in it and was not detected as missed; the future has the ids.
 
         Raises:
-            InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
+            InvalidFieldError: a direction is missing, or a number cannot be used.
         """
-        return self._writable.objects.not_seen(view)
+        return self._writable.objects.count_undetected(field_of_view)
 
     def objects(self, limit: int = 2000) -> tuple[SeenObject, ...]:
         """The objects of the current map in all collections, those seen last first.

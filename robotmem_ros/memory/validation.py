@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from numbers import Real
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -197,6 +198,20 @@ def pose(field: str, value: object) -> Pose | None:
         raise InvalidFieldError(field, value, "has a quaternion that is too long to be normalised")
     unit = [part / length for part in quaternion] if length > 0 else [0.0, 0.0, 0.0, 1.0]
     return Pose(*numbers[:3], *unit)
+
+
+def expanded_path(field: str, path: str | Path) -> Path:
+    """Replace a leading `~` by the home folder.
+
+    Raises:
+        InvalidFieldError: there is no such home folder.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as cause:
+        raise InvalidFieldError(
+            field, str(path), "lies in a home folder that is not known; give a full path"
+        ) from cause
 
 
 def _is_plain(written: str) -> bool:

@@ -13,7 +13,7 @@ from rclpy.node import Node
 
 from ..memory.config.parameter_file import misnamed
 from ..memory.config.parameters import Parameters
-from ..memory.nearest import did_you_mean
+from ..memory.errors import did_you_mean
 from .node_parameters import given
 
 _OF_RCLPY = "qos_overrides."

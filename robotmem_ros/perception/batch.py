@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from ..frames import Transform
-from ..memory import View
+from ..memory import FieldOfView
 from .observation import Observation, Placed, frame_of, marked, transformed
 from .topic_reader import Reading, TopicReader
 
@@ -75,13 +75,13 @@ class Batch:
             for (frame, stamp_ns), indices in groups.items()
         ]
 
-    def view(self) -> View | None:
+    def field_of_view(self) -> FieldOfView | None:
         """What the message was a view of; None for nothing."""
-        field, frame = self.source.field_of_view, self.reading.sensor_frame
-        if field is None or not frame or self._sensor is None or self._why_no_view:
+        detector, frame = self.source.detector, self.reading.sensor_frame
+        if detector is None or not frame or self._sensor is None or self._why_no_view:
             return None
         found = [one for one in self._placed if one is not None]
-        return field.view(frame, self._sensor, self.reading.stamp_ns, found, self._frame)
+        return detector.field_of_view(frame, self._sensor, self.reading.stamp_ns, found, self._frame)
 
     def settle(self, part: Part, change: Callable[[Placed], Placed | None]) -> None:
         """Gives the observations of a part their final frame, or leaves them out."""

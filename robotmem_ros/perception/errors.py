@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..memory.errors import InvalidFieldError, RobotMemoryError, shown
-from ..memory.nearest import did_you_mean
+from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
 
 _ALIKE = 0.75
 """Least likeness of two types: many share half of their letters with all others."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..frames import Transform
-from ..memory import View
-from ..memory.objects.view import Glimpse
+from ..memory.objects.field_of_view import Detection, FieldOfView
 from .errors import TopicError
 from .message_types import TypeDescription
 from .observation import Placed
@@ -21,13 +20,13 @@ _AHEAD, _UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
-class FieldOfView:
+class Detector:
     """The sensor of one topic; its messages tell all that it sees at their time."""
 
     config: TopicConfig
 
     @classmethod
-    def of(cls, config: TopicConfig, types: TypeDescription) -> FieldOfView | None:
+    def of(cls, config: TopicConfig, types: TypeDescription) -> Detector | None:
         """That of a topic; None where absence is not to be told.
 
         Raises:
@@ -48,20 +47,22 @@ class FieldOfView:
         named = self.config.view_frame or message.header.frame_id
         return str(named).removeprefix("/")
 
-    def view(self, sensor_frame: str, sensor: Transform, stamp_ns: int, found: Sequence[Placed], frame_id: str) -> View:
-        """What was looked at, in the memory frame `frame_id`; `sensor` takes the sensor's frame there."""
+    def field_of_view(
+        self, sensor_frame: str, sensor: Transform, stamp_ns: int, found: Sequence[Placed], frame_id: str
+    ) -> FieldOfView:
+        """Return what was looked at, in the memory frame `frame_id`; `sensor` takes the sensor's frame there."""
         config = self.config
         body = sensor.compose(_BODY_IN_OPTICAL) if self._looks_along_z(sensor_frame) else sensor
         direction = Transform(0.0, 0.0, 0.0, *body[3:])
-        return View(
+        return FieldOfView(
             origin=body[:3],
             direction=direction.apply(_AHEAD),
             up=direction.apply(_UP),
             observed_at=stamp_ns,
-            reach=config.view_range,
+            max_range=config.view_range,
             horizontal=config.view_horizontal,
             vertical=config.view_vertical,
-            glimpses=tuple(_glimpse(one) for one in found if one.is_glimpse and one.observation.pose is not None),
+            dropped=tuple(_detection(one) for one in found if one.is_glimpse and one.observation.pose is not None),
             source=config.topic,
             frame_id=frame_id,
         )
@@ -71,7 +72,7 @@ class FieldOfView:
         return axis == "z" or (axis == "match" and _OPTICAL in sensor_frame)
 
 
-def _glimpse(placed: Placed) -> Glimpse:
+def _detection(placed: Placed) -> Detection:
     pose = placed.observation.pose
     assert pose is not None
-    return Glimpse(placed.observation.label, (pose[0], pose[1], pose[2]))
+    return Detection(placed.observation.label, (pose[0], pose[1], pose[2]))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from ..memory.errors import InvalidFieldError
-from ..memory.nearest import did_you_mean
-from ..memory.paths import expanded
+from ..memory.errors import InvalidFieldError, did_you_mean
+from ..memory.validation import expanded_path
 from .topic_config import TopicConfig, full_type_name, key_of, table
 
 _OPEN = ("context", "only")
@@ -87,7 +86,7 @@ def load_presets(own_file: Path | str | None = None) -> Presets:
         InvalidFieldError: a file cannot be read, or a preset in it cannot be used; the error names file, type and key.
     """
     merged: dict[str, dict[str, object]] = {}
-    for path in [PRESETS_FILE, *([expanded("presets_file", own_file)] if own_file else [])]:
+    for path in [PRESETS_FILE, *([expanded_path("presets_file", own_file)] if own_file else [])]:
         for type_name, values in _read(path).items():
             merged[type_name] = {**merged.get(type_name, {}), **values}
     return Presets(merged)

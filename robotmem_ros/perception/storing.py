@@ -10,12 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from ..memory import Stored, View
+from ..memory import FieldOfView, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
+from ..memory.geometry import checked_covariance
 from ..memory.models import ImportKey, NewMemory
 from ..memory.new_memory import new_perception
-from ..memory.objects.covariance import checked_covariance
 from .batch import Batch, Origin
 from .drop_reason import Reason
 from .observation import Matrix, Placed
@@ -37,7 +37,7 @@ class Sink(Protocol):
         ...
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, field_of_view: FieldOfView | None = None
     ) -> Future[tuple[Stored, ...]]:
         """Queues what is to be stored of one message, and what it looked at."""
         ...
@@ -79,7 +79,7 @@ class Storing:
         for reason, same in known.items():
             _drop(batch, reason, len(same))
             batch.leave_out(same)
-        view = None if why_no_view else _keyed(batch.view(), batch.origin)
+        view = None if why_no_view else _keyed(batch.field_of_view(), batch.origin)
         why_not = self._queue(batch, comparison, new, covariances, view) if new or view else ""
         if not why_not:
             comparison.commit()
@@ -95,7 +95,7 @@ class Storing:
         comparison: Comparison,
         new: Sequence[NewMemory],
         covariances: Sequence[Matrix | None],
-        view: View | None,
+        view: FieldOfView | None,
     ) -> str:
         """Hands over, and counts what becomes of it; why it could not be, empty if it could."""
         if not self._has_room():
@@ -104,11 +104,11 @@ class Storing:
             return full
         try:
             try:
-                future = self._memory.store_sightings(new, covariances, view=view)
+                future = self._memory.store_sightings(new, covariances, field_of_view=view)
             except InvalidFieldError:
                 # A covariance that is none says nothing, and is no reason to lose the rest.
                 usable = [_usable(covariance) for covariance in covariances]
-                future = self._memory.store_sightings(new, usable, view=view)
+                future = self._memory.store_sightings(new, usable, field_of_view=view)
         except RobotMemoryError as error:
             _drop(batch, Reason.NOT_WRITTEN, len(new), str(error))
             return str(error)
@@ -165,7 +165,7 @@ def _written(batch: Batch, comparison: Comparison, number: int, future: Future[t
         _drop(batch, Reason.ALREADY_STORED, number - len(fresh))
 
 
-def _keyed(view: View | None, origin: Origin | None) -> View | None:
+def _keyed(view: FieldOfView | None, origin: Origin | None) -> FieldOfView | None:
     if view is None or origin is None:
         return view
     return replace(view, import_key=ImportKey(*origin, _OF_VIEW))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .counters import Tally
 from .drop_reason import Reason
 from .extraction import Extractor
-from .field_of_view import FieldOfView
+from .field_of_view import Detector
 from .localisation_gate import LocalisationGate
 from .message_types import TypeDescription
 from .observation import Observation, Placed
@@ -56,7 +56,7 @@ class TopicReader:
     ) -> None:
         self.config = config
         self.tally = Tally(config.topic)
-        self.field_of_view = FieldOfView.of(config, types)
+        self.detector = Detector.of(config, types)
         self._extractor = Extractor(config, types, content_limit=content_limit, context_limit=context_limit)
         self._sampler = Sampler(config)
         self._not_written: deque[tuple[Reading, Comparison]] = deque()
@@ -104,10 +104,10 @@ class TopicReader:
         is_view = not is_ahead and left_out.keys() <= _ALL_READ and Reason.MIN_INTERVAL not in sample.left_out
         self._count(stamp_ns, len(sample.kept), left_out + sample.left_out, why)
         placed = [Placed(one, one.frame_id, elements[id(one)]) for one in sample.kept]
-        if self.field_of_view is None or not is_view or any(one.pose is None for one in found):
+        if self.detector is None or not is_view or any(one.pose is None for one in found):
             return Reading(placed, time_ns)
         glimpses = [Placed(one, one.frame_id, is_glimpse=True) for one in sample.rest]
-        return Reading([*placed, *glimpses], time_ns, self.field_of_view.frame_of(message))
+        return Reading([*placed, *glimpses], time_ns, self.detector.frame_of(message))
 
     def compare(self) -> Comparison:
         """Compares a message with what was stored before it, when its observations are transformed."""

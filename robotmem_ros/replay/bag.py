@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ..memory.errors import RobotMemoryError
-from ..memory.paths import expanded
+from ..memory.validation import expanded_path
 from ..perception import TypestoreTypes
 from .recovery import CutMcap, copy_readable
 
@@ -73,7 +73,7 @@ class Bag:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = expanded("recording", path)
+        self.path = expanded_path("recording", path)
         self.damage = ""
         """What is wrong with it, though some of it can be read; may be set while messages are read."""
         self._stack = ExitStack()

@@ -11,9 +11,8 @@ import yaml
 
 from ..memory.config.parameter_file import KEY, misnamed, sections
 from ..memory.config.parameters import Parameters
-from ..memory.errors import InvalidFieldError, shown
-from ..memory.nearest import did_you_mean
-from ..memory.paths import expanded
+from ..memory.errors import InvalidFieldError, did_you_mean, shown
+from ..memory.validation import expanded_path
 from ..perception import TopicConfig, load_presets, parse_topic
 from ..perception.presets import flattened
 
@@ -46,7 +45,7 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
     Raises:
         InvalidFieldError: the file cannot be read, or a parameter or a topic in it cannot be used.
     """
-    path = expanded("config", path)
+    path = expanded_path("config", path)
     values = flattened(str(path), _parameters_in(path))
     own = {entry.name for entry in fields(Parameters)}
     given = {name: value for name, value in values.items() if name in own}

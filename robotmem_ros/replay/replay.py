@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..frames import TimeJumps, TransformBuffer
-from ..memory import RobotMemory, Stored, View
+from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.models import NewMemory, Recording
 from ..perception import Intake, Limits, LocalisationGate, TopicConfig, TopicCounts
@@ -31,10 +31,10 @@ class Rehearsal:
         self.parameters = parameters
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, view: View | None = None
+        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, field_of_view: FieldOfView | None = None
     ) -> Future[tuple[Stored, ...]]:
         """As if it had been stored."""
-        del covariances, view
+        del covariances, field_of_view
         done: Future[tuple[Stored, ...]] = Future()
         done.set_result(tuple(Stored(0) for _ in new))
         return done

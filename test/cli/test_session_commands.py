@@ -40,7 +40,7 @@ def test_sessions_are_a_table_or_json(db: Path, sessions: list[str], capsys: pyt
     assert head.split()[:5] == ["session", "collection", "started", "duration", "end"]
     assert head.split()[5:] == ["outcome", "memories", "superseded", "context"]
     assert first.split()[0] == sessions[0]
-    assert "2026-09-21 14:13:20 UTC  30.0 s    ended  0.50            0  0           {\"task" in first
+    assert '2026-09-21 14:13:20 UTC  30.0 s    ended  0.50            0  0           {"task' in first
     assert second.split()[:2] == [sessions[1], "lab"]
     assert second.endswith("xxx...")
     assert main(["sessions", "--db", str(db), "--collection", "lab", "--json"]) == 0

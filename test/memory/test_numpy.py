@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from robotmem_ros.memory import InvalidFieldError, Parameters, RobotMemory, StorageError, View
+from robotmem_ros.memory import FieldOfView, InvalidFieldError, Parameters, RobotMemory, StorageError
 from robotmem_ros.memory import validation as check
 from robotmem_ros.memory.new_memory import new_perception
 
@@ -94,8 +94,8 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
         memory.store_sightings([seen], np.eye(3, dtype=np.float32)[np.newaxis]).result()
     memory.store_sightings([], np.empty((0, 3, 3))).result()
     number = np.float32
-    view = View(np.zeros(3), np.array([1, 0, 0]), STAMP + 10**10, number(5), number(1), number(1))  # type: ignore[arg-type]
-    assert memory.not_seen(view).result() == (3,)
+    view = FieldOfView(np.zeros(3), np.array([1, 0, 0]), STAMP + 10**10, number(5), number(1), number(1))  # type: ignore[arg-type]
+    assert memory.count_undetected(view).result() == (3,)
     target = {"field": "spatial.at", "target": np.array([1.5, 2.5]), "max_distance": np.float32(1)}
     found = memory.recall(
         "mug", np.int8(5), np.float32(0.1), spatial_sort=target, after=STAMP, before=STAMP + 10,

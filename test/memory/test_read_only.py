@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.cli.main import main
-from robotmem_ros.memory import DatabaseUnusableError, ReadOnlyError, RobotMemory, View
+from robotmem_ros.memory import DatabaseUnusableError, FieldOfView, ReadOnlyError, RobotMemory
 
 from ..support.subprocesses import NOBODY, output_of, without
 from .conftest import OpenMemory
@@ -61,7 +61,7 @@ with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
 """
 
 
-VIEW = View((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 1, reach=5.0, horizontal=1.0, vertical=0.5)
+VIEW = FieldOfView((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 1, max_range=5.0, horizontal=1.0, vertical=0.5)
 
 
 def contents_of(folder: Path) -> dict[str, str]:
@@ -109,7 +109,7 @@ def test_every_query_works_read_only_and_writes_nothing(tmp_path: Path) -> None:
         lambda memory: memory.learn("a fact"),
         lambda memory: memory.save_perception("a red mug"),
         lambda memory: memory.store_sightings([]),
-        lambda memory: memory.not_seen(VIEW),
+        lambda memory: memory.count_undetected(VIEW),
         lambda memory: memory.forget(1, "a test"),
         lambda memory: memory.restore(3),
         lambda memory: memory.update(1, "a blue mug"),

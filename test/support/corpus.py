@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, enumerate_if_few, find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
@@ -18,6 +17,7 @@ from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import Block, PostingsIndex
 from robotmem_ros.memory.search.text_search import text_search
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.decay import Decay
 
 WORDS = (
     "red", "blue", "mug", "mug", "mug", "mug", "mug", "lamp", "grip_force", "grip", "force", "12.5", "12.7 N", "杯子",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..nearest import did_you_mean
+from ..errors import did_you_mean
 
 KEY = "ros__parameters"
 

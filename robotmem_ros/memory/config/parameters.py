@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
-from ..errors import InvalidFieldError
-from ..nearest import did_you_mean
-from ..paths import expanded
+from ..errors import InvalidFieldError, did_you_mean
+from ..validation import expanded_path
 from .budgets import Budget, budgets
 from .label_rules import LabelRules, label_rules
 from .parameter import checked, parameter
@@ -249,7 +248,7 @@ class Parameters:
         self.label_rules()
         self.budgets()
         # It is used only when something is to go, in the background.
-        expanded("retention_export", self.retention_export)
+        expanded_path("retention_export", self.retention_export)
 
     def label_rules(self) -> LabelRules:
         """What the parameters of objects say about labels.

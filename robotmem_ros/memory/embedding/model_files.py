@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InvalidFieldError
-from ..paths import expanded
+from ..validation import expanded_path
 from .embedder import ModelUnavailableError
 
 MODEL_VARIABLE = "ROBOTMEM_MODEL"
@@ -45,7 +45,7 @@ def find_folder(model: str) -> Path | None:
 
 def _expanded(path: Path | str) -> Path:
     try:
-        return expanded("embedding_model", path)
+        return expanded_path("embedding_model", path)
     except InvalidFieldError as error:
         raise ModelUnavailableError(str(error)) from error
 

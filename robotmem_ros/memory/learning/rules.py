@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..paths import expanded
 from ..text.data_file import Entry, read_data_file
 from ..text.reading import Reading
+from ..validation import expanded_path
 from .phrases import PhraseIndex, why_no_phrase
 
 FEATURES = frozenset(
@@ -148,7 +148,7 @@ def load_rules(own_file: str = "") -> CompiledRules:
     """
     if not own_file:
         return _built_in()
-    rules = _read(read_data_file("rules_file", expanded("rules_file", own_file)), _built_in().rules)
+    rules = _read(read_data_file("rules_file", expanded_path("rules_file", own_file)), _built_in().rules)
     return _compiled(rules)
 
 

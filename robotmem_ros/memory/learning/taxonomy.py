@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..paths import expanded
 from ..text.data_file import Entry, read_data_file
+from ..validation import expanded_path
 from .rules import RULE_KEYS, Rule, RuleSet, read_rule
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
@@ -45,7 +45,7 @@ def load_taxonomy(own_file: str = "") -> Taxonomy:
     """
     if not own_file:
         return _built_in()
-    return _read(read_data_file("taxonomy_file", expanded("taxonomy_file", own_file)), _built_in())
+    return _read(read_data_file("taxonomy_file", expanded_path("taxonomy_file", own_file)), _built_in())
 
 
 @cache

@@ -14,9 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .estimate import Estimate, mahalanobis
-from .geometry import squared_distance
-from .grid import Grid
+from ..geometry import Estimate, Grid, mahalanobis, squared_distance
 
 EXPLAINED = 11.345
 """Squared Mahalanobis distance that 99 of 100 sightings keep (chi-square, three degrees of freedom)."""

@@ -1,39 +1,105 @@
-"""Whether a place lies clearly within what a sensor surely sees: a range and two opening angles around its axis."""
+"""What a detector looked at: a range and two opening angles around an axis, and what it detected there."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from .geometry import Point, cross, difference, dot, unit
-from .view import View
+from .. import validation
+from ..errors import InvalidFieldError
+from ..geometry import Point, cross, difference, dot, unit
+from ..models import ImportKey
 
 _CLEARLY = 0.9
-"""In view is what lies within this share of the range and of the angles."""
-_TOO_NEAR = 0.2
-"""Metres; what is so near to the sensor may lie below or behind its picture."""
+"""The share of the range and of the angles within which a position is clearly in view."""
+_MIN_RANGE = 0.2
+"""Metres; what is nearer to the sensor may lie below or behind its picture."""
 
 
-def in_view(view: View, position: Point) -> bool:
-    """Whether a position lies clearly in a view.
+class Detection(NamedTuple):
+    """Something that was detected, and where."""
 
-    Up to half a turn wide, the edges of a view are those of a picture; a wider one is a band around the sensor.
-    """
-    to = difference(position, view.origin)
-    if not _TOO_NEAR <= math.hypot(*to) <= view.reach * _CLEARLY:
-        return False
-    ahead, left, up = _parts(view, to)
-    across = math.atan2(left, ahead)
-    level = ahead if view.horizontal < math.pi else math.hypot(ahead, left)
-    return _within(across, view.horizontal) and _within(math.atan2(up, level), view.vertical)
+    label: str
+    position: Point
+    """Metres."""
 
 
-def _parts(view: View, vector: Point) -> Point:
-    """How far a vector goes ahead, to the left and up, as the sensor has them; metres."""
-    ahead = unit(view.direction)
-    left = unit(cross(view.up, ahead))
-    return dot(vector, ahead), dot(vector, left), dot(vector, cross(ahead, left))
+@dataclass(frozen=True)
+class FieldOfView:
+    """What a detector looked at with one message, and what it detected there."""
+
+    origin: Point
+    """Where the sensor was, in metres."""
+    direction: Point
+    """Where it looked; of any length but zero."""
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    max_range: float
+    """Metres up to which the detector surely detects an object."""
+    horizontal: float
+    """Opening angle from left to right within which it surely detects, in radians."""
+    vertical: float
+    """The same from top to bottom."""
+    up: Point = (0.0, 0.0, 1.0)
+    """Direction of the sensor's top; not parallel to `direction`."""
+    seen: frozenset[int] = frozenset()
+    """Ids of the objects that the sightings of this message became."""
+    dropped: tuple[Detection, ...] = ()
+    """What was detected but not stored as a sighting."""
+    labels: frozenset[str] = frozenset()
+    """The labels that the detector can give; empty for any."""
+    source: str = ""
+    """Name of the detector: it misses only objects that it saw before. Empty for all objects."""
+    frame_id: str = ""
+    """Frame of all positions and directions; empty for the memory frame."""
+    collection: str = ""
+    """Empty for the default collection."""
+    import_key: ImportKey | None = None
+
+    def checked(self, field: str) -> FieldOfView:
+        """Check all numbers and directions; `field` is the name for errors.
+
+        Raises:
+            InvalidFieldError: a number is not finite or out of range, or a direction is missing.
+        """
+        direction, up = _vector(f"{field}.direction", self.direction), _vector(f"{field}.up", self.up)
+        if not math.hypot(*direction) > 1e-9:
+            raise InvalidFieldError(f"{field}.direction", self.direction, "must not be zero")
+        if not math.hypot(*cross(up, direction)) > 1e-9:
+            raise InvalidFieldError(f"{field}.up", self.up, "must not be zero, nor parallel to the direction")
+        return replace(
+            self,
+            origin=_vector(f"{field}.origin", self.origin),
+            direction=direction,
+            up=up,
+            observed_at=validation.time_ns(f"{field}.observed_at", self.observed_at),
+            max_range=validation.number(f"{field}.max_range", self.max_range, low=0.0, high=1e6),
+            horizontal=validation.number(f"{field}.horizontal", self.horizontal, low=0.0, high=2 * math.pi),
+            vertical=validation.number(f"{field}.vertical", self.vertical, low=0.0, high=2 * math.pi),
+        )
+
+    def clearly_contains(self, position: Point) -> bool:
+        """Tell whether a position lies clearly in view.
+
+        Up to half a turn wide, the edges are those of a picture; a wider field of view is a band around the sensor.
+        """
+        ray = difference(position, self.origin)
+        if not _MIN_RANGE <= math.hypot(*ray) <= self.max_range * _CLEARLY:
+            return False
+        axis = unit(self.direction)
+        left = unit(cross(self.up, axis))
+        x, y, z = dot(ray, axis), dot(ray, left), dot(ray, cross(axis, left))
+        level = x if self.horizontal < math.pi else math.hypot(x, y)
+        return _within(math.atan2(y, x), self.horizontal) and _within(math.atan2(z, level), self.vertical)
 
 
 def _within(angle: float, opening: float) -> bool:
-    # What goes all around has no edge.
+    # A full turn has no edge.
     return opening >= 2 * math.pi or abs(angle) <= opening / 2 * _CLEARLY
+
+
+def _vector(field: str, value: object) -> Point:
+    wanted = "must be 3 numbers (x, y, z)"
+    x, y, z = validation.vector(field, value, sizes=(3,), wanted=wanted, low=-1e150, high=1e150)
+    return x, y, z

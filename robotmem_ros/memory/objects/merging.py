@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from typing import NamedTuple
 
+from ..geometry import Grid, Point, squared_distance
 from ..storage import neighbour_rows
 from ..storage.neighbour_rows import Neighbours
 from ..storage.object_rows import ObjectRow
-from .geometry import Point, squared_distance
-from .grid import Grid
 from .new_sighting import NewSighting
-from .upkeep import Upkeep
+from .object_writer import ObjectWriter
 
 _NEIGHBOURHOOD = 1.5
 """Of objects up to so many radii apart it is counted how often they are seen in one message."""
@@ -40,7 +39,7 @@ def count_together(connection: sqlite3.Connection, found: Sequence[Found]) -> No
         neighbour_rows.count(connection, one, other, Neighbours(together=1))
 
 
-def merged(upkeep: Upkeep, found: Sequence[Found], unseen: Iterable[ObjectRow]) -> list[Found]:
+def merged(writer: ObjectWriter, found: Sequence[Found], unseen: Iterable[ObjectRow]) -> list[Found]:
     """What was found, where two objects turn out to be one, as that one; `unseen` are the others near what was seen."""
     left = sorted(unseen, key=lambda row: row.position)
     grid = Grid([row.position for row in left], max((one.seen.radius for one, _ in found), default=1.0))
@@ -49,9 +48,9 @@ def merged(upkeep: Upkeep, found: Sequence[Found], unseen: Iterable[ObjectRow]) 
     for one, row in found:
         kept, radius = row, one.seen.radius
         for other in (left[index] for index in grid.around(row.position)):
-            if other.memory_id not in gone and _are_one(upkeep.connection, kept, other, radius):
+            if other.memory_id not in gone and _are_one(writer.connection, kept, other, radius):
                 gone.add(other.memory_id)
-                kept = upkeep.merge(kept, other, one.new)
+                kept = writer.merge(kept, other, one.new)
         result.append(Found(one, kept))
     return result
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
+from ..geometry import Covariance, Estimate, isotropic
 from ..models import Kind, NewMemory, PerceptionType, Sighting
 from .association import Seen
-from .covariance import Covariance, isotropic
-from .estimate import Estimate
 
 
 class NewSighting(NamedTuple):

@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 from .. import validation
 from ..areas import AreaTags
+from ..clocks import possible_stamp
 from ..config.parameters import Parameters
-from ..decay import Decay
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..models import NewMemory, SeenObject, Sighting, Stored
+from ..geometry import Covariance, checked_covariance
+from ..models import ImportKey, NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, sighting_rows
-from .absence import not_seen
-from .arrival import possible_stamp
-from .covariance import Covariance, checked_covariances
+from ..storage.decay import Decay
+from .absence import count_undetected
+from .field_of_view import FieldOfView
 from .new_sighting import is_sighting
+from .object_writer import ObjectWriter, Placed
 from .sightings import store_sightings
-from .upkeep import Placed, Upkeep
-from .view import View, checked_view
 
 
 class Objects:
@@ -49,7 +49,7 @@ class Objects:
         return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed)[0])
 
     def store_message(
-        self, new: Sequence[NewMemory], covariances: Iterable[object], view: View | None
+        self, new: Sequence[NewMemory], covariances: Iterable[object], field_of_view: FieldOfView | None
     ) -> Future[tuple[Stored, ...]]:
         """Queues the sightings of one message, and the view that they were seen in.
 
@@ -57,8 +57,8 @@ class Objects:
             InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
         """
         now = max(self._clock(), 0)
-        clean_view = None if view is None else _checked(view, now)
-        known = checked_covariances("covariances", covariances, len(new))
+        clean_view = None if field_of_view is None else _checked(field_of_view, now)
+        known = _checked_covariances("covariances", covariances, len(new))
         parameters = self._parameters()
         received = [replace(one, received_at=now) for one in new]
         # Of an object, the area is that of its estimated position: the writer knows it.
@@ -66,15 +66,15 @@ class Objects:
         message = _Message(ready, known, clean_view, now)
         return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed))
 
-    def not_seen(self, view: View) -> Future[tuple[int, ...]]:
+    def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
         """Queues a view without sightings; the future has the ids of the objects that it should have shown.
 
         Raises:
             InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
         """
         now = max(self._clock(), 0)
-        clean, parameters = _checked(view, now), self._parameters()
-        return self._database.write(lambda connection: not_seen(connection, clean, parameters, now))
+        clean, parameters = _checked(field_of_view, now), self._parameters()
+        return self._database.write(lambda connection: count_undetected(connection, clean, parameters, now))
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
         """The last `n` sightings of an object that were kept, newest first.
@@ -104,18 +104,22 @@ class _Message(NamedTuple):
     new: Sequence[NewMemory]
     covariances: Sequence[Covariance | None]
     """Of their positions, in the same order."""
-    view: View | None
+    field_of_view: FieldOfView | None
     now: int
     """When it came in, by the robot's clock, in nanoseconds."""
 
 
-def _checked(view: View, now: int) -> View:
-    clean = checked_view("view", view)
-    return replace(clean, observed_at=possible_stamp(clean.observed_at, clean.import_key, now))
+def _checked(field_of_view: FieldOfView, now: int) -> FieldOfView:
+    clean = field_of_view.checked("field_of_view")
+    return replace(clean, observed_at=possible_stamp(clean.observed_at, _arrival(clean.import_key, now)))
+
+
+def _arrival(key: ImportKey | None, now: int) -> int:
+    return now if key is None else key.recorded_at
 
 
 def _of_now(sighting: NewMemory, now: int) -> NewMemory:
-    return replace(sighting, observed_at=possible_stamp(sighting.observed_at, sighting.import_key, now))
+    return replace(sighting, observed_at=possible_stamp(sighting.observed_at, _arrival(sighting.import_key, now)))
 
 
 def _store(
@@ -123,10 +127,19 @@ def _store(
 ) -> tuple[Stored, ...]:
     def store(indices: Sequence[int]) -> tuple[Stored, ...]:
         new, covariances = [message.new[index] for index in indices], [message.covariances[index] for index in indices]
-        return store_sightings(Upkeep(connection, parameters, placed, message.now), new, covariances)
+        return store_sightings(ObjectWriter(connection, parameters, placed, message.now), new, covariances)
 
     stored = imports.store_once(connection, message.new, store)
-    if message.view is not None and imports.claim(connection, message.view.import_key):
-        seen = message.view.seen.union(one.memory_id for one in stored)
-        not_seen(connection, replace(message.view, seen=seen), parameters, message.now)
+    if message.field_of_view is not None and imports.claim(connection, message.field_of_view.import_key):
+        seen = message.field_of_view.seen.union(one.memory_id for one in stored)
+        count_undetected(connection, replace(message.field_of_view, seen=seen), parameters, message.now)
     return stored
+
+
+def _checked_covariances(field: str, values: Iterable[object], count: int) -> Sequence[Covariance | None]:
+    given = list(values)
+    if not given:
+        return [None] * count
+    if len(given) != count:
+        raise InvalidFieldError(field, len(given), f"must be as many as the sightings, {count}")
+    return [checked_covariance(f"{field}[{index}]", value) for index, value in enumerate(given)]

@@ -11,15 +11,14 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 
+from ..geometry import Covariance, Point
 from ..models import NewMemory, Stored
 from ..storage import object_rows, rows
 from ..storage.object_rows import ObjectRow
 from .association import Known, Track, associate, reach
-from .covariance import Covariance
-from .geometry import Point
 from .merging import Found, count_together, merged
 from .new_sighting import NewSighting, new_sighting, without_doubtful_tracks
-from .upkeep import Upkeep
+from .object_writer import ObjectWriter
 
 _CUBE = 4
 """Sightings in a cube so many reaches wide share one search: many searches cost more than rows that are not needed."""
@@ -28,40 +27,40 @@ _FOLLOWED_NS = 5_000_000_000
 
 
 def store_sightings(
-    upkeep: Upkeep, new: Sequence[NewMemory], covariances: Sequence[Covariance | None]
+    writer: ObjectWriter, new: Sequence[NewMemory], covariances: Sequence[Covariance | None]
 ) -> tuple[Stored, ...]:
     """Stores what one message says; what became of each, in the order given."""
     stored: dict[int, Stored] = {}
     groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
     for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
-        one = new_sighting(index, memory, covariance, upkeep.parameters)
+        one = new_sighting(index, memory, covariance, writer.parameters)
         if one is None:
-            stored[index] = Stored(rows.insert(upkeep.connection, memory))
+            stored[index] = Stored(rows.insert(writer.connection, memory))
         else:
             key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
             groups[key].append(one)
     for _, group in sorted(groups.items()):
         ordered = sorted(without_doubtful_tracks(group), key=NewSighting.order)
-        for one, row in _store(upkeep, ordered):
+        for one, row in _store(writer, ordered):
             stored[one.place] = Stored(row.memory_id, times_seen=row.times_seen)
     return tuple(stored[index] for index in range(len(new)))
 
 
-def _store(upkeep: Upkeep, group: Sequence[NewSighting]) -> list[Found]:
+def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[Found]:
     """Stores what a message says of labels that can be mistaken for each other, in one frame."""
-    connection = upkeep.connection
+    connection = writer.connection
     known = _near(connection, group)
     assigned = associate(
         [one.seen for one in group],
         [Known(row.estimate, row.label_key, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
     )
     found = [
-        Found(one, upkeep.insert(one) if column is None else upkeep.update(known[column], one))
+        Found(one, writer.insert(one) if column is None else writer.update(known[column], one))
         for one, column in zip(group, assigned, strict=True)
     ]
     count_together(connection, found)
     seen_now = {entry.row.memory_id for entry in found}
-    return merged(upkeep, found, [row for row in known if row.memory_id not in seen_now])
+    return merged(writer, found, [row for row in known if row.memory_id not in seen_now])
 
 
 def _near(connection: sqlite3.Connection, group: Sequence[NewSighting]) -> list[ObjectRow]:

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
-from ..paths import expanded
 from ..storage import Database, sighting_rows
+from ..validation import expanded_path
 from .excess import Leaving, leaving, overhead
 from .export import append, lines
 from .file_size import file_size, give_back, index_bytes, limit_log, to_give_back
@@ -103,7 +103,7 @@ class Retention:
                 chosen = leaving(connection, budget, now=now, used=used, limit=_LOOK)
                 written = lines(connection, [one.memory_id for one in chosen]) if export else []
             if written:
-                append(expanded("retention_export", export), written, database=self._database.path)
+                append(expanded_path("retention_export", export), written, database=self._database.path)
             gone = [one for step in self._steps(chosen, budget.measure) for one in step]
             yield gone
             if not gone:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import validation
-from ..decay import Decay
 from ..errors import InvalidFieldError
+from ..storage.decay import Decay
 from ..text.labels import label_key
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from .. import validation
 from ..config.parameters import Parameters
-from ..decay import Decay
 from ..errors import InvalidFieldError
 from ..models import Kind
+from ..storage.decay import Decay
 from .filters import Comparison, parse_filter
 
 DEFAULT_N = 5

@@ -6,8 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ..errors import shown
-from ..nearest import did_you_mean
+from ..errors import did_you_mean, shown
 from ..storage import bulk, rows, vector_rows
 from .candidates import Candidates
 from .filters import OWN_FIELDS, Comparison, context_path

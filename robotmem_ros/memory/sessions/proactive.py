@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..decay import Decay
 from ..models import Memory, Session
+from ..storage.decay import Decay
 from ..storage.rows import read
 
 _UNRATED = 0.5

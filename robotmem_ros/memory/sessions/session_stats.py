@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from ..decay import Decay, is_protected
 from ..models import Session
+from ..storage.decay import Decay, is_protected
 from .report import DecayReport
 
 _ASKED_FOR = 0.3

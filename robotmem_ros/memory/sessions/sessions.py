@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 from .. import validation
 from ..config.parameters import Parameters
-from ..decay import Decay
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
 from ..storage import Database, session_rows
+from ..storage.decay import Decay
 from . import consolidation
 from . import session_stats as account
 from .consolidation import Consolidation

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..clocks import iso
-from ..decay import Decay
+from ..geometry import Covariance, Estimate, Point
 from ..models import SeenObject
-from ..objects.covariance import Covariance
-from ..objects.estimate import Estimate
-from ..objects.geometry import Point
 from ..text.labels import label_key
 from . import neighbour_rows
+from .decay import Decay
 from .neighbour_rows import Neighbours
 
 _COLUMNS = """

@@ -8,12 +8,12 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..clocks import iso, nanoseconds
-from ..decay import Decay
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.labels import label_key
 from ..text.subject import digest
 from . import bulk, learning_rows
+from .decay import Decay
 from .indexing import index
 
 _NEW = """memories (

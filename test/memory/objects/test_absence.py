@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
+from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
 from robotmem_ros.memory.models import ImportKey, Recording
-from robotmem_ros.memory.objects.view import Glimpse
+from robotmem_ros.memory.objects.field_of_view import Detection
 
 from ...support.sightings import SECOND, see, sighting, the
 from ..conftest import OpenMemory
 
-VIEW = View(
-    origin=(0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0), observed_at=200 * SECOND, reach=5.0,
+VIEW = FieldOfView(
+    origin=(0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0), observed_at=200 * SECOND, max_range=5.0,
     horizontal=math.pi / 2, vertical=1.0,
 )  # fmt: skip
 
@@ -31,7 +31,7 @@ def memory(open_memory: OpenMemory) -> RobotMemory:
 def test_several_views_of_its_place_without_the_object_lower_its_confidence(memory: RobotMemory) -> None:
     told = []
     for t in range(6):
-        assert memory.not_seen(replace(VIEW, observed_at=(200 + t) * SECOND)).result() == (1,)
+        assert memory.count_undetected(replace(VIEW, observed_at=(200 + t) * SECOND)).result() == (1,)
         told.append(the(memory, 1).confidence)
     assert told == pytest.approx([0.9, 0.9, 0.45, 0.45, 0.45, 0.225])
     assert [each.id for each in memory.recall("chair")] == []
@@ -40,7 +40,7 @@ def test_several_views_of_its_place_without_the_object_lower_its_confidence(memo
 
 def test_a_sighting_gives_the_confidence_back(memory: RobotMemory) -> None:
     for t in range(3):
-        memory.not_seen(replace(VIEW, observed_at=(200 + t) * SECOND)).result()
+        memory.count_undetected(replace(VIEW, observed_at=(200 + t) * SECOND)).result()
     see(memory, sighting(2.0, t=150, confidence=0.4))
     assert the(memory, 1).confidence == pytest.approx(0.9)
 
@@ -59,42 +59,44 @@ def test_a_sighting_gives_the_confidence_back(memory: RobotMemory) -> None:
         replace(VIEW, observed_at=50 * SECOND),
         replace(VIEW, frame_id="odom"),
         replace(VIEW, collection="lab"),
-        replace(VIEW, reach=2.0),
-        replace(VIEW, reach=0.0),
+        replace(VIEW, max_range=2.0),
+        replace(VIEW, max_range=0.0),
         replace(VIEW, direction=(1.0, 0.0, 0.6)),
         replace(VIEW, vertical=0.0, origin=(0.0, 0.0, 0.1)),
         replace(VIEW, source="/camera"),
-        replace(VIEW, glimpses=(Glimpse("chair", (2.2, 0.2, 0.0)),)),
+        replace(VIEW, dropped=(Detection("chair", (2.2, 0.2, 0.0)),)),
     ],
 )
-def test_what_is_seen_out_of_view_or_too_early_is_not_missed(memory: RobotMemory, view: View) -> None:
-    assert memory.not_seen(view).result() == ()
+def test_what_is_seen_out_of_view_or_too_early_is_not_missed(memory: RobotMemory, view: FieldOfView) -> None:
+    assert memory.count_undetected(view).result() == ()
 
 
 def test_views_in_quick_succession_count_once(memory: RobotMemory) -> None:
     views = [replace(VIEW, observed_at=200 * SECOND + t * SECOND // 30) for t in range(45)]
-    assert sum(len(memory.not_seen(view).result()) for view in views) == 2
+    assert sum(len(memory.count_undetected(view).result()) for view in views) == 2
 
 
 def test_a_detector_misses_only_what_it_saw_before(memory: RobotMemory) -> None:
     (lamp,) = see(memory, replace(sighting(2.0, 0.5, label="lamp"), source="/camera"))
-    assert memory.not_seen(replace(VIEW, source="/camera")).result() == (lamp,)
-    assert memory.not_seen(replace(VIEW, source="/laser")).result() == ()
+    assert memory.count_undetected(replace(VIEW, source="/camera")).result() == (lamp,)
+    assert memory.count_undetected(replace(VIEW, source="/laser")).result() == ()
 
 
-@pytest.mark.parametrize("glimpse", [Glimpse("mug", (2.0, 0.0, 0.0)), Glimpse("chair", (2.5, 0.0, 0.0))])
-def test_a_dropped_detection_of_another_object_does_not_prevent_a_miss(memory: RobotMemory, glimpse: Glimpse) -> None:
-    assert memory.not_seen(replace(VIEW, glimpses=(glimpse,))).result() == (1,)
+@pytest.mark.parametrize("detection", [Detection("mug", (2.0, 0.0, 0.0)), Detection("chair", (2.5, 0.0, 0.0))])
+def test_a_dropped_detection_of_another_object_does_not_prevent_a_miss(
+    memory: RobotMemory, detection: Detection
+) -> None:
+    assert memory.count_undetected(replace(VIEW, dropped=(detection,))).result() == (1,)
 
 
 def test_a_message_stores_what_it_saw_and_misses_the_rest_of_its_view(memory: RobotMemory) -> None:
     chairs = sighting(2.0, t=200), sighting(3.5, 1.0, t=200)
-    seen = [stored.memory_id for stored in memory.store_sightings(chairs, view=VIEW).result()]
+    seen = [stored.memory_id for stored in memory.store_sightings(chairs, field_of_view=VIEW).result()]
     assert seen == [1, 2]
     later = replace(VIEW, observed_at=202 * SECOND)
-    memory.store_sightings([sighting(3.5, 1.0, t=202)], view=later).result()
+    memory.store_sightings([sighting(3.5, 1.0, t=202)], field_of_view=later).result()
     assert missed(memory) == {1: 1, 2: 0}
-    memory.store_sightings([], view=replace(VIEW, observed_at=204 * SECOND)).result()
+    memory.store_sightings([], field_of_view=replace(VIEW, observed_at=204 * SECOND)).result()
     assert missed(memory) == {1: 2, 2: 1}
 
 
@@ -102,7 +104,7 @@ def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
     recording = Recording("digest", "/detections", "configuration", "path")
     key = ImportKey(memory.begin_import(recording), 200 * SECOND, 0, -1)
     for _ in range(2):
-        memory.store_sightings([], view=replace(VIEW, import_key=key)).result()
+        memory.store_sightings([], field_of_view=replace(VIEW, import_key=key)).result()
         # As if it had not been noted when it was missed.
         memory._database.write(lambda connection: connection.execute("UPDATE objects SET last_missed = 0")).result()
     assert missed(memory) == {1: 1}
@@ -111,24 +113,24 @@ def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
 def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: RobotMemory) -> None:
     for t in range(200, 210):
         (new,) = see(memory, sighting(3.5, 1.0, t=t))
-        memory.not_seen(replace(VIEW, observed_at=t * SECOND, seen=frozenset({new}))).result()
+        memory.count_undetected(replace(VIEW, observed_at=t * SECOND, seen=frozenset({new}))).result()
     assert [each.id for each in memory.recall("chair")] == [2]
 
 
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        (replace(VIEW, direction=(0.0, 0.0, 0.0)), "view.direction: .* must not be zero"),
-        (replace(VIEW, origin=(math.nan, 0.0, 0.0)), r"view.origin\[0\]: nan must be a finite number"),
-        (replace(VIEW, up=(2.0, 0.0, 0.0)), "view.up: .* must not be zero, nor parallel to the direction"),
-        (replace(VIEW, reach=-1.0), "view.reach: -1.0 must"),
-        (replace(VIEW, vertical=math.inf), "view.vertical: inf must be a finite number"),
-        (replace(VIEW, observed_at=-1), "view.observed_at: -1 must not lie before the epoch"),
+        (replace(VIEW, direction=(0.0, 0.0, 0.0)), "field_of_view.direction: .* must not be zero"),
+        (replace(VIEW, origin=(math.nan, 0.0, 0.0)), r"field_of_view.origin\[0\]: nan must be a finite number"),
+        (replace(VIEW, up=(2.0, 0.0, 0.0)), "field_of_view.up: .* must not be zero, nor parallel to the direction"),
+        (replace(VIEW, max_range=-1.0), "field_of_view.max_range: -1.0 must"),
+        (replace(VIEW, vertical=math.inf), "field_of_view.vertical: inf must be a finite number"),
+        (replace(VIEW, observed_at=-1), "field_of_view.observed_at: -1 must not lie before the epoch"),
     ],
 )
-def test_a_view_that_is_none_is_refused(memory: RobotMemory, view: View, message: str) -> None:
+def test_a_view_that_is_none_is_refused(memory: RobotMemory, view: FieldOfView, message: str) -> None:
     with pytest.raises(InvalidFieldError, match=message):
-        memory.not_seen(view)
+        memory.count_undetected(view)
 
 
 def missed(memory: RobotMemory) -> dict[int, int]:

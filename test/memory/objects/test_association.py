@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robotmem_ros.memory.geometry import Covariance, Estimate, isotropic
 from robotmem_ros.memory.objects import association
 from robotmem_ros.memory.objects.association import ALONE, Costs, Known, Seen, associate, cheapest, cost
-from robotmem_ros.memory.objects.covariance import Covariance, isotropic
-from robotmem_ros.memory.objects.estimate import Estimate
 
 PLACES = st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-0.2, 0.2))
 PRICES = st.dictionaries(st.tuples(st.integers(0, 4), st.integers(0, 4)), st.floats(0, 1.5), max_size=14)

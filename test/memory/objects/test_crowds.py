@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.geometry import checked_covariance
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.objects.association import Known, cheapest, cost
-from robotmem_ros.memory.objects.covariance import checked_covariance
 from robotmem_ros.memory.objects.new_sighting import NewSighting, new_sighting
 from robotmem_ros.memory.storage import object_rows
 from robotmem_ros.memory.storage.object_rows import ObjectRow

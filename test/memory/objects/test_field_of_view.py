@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import View
-from robotmem_ros.memory.objects.field_of_view import in_view
+from robotmem_ros.memory import FieldOfView
 
 COORDINATES = st.floats(-6.0, 6.0)
 POINTS = st.tuples(COORDINATES, COORDINATES, COORDINATES)
@@ -45,11 +44,11 @@ def test_what_is_in_view_is_what_the_picture_shows(
             edge = math.tan(opening / 2 * 0.9)
             assume(abs(abs(across / ahead) - edge) > 1e-6 * (1 + edge))
             expected = expected and abs(across / ahead) <= edge
-    view = View(
-        origin=origin, direction=tuple(2 * axes[:, 0]), up=tuple(axes[:, 2] + axes[:, 0]), observed_at=1, reach=5.0,
+    view = FieldOfView(
+        origin=origin, direction=tuple(2 * axes[:, 0]), up=tuple(axes[:, 2] + axes[:, 0]), observed_at=1, max_range=5.0,
         horizontal=horizontal, vertical=vertical,
     )  # fmt: skip
-    assert in_view(view, point) == expected
+    assert view.clearly_contains(point) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,5 +56,5 @@ def test_what_is_in_view_is_what_the_picture_shows(
     [((1.0, 0.0, 0.0), True), ((-1.0, 0.0, 0.0), True), ((0.0, -1.0, 0.1), True), ((-1.0, 0.0, 0.5), False)],
 )
 def test_a_scanner_sees_all_around_it(point: tuple[float, float, float], expected: bool) -> None:
-    view = View((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 1, reach=5.0, horizontal=2 * math.pi, vertical=0.5)
-    assert in_view(view, point) == expected
+    view = FieldOfView((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 1, max_range=5.0, horizontal=2 * math.pi, vertical=0.5)
+    assert view.clearly_contains(point) == expected

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Kind, RobotMemory, Stored
-from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.storage.decay import Decay
 
 from ..conftest import OpenMemory
 

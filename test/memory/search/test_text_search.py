@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import enumerate_if_few, find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_search import text_search
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import tokens
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory, RobotMemoryError, StorageError, View
+from robotmem_ros.memory import FieldOfView, RobotMemory, RobotMemoryError, StorageError
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.embedders import WordVectors
 
 PAGE = 8192
-VIEW = View((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, reach=5.0, horizontal=1.0, vertical=0.5)
+VIEW = FieldOfView((0.0, 3.0, 0.0), (1.0, 0.0, 0.0), 1, max_range=5.0, horizontal=1.0, vertical=0.5)
 
 Damage = Callable[[bytearray, random.Random], None]
 
@@ -90,8 +90,8 @@ def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
     yield lambda: memory.recall(after=0, n=100)
     yield lambda: memory.learn("grip force 7.5 N holds the glass 7", {"task": {"success": False}})
     yield lambda: memory.save_perception("a blue mug", label="mug", pose=(1, 2, 3))
-    yield lambda: memory.store_sightings(chairs(memory, 3), view=VIEW).result()
-    yield lambda: memory.not_seen(VIEW).result()
+    yield lambda: memory.store_sightings(chairs(memory, 3), field_of_view=VIEW).result()
+    yield lambda: memory.count_undetected(VIEW).result()
     yield lambda: [memory.object_history(seen.memory_id) for seen in memory.objects()]
     for memory_id in range(1, 72, 5):
         yield lambda memory_id=memory_id: memory.history(memory_id)  # type: ignore[misc]

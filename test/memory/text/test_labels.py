@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import InvalidFieldError, RobotMemory, View
-from robotmem_ros.memory.objects.view import Glimpse
+from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
+from robotmem_ros.memory.objects.field_of_view import Detection
 from robotmem_ros.memory.text.labels import label_key
 
 from ...support.sightings import SECOND, see, sighting, the
@@ -20,7 +20,7 @@ from ..conftest import OpenMemory
 COMPOSED = "Café  lamp"
 DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
 FORMS = (COMPOSED, DECOMPOSED, "CAFÉ LAMP", "café\u00a0lamp", f" {DECOMPOSED.upper()} ")
-VIEW = View((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 500 * SECOND, 5.0, math.pi / 2, 1.0)
+VIEW = FieldOfView((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 500 * SECOND, 5.0, math.pi / 2, 1.0)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -87,10 +87,10 @@ def test_votes_for_two_forms_of_a_label_count_together(open_memory: OpenMemory) 
 
 def test_a_view_names_labels_in_any_form(memory: RobotMemory) -> None:
     see(memory, sighting(2.0, label="Mug"))
-    glimpse = Glimpse("MUG", (2.1, 0.0, 0.0))
-    assert memory.not_seen(replace(VIEW, glimpses=(glimpse,))).result() == ()
-    assert memory.not_seen(replace(VIEW, labels=frozenset({"chair"}))).result() == ()
-    assert memory.not_seen(replace(VIEW, labels=frozenset({"mUg"}))).result() == (1,)
+    detection = Detection("MUG", (2.1, 0.0, 0.0))
+    assert memory.count_undetected(replace(VIEW, dropped=(detection,))).result() == ()
+    assert memory.count_undetected(replace(VIEW, labels=frozenset({"chair"}))).result() == ()
+    assert memory.count_undetected(replace(VIEW, labels=frozenset({"mUg"}))).result() == (1,)
 
 
 def test_a_session_counts_objects_by_label_whatever_its_form(memory: RobotMemory) -> None:

@@ -10,8 +10,8 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError
 from robotmem_ros.memory.areas import Area, Areas
 
-from ...support.sightings import see, sighting, the
-from ..conftest import OpenMemory
+from ..support.sightings import see, sighting, the
+from .conftest import OpenMemory
 
 TEXT = """
 areas:

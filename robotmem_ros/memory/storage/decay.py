@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from .clocks import DAY, comparable_since
+from ..clocks import DAY, comparable_since
 
 PROTECTED = ("constraint", "preference")
 """Categories that do not decay."""

@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
+from ..clocks import is_later
 from ..config.parameters import Parameters
+from ..geometry import Point, combined, updated
 from ..models import NewMemory
 from ..storage import object_rows, rows, sighting_rows
 from ..storage.object_rows import ObjectRow
 from ..text.labels import label_key
-from .arrival import is_later
-from .estimate import combined, updated
-from .geometry import Point
 from .new_sighting import NewSighting
 
 Placed = Callable[[str, str, str, Point], str]
@@ -32,7 +31,7 @@ def confidence(row: ObjectRow, max_missed_detections: int) -> float:
     return float(row.best_confidence * 0.5 ** min(row.missed // max_missed_detections, 1000))
 
 
-class Upkeep:
+class ObjectWriter:
     """Writes objects within one transaction, of what comes in `now` by the robot's clock, in nanoseconds."""
 
     def __init__(self, connection: sqlite3.Connection, parameters: Parameters, placed: Placed, now: int) -> None:
@@ -69,7 +68,7 @@ class Upkeep:
         """Adds a sighting to an object."""
         new, limits = one.new, self.parameters
         is_newest = self._is_later(new.observed_at, row.last_seen, new)
-        row.estimate = updated(row.estimate, one.seen.estimate, times_seen=row.times_seen, memory=limits.object_window)
+        row.estimate = updated(row.estimate, one.seen.estimate, count=row.times_seen, window=limits.object_window)
         row.times_seen += 1
         row.first_seen = min(row.first_seen, new.observed_at)
         row.best_confidence = max(row.best_confidence, new.confidence)

@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
-from robotmem_ros.memory.decay import Decay
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.storage.functions import register
 
-from ..support.clock import DAY, NOW, Clock
-from .conftest import OpenMemory
+from ...support.clock import DAY, NOW, Clock
+from ..conftest import OpenMemory
 
 
 @pytest.fixture

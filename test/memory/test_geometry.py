@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.objects.covariance import Covariance, isotropic
-from robotmem_ros.memory.objects.estimate import Estimate, mahalanobis, updated
+from robotmem_ros.memory.geometry import Covariance, Estimate, isotropic, mahalanobis, updated
 
 PARTS = st.lists(st.floats(-1, 1), min_size=9, max_size=9)
 POINTS = st.tuples(st.floats(-50, 50), st.floats(-50, 50), st.floats(-2, 2))
@@ -32,7 +31,7 @@ def test_the_estimated_position_is_the_inverse_variance_mean(
     estimates = [Estimate(point, covariance(parts)) for point, parts in sightings]
     known = estimates[0]
     for count, estimate in enumerate(estimates[1:], start=1):
-        known = updated(known, estimate, times_seen=count, memory=100)
+        known = updated(known, estimate, count=count, window=100)
     information = sum(np.linalg.inv(full(each.covariance)) for each in estimates)
     weighted = sum(np.linalg.inv(full(each.covariance)) @ each.position for each in estimates)
     assert known.position == pytest.approx(tuple(np.linalg.solve(information, weighted)), abs=1e-6)
@@ -43,15 +42,15 @@ def test_the_estimated_position_is_the_inverse_variance_mean(
 def test_an_object_that_was_moved_is_followed_within_its_memory(memory: int) -> None:
     known = Estimate((0.0, 0.0, 0.0), isotropic(0.1))
     for count in range(1, 1000):
-        known = updated(known, Estimate((0.0, 0.0, 0.0), isotropic(0.1)), times_seen=count, memory=memory)
+        known = updated(known, Estimate((0.0, 0.0, 0.0), isotropic(0.1)), count=count, window=memory)
     for count in range(1000, 1000 + 5 * memory):
-        known = updated(known, Estimate((0.3, 0.0, 0.0), isotropic(0.1)), times_seen=count, memory=memory)
+        known = updated(known, Estimate((0.3, 0.0, 0.0), isotropic(0.1)), count=count, window=memory)
     assert known.position[0] == pytest.approx(0.3, abs=0.003)
 
 
 def test_a_vague_sighting_hardly_moves_what_is_precisely_known() -> None:
     known = Estimate((0.0, 0.0, 0.0), isotropic(0.01))
-    moved = updated(known, Estimate((1.0, 0.0, 0.0), isotropic(1.0)), times_seen=500, memory=50)
+    moved = updated(known, Estimate((1.0, 0.0, 0.0), isotropic(1.0)), count=500, window=50)
     assert 0.0 < moved.position[0] < 0.001
 
 

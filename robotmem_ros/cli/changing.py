@@ -11,10 +11,10 @@ from typing import Any
 
 from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
-from ..memory.purge.preview import Preview
 from ..memory.purge.purge import Purged
-from ..memory.retention.report import Report
+from ..memory.retention.retention import Report
 from ..memory.sessions.consolidation import Consolidation, Lesson
+from ..memory.storage.purge_rows import Preview
 from ..replay import load_config
 from .command import (
     DATABASE,

@@ -22,10 +22,8 @@ from .new_memory import new_fact, new_perception
 from .objects.field_of_view import FieldOfView
 from .objects.new_sighting import is_sighting
 from .parts import Parts
-from .purge.preview import Preview, preview
-from .purge.purge import Purged, finish, purge
-from .purge.selection import parse_selection
-from .retention.report import Report
+from .purge.purge import Purged, finish, parse_selection, purge
+from .retention.retention import Report
 from .search.query import parse_query
 from .search.result import RecallResult
 from .search.vector_index import VectorIndex
@@ -35,6 +33,7 @@ from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, rows
 from .storage.decay import Decay
+from .storage.purge_rows import Preview, preview
 
 _LOAD_PATIENCE = 60.0
 

@@ -9,9 +9,9 @@ from .embedding import ModelUnavailableError
 from .embedding.background import BackgroundEmbedder
 from .embedding.kept_model import check_kept_model
 from .parts import Parts
-from .retention.removal import removed
 from .search.result import Mode
 from .storage import rows
+from .storage.retention_rows import removed
 from .text import tokens
 
 

@@ -1,15 +1,17 @@
-"""The whole way of a purge: delete in steps, so that other writers get their turn, then overwrite the traces."""
+"""Purge memories: delete them in batches, so that other writers get their turn, then overwrite the traces."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from .. import validation
 from ..config.parameters import Parameters
+from ..errors import InvalidFieldError
 from ..storage import Database
-from .deletion import delete_batch, delete_parts, delete_sessions, is_unfinished
-from .preview import preview
-from .scrub import scrub
-from .selection import Selection
+from ..storage.purge_rows import Selection, delete_batch, delete_sessions, is_unfinished, preview
+from ..storage.secure_erase import secure_erase
+from .parts import delete_parts
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,24 @@ class Purged:
     """Learnings of facts that stay."""
 
 
+def parse_selection(*, ids: object, session_id: object, collection: object, before: object) -> Selection:
+    """Check what a caller chose; None is no condition.
+
+    Raises:
+        InvalidFieldError: a condition cannot be used, or there is none.
+    """
+    if ids is None and session_id is None and collection is None and before is None:
+        raise InvalidFieldError("ids", None, "chooses nothing; give ids, a session_id, a collection or a time before")
+    return Selection(
+        None if ids is None else _ids(ids),
+        None if session_id is None else _name("session_id", session_id),
+        None if collection is None else _name("collection", collection),
+        None if before is None else validation.time_ns("before", before),
+    )
+
+
 def purge(database: Database, selection: Selection, parameters: Parameters) -> Purged:
-    """Deletes the chosen memories with all that was derived from them, and every trace of them in the file.
+    """Delete the chosen memories with all that was derived from them, and every trace of them in the file.
 
     Raises:
         MemoryNotFoundError: an id is unknown; then nothing is deleted.
@@ -48,7 +66,7 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
 
 
 def finish(database: Database) -> bool:
-    """Overwrites the traces of a purge, if there are any; whether there were.
+    """Overwrite the traces of a purge, if there are any; return whether there were.
 
     Raises:
         PurgeUnfinishedError: another process keeps it from being done.
@@ -57,5 +75,18 @@ def finish(database: Database) -> bool:
     with database.reader() as connection:
         if not is_unfinished(connection):
             return False
-    database.write_alone(lambda connection: scrub(connection, database.path)).result()
+    database.write_alone(lambda connection: secure_erase(connection, database.path)).result()
     return True
+
+
+def _ids(value: object) -> tuple[int, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidFieldError("ids", value, "must be a list of whole numbers")
+    return tuple(sorted({validation.whole("ids", item) for item in value}))
+
+
+def _name(field: str, value: object) -> str:
+    clean = validation.name(field, value)
+    if not clean:
+        raise InvalidFieldError(field, value, "is empty; leave it out for any")
+    return clean

@@ -1,4 +1,4 @@
-"""Holds a memory within its budgets: looks what has to go with a reader, and removes it in small steps.
+"""Keep a memory within its budgets: choose what is evicted with a reader, and delete it in small steps.
 
 Recall never waits for it: readers see the database as it was before or after a step. Other writers wait for one step at
 most, and retention pauses after each as long as it took, and while writes wait.
@@ -6,32 +6,82 @@ most, and retention pauses after each as long as it took, and while writes wait.
 
 from __future__ import annotations
 
+import heapq
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
+from ..models import Kind
 from ..storage import Database, sighting_rows
+from ..storage.file_size import file_size, give_back, index_bytes, limit_log, to_give_back
+from ..storage.retention_rows import EvictionCandidate, count_removed, evict, eviction_candidates, overhead
 from ..validation import expanded_path
-from .excess import Leaving, leaving, overhead
 from .export import append, lines
-from .file_size import file_size, give_back, index_bytes, limit_log, to_give_back
-from .removal import count, remove
-from .report import Report, Tally
-from .sightings import thinnings
 
 T = TypeVar("T")
-_LOOK, _STEP = 1000, 16
-"""So many memories are chosen at a time, and so many removed in one step."""
-_PATIENCE = 2.0
-_PAUSE = 0.02
+_CHOSEN, _STEP = 1000, 16
+"""So many memories are chosen at a time, and so many deleted in one transaction."""
+_PATIENCE, _PAUSE = 0.1, 0.02
+"""Seconds that a step waits for other writes."""
+_EXAMPLES = 10
+
+
+class Share(NamedTuple):
+    """How many memories of one collection and kind were evicted by one sort of budget."""
+
+    reason: Measure
+    collection: str
+    kind: Kind
+    memories: int
+    payload: int
+    """Bytes of texts, contexts and data."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run of retention removed, or a dry run would remove."""
+
+    shares: tuple[Share, ...]
+    sightings: int
+    examples: tuple[EvictionCandidate, ...]
+    """The first few, in the order in which they went."""
+
+    @property
+    def memories(self) -> int:
+        """All memories that went."""
+        return sum(share.memories for share in self.shares)
+
+
+class _Counters:
+    """Collects a report."""
+
+    def __init__(self) -> None:
+        self.sightings = 0
+        self._examples: list[EvictionCandidate] = []
+        self._memories: Counter[tuple[Measure, str, Kind]] = Counter()
+        self._payload: Counter[tuple[Measure, str, Kind]] = Counter()
+
+    def add(self, reason: Measure, gone: Iterable[EvictionCandidate]) -> None:
+        for one in gone:
+            part = (reason, one.collection, one.kind)
+            self._memories[part] += 1
+            self._payload[part] += one.payload
+            if len(self._examples) < _EXAMPLES:
+                self._examples.append(one)
+
+    def report(self) -> Report:
+        shares = (Share(*part, self._memories[part], self._payload[part]) for part in sorted(self._memories))
+        return Report(tuple(shares), self.sightings, tuple(self._examples))
 
 
 class Retention:
-    """Removes what exceeds the budgets. Safe to use from several threads.
+    """Deletes what exceeds the budgets. Safe to use from several threads.
 
     Args:
         database: The memory's.
@@ -48,45 +98,59 @@ class Retention:
         self._limited = 0
 
     def stop(self) -> None:
-        """Ends what runs after the step at hand; nothing is removed any more."""
+        """End what runs after the transaction at hand; nothing is deleted any more."""
         self._stopped.set()
 
     def plan(self) -> Report:
-        """What would go now; nothing is removed. For the size of the file it is an estimate."""
-        tally, parameters, now = Tally(), self._parameters(), self._clock()
+        """Return what would be deleted now. For the size of the file it is an estimate."""
+        counters, parameters, now = _Counters(), self._parameters(), self._clock()
         with self._database.snapshot() as connection:
             used, gone = self._used(connection), set[int]()
             for budget in parameters.budgets():
-                while chosen := leaving(connection, budget, now=now, used=used, limit=_LOOK, gone=gone):
+                while chosen := eviction_candidates(connection, budget, now=now, used=used, limit=_CHOSEN, gone=gone):
                     each = overhead(connection, used, gone)
                     used -= sum(one.payload + each for one in chosen)
                     gone.update(one.memory_id for one in chosen)
-                    tally.add(budget.measure, chosen)
+                    counters.add(budget.measure, chosen)
             if parameters.retention_sightings:
-                halved = thinnings(connection, parameters.retention_sightings, gone)
-                tally.sightings = sum(thinning.left_out for thinning in halved)
-        return tally.report()
+                kept = sighting_rows.counts(connection)
+                planned = halvings(kept, parameters.retention_sightings, gone)
+                counters.sightings = sum(left_out for _, left_out in planned)
+        return counters.report()
 
     def run(self) -> Report:
-        """Removes what exceeds the budgets now.
+        """Delete what exceeds the budgets now.
 
         Raises:
-            ExportError: what is to go could not be exported, and so stays.
+            ExportError: what is to be deleted could not be exported, and so stays.
             StorageError: the database could not be read or written.
         """
+        counters = _Counters()
         with self._lock:
-            tally, parameters = Tally(), self._parameters()
-            budgets = parameters.budgets()
-            now = self._clock() if budgets else 0
-            self._limit_log(parameters.retention_bytes)
-            for budget in budgets:
-                for gone in self._removed(budget, parameters.retention_export, now):
-                    tally.add(budget.measure, gone)
-            if parameters.retention_sightings:
-                tally.sightings = self._thin_out(parameters.retention_sightings)
-            if budgets:
-                self._shrink(parameters.retention_bytes or None)
-            return tally.report()
+            pieces = self._pieces(counters)
+            while not self._stopped.is_set() and next(pieces, self) is not self:
+                pass
+        return counters.report()
+
+    def step(self) -> Iterator[None]:
+        """Delete what exceeds the budgets now, a few transactions at a time, unless a `run` does so."""
+        if self._lock.acquire(blocking=False):
+            try:
+                yield from self._pieces(_Counters())
+            finally:
+                self._lock.release()
+
+    def _pieces(self, counters: _Counters) -> Iterator[None]:
+        parameters = self._parameters()
+        budgets = parameters.budgets()
+        now = self._clock() if budgets else 0
+        self._limit_log(parameters.retention_bytes)
+        for budget in budgets:
+            yield from self._evict(budget, parameters.retention_export, now, counters)
+        if parameters.retention_sightings:
+            yield from self._halve_histories(parameters.retention_sightings, counters)
+        if budgets:
+            yield from self._shrink(parameters.retention_bytes or None)
 
     def _used(self, connection: sqlite3.Connection) -> int:
         return file_size(connection).used + index_bytes(connection, self._database.path.parent)
@@ -96,61 +160,80 @@ class Retention:
             self._database.write_alone(lambda connection: limit_log(connection, limit)).result()
             self._limited = limit
 
-    def _removed(self, budget: Budget, export: str, now: int) -> Iterator[list[Leaving]]:
-        while not self._stopped.is_set():
+    def _evict(self, budget: Budget, export: str, now: int, counters: _Counters) -> Iterator[None]:
+        while True:
             with self._database.snapshot() as connection:
                 used = self._used(connection)
-                chosen = leaving(connection, budget, now=now, used=used, limit=_LOOK)
+                chosen = eviction_candidates(connection, budget, now=now, used=used, limit=_CHOSEN)
                 written = lines(connection, [one.memory_id for one in chosen]) if export else []
             if written:
                 append(expanded_path("retention_export", export), written, database=self._database.path)
-            gone = [one for step in self._steps(chosen, budget.measure) for one in step]
-            yield gone
-            if not gone:
+            evicted = 0
+            for start in range(0, len(chosen), _STEP):
+                step = chosen[start : start + _STEP]
+                gone = self._write(lambda connection, step=step: evict(connection, step, budget.measure.value))  # type: ignore[misc]
+                counters.add(budget.measure, gone)
+                evicted += len(gone)
+                yield
+            if not evicted:
                 return
 
-    def _steps(self, chosen: Sequence[Leaving], measure: Measure) -> Iterator[list[Leaving]]:
-        for start in range(0, len(chosen), _STEP):
-            if self._stopped.is_set():
-                return
-            step = chosen[start : start + _STEP]
-            yield self._write(lambda connection, step=step: remove(connection, step, measure.value))  # type: ignore[misc]
-
-    def _thin_out(self, budget: int) -> int:
+    def _halve_histories(self, budget: int, counters: _Counters) -> Iterator[None]:
         with self._database.reader() as connection:
-            halved = thinnings(connection, budget)
-        left_out = 0
-        for thinning in halved:
+            halved = list(halvings(sighting_rows.counts(connection), budget))
+        for memory_id, _ in halved:
 
-            def halve(connection: sqlite3.Connection, memory_id: int = thinning.memory_id) -> int:
+            def halve(connection: sqlite3.Connection, memory_id: int = memory_id) -> int:
                 gone = sighting_rows.halve(connection, memory_id)
-                count(connection, "sightings", {"sighting": gone})
+                count_removed(connection, "sightings", {"sighting": gone})
                 return gone
 
-            if self._stopped.is_set():
-                break
-            left_out += self._write(halve)
-        return left_out
+            counters.sightings += self._write(halve)
+            yield
 
-    def _shrink(self, limit: int | None) -> None:
+    def _shrink(self, limit: int | None) -> Iterator[None]:
         with self._database.reader() as connection:
             index = index_bytes(connection, self._database.path.parent)
-        while not self._stopped.is_set():
+        while True:
             with self._database.reader() as connection:
                 pages = to_give_back(connection, limit, index)
             if not pages:
                 return
             self._write(lambda connection, pages=pages: give_back(connection, pages))  # type: ignore[misc]
+            yield
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        self._yield_to_queries()
+        # Saving comes first, but not for ever: the budget is to hold as well.
+        deadline = time.monotonic() + _PATIENCE
+        while self._database.waiting and time.monotonic() < deadline and not self._stopped.wait(_PAUSE):
+            pass
         began = time.monotonic()
         result = self._database.write(work).result()
         self._stopped.wait(time.monotonic() - began)
         return result
 
-    def _yield_to_queries(self) -> None:
-        # Saving comes first. But not for ever: the budget is to hold as well.
-        deadline = time.monotonic() + _PATIENCE
-        while self._database.waiting and time.monotonic() < deadline and not self._stopped.wait(_PAUSE):
-            pass
+
+def halvings(kept: Mapping[int, int], budget: int, gone: Collection[int] = ()) -> Iterator[tuple[int, int]]:
+    """Choose the objects whose histories are halved, one after the other, so that `budget` sightings stay.
+
+    The longest history comes first and loses every second sighting, as often as is needed: all objects keep their first
+    and last sighting and histories of about the same length, which go back as far as before, less finely.
+
+    Args:
+        kept: How many sightings each object has.
+        budget: How many may stay.
+        gone: Objects that count as gone already.
+
+    Yields:
+        The id of an object, and how many sightings it loses: the second, the fourth and so on, but never the last.
+    """
+    total = sum(count for memory_id, count in kept.items() if memory_id not in gone)
+    longest = [(-count, memory_id) for memory_id, count in kept.items() if memory_id not in gone]
+    heapq.heapify(longest)
+    while total > budget and longest:
+        count, memory_id = heapq.heappop(longest)
+        left_out = (-count - 1) // 2
+        if left_out:
+            yield memory_id, left_out
+            total -= left_out
+            heapq.heappush(longest, (count + left_out, memory_id))

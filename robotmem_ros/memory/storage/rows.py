@@ -58,6 +58,12 @@ def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
 
 
+def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
+    """Delete memories for good, with all that was derived from them; return how many there were."""
+    those = json.dumps(list(memory_ids))
+    return connection.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (those,)).rowcount
+
+
 def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
     """Counts how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
     when = iso(time.time_ns(), timespec="seconds")

@@ -42,6 +42,11 @@ def halve(connection: sqlite3.Connection, memory_id: int) -> int:
     return len(leaving)
 
 
+def counts(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many sightings each object has."""
+    return dict(connection.execute("SELECT memory_id, count(*) FROM sightings GROUP BY memory_id").fetchall())
+
+
 def drop(connection: sqlite3.Connection, memory_id: int, ids: Sequence[int]) -> None:
     """Leaves out sightings of an object, which stay counted."""
     those, arguments = "id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import PurgeUnfinishedError, StorageError
-from robotmem_ros.memory.purge.deletion import delete_batch
 from robotmem_ros.memory.purge.purge import finish
-from robotmem_ros.memory.purge.selection import Selection
+from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch
 
 from ...support.raw_bytes import found, of_words
 from ...support.subprocesses import running

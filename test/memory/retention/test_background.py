@@ -10,8 +10,8 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.retention.file_size import file_size, to_give_back
 from robotmem_ros.memory.search.vector_index.brute_force import BruteForceVectors
+from robotmem_ros.memory.storage.file_size import file_size, to_give_back
 
 from ...support.consistency import check_file
 from ...support.waiting import until

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.retention import retention as module
-from robotmem_ros.memory.retention.file_size import index_bytes
-from robotmem_ros.memory.retention.removal import remove, removed
-from robotmem_ros.memory.retention.report import Report
-from robotmem_ros.memory.retention.retention import Retention
+from robotmem_ros.memory.retention.retention import Report, Retention
 from robotmem_ros.memory.storage import Database, vector_rows
+from robotmem_ros.memory.storage.file_size import index_bytes
+from robotmem_ros.memory.storage.retention_rows import evict, removed
 
 from ...support import vector_corpus
 from ...support.consistency import check
@@ -86,7 +85,7 @@ def test_retention_keeps_the_memories_that_the_oracle_keeps(
 
 
 def test_retention_deletes_more_memories_than_one_batch_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LOOK", 7)
+    monkeypatch.setattr(module, "_CHOSEN", 7)
     world = [Plain(recalls=number % 5, age=number % 9, data=b"x" * (number % 3)) for number in range(60)]
     for options in ({"max_memories": 10}, {"retention_budgets": "*: 150 bytes"}, {"retention_age": 4.0}):
         database = opened()
@@ -187,9 +186,9 @@ def test_a_memory_used_or_changed_during_retention_stays(monkeypatch: pytest.Mon
     def use(connection: object, chosen: object, reason: str) -> object:
         connection.execute("UPDATE memories SET access_count = 1 WHERE id = 2")  # type: ignore[attr-defined]
         connection.execute("UPDATE memories SET updated_at = 'now' WHERE id = 4")  # type: ignore[attr-defined]
-        return remove(connection, chosen, reason)  # type: ignore[arg-type]
+        return evict(connection, chosen, reason)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "remove", use)
+    monkeypatch.setattr(module, "evict", use)
     keeper = retention(database, retention_budgets="default: 1 rows")
     assert keeper.run().memories == 5
     # Both were left out at first; then the one that was used was the most useful.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.retention.usefulness import PROTECTION, moment, order
+from robotmem_ros.memory.storage.retention_rows import LEAST_USEFUL_FIRST, PROTECTION, USEFULNESS, moment
 
 from ...support.retention.oracle import Oracle, protection, usefulness
 from ...support.retention.worlds import DAY, NOW, OPEN_SESSION, PLAIN, Plain, opened, stored
@@ -20,12 +20,11 @@ def test_sql_computes_the_formula_to_the_last_bit(world: list[Plain]) -> None:
     try:
         stored(database, world)
         with database.reader() as connection:
-            by = order()
             found = connection.execute(
-                f"SELECT {PROTECTION}, {by.usefulness} FROM memories AS m ORDER BY m.id", moment(NOW) | {"limit": 0}
+                f"SELECT {PROTECTION}, {USEFULNESS} FROM memories AS m ORDER BY m.id", moment(NOW) | {"limit": 0}
             ).fetchall()
             ranked = connection.execute(
-                f"SELECT m.id FROM memories AS m ORDER BY {by.least_useful_first}", moment(NOW)
+                f"SELECT m.id FROM memories AS m ORDER BY {LEAST_USEFUL_FIRST}", moment(NOW)
             ).fetchall()
     finally:
         database.close()
@@ -59,7 +58,7 @@ def test_memories_are_deleted_in_order_of_protection_and_usefulness(first: Plain
         database = opened()
         stored(database, world)
         with database.reader() as connection:
-            sql = f"SELECT m.id FROM memories AS m ORDER BY {order().least_useful_first}"
+            sql = f"SELECT m.id FROM memories AS m ORDER BY {LEAST_USEFUL_FIRST}"
             found = [memory_id for (memory_id,) in connection.execute(sql, moment(NOW))]
             assert found == ([1, 2] if first == second else expected)
         database.close()
@@ -70,7 +69,7 @@ def test_times_of_a_simulation_do_not_age_by_the_wall_clock_nor_the_other_way_ro
     database = opened()
     stored(database, [simulated, real, replace(real, age=0.0)])
     with database.reader() as connection:
-        sql = f"SELECT {order().usefulness} FROM memories AS m ORDER BY m.id"
+        sql = f"SELECT {USEFULNESS} FROM memories AS m ORDER BY m.id"
         by_wall = [value for (value,) in connection.execute(sql, moment(NOW))]
         by_simulation = [value for (value,) in connection.execute(sql, moment(2 * DAY))]
     assert by_wall == [0.9, 0.9 / 1.05, 0.9]

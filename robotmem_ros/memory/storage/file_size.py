@@ -1,4 +1,4 @@
-"""How full the file is, and how it shrinks."""
+"""Measure how full the file is, and shrink it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from ..storage import vector_rows
-from ..storage.connection import INCREMENTAL, LOG_LIMIT
+from . import vector_rows
+from .connection import INCREMENTAL, LOG_LIMIT
 
 _STEP = 64
 """Pages."""
@@ -30,16 +30,16 @@ class FileSize(NamedTuple):
 
 
 def file_size(connection: sqlite3.Connection) -> FileSize:
-    """The size that the connection sees, which the file has after the next checkpoint."""
+    """Return the size that the connection sees, which the file has after the next checkpoint."""
     names = ("page_size", "page_count", "freelist_count")
     return FileSize(*(int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names))
 
 
 def index_bytes(connection: sqlite3.Connection, folder: Path) -> int:
-    """Bytes of the files of the index, no more than twice what those vectors take of them that are still there.
+    """Return the bytes of the index files, at most twice what the vectors that are still there take of them.
 
-    They shrink when they are made anew, which happens when half of their vectors are gone; a budget that counted more
-    would take away memories without end.
+    The files shrink when they are rebuilt, which happens when half of their vectors are gone; a budget that counted
+    more would evict memories without end.
     """
     vectors = sum(row.vectors for row in vector_rows.segments(connection))
     if not vectors:
@@ -49,29 +49,29 @@ def index_bytes(connection: sqlite3.Connection, folder: Path) -> int:
 
 
 def pages_limit(limit: int) -> int:
-    """How many bytes of pages may be in use, so that the file with its log stays within a limit."""
+    """Return how many bytes of pages may be in use, so that the file with its log stays within a limit."""
     return file_limit(limit) - limit // _MARGIN
 
 
 def file_limit(limit: int) -> int:
-    """How many bytes the file may have, so that there is room for its log within a limit."""
+    """Return how many bytes the file may have, so that there is room for its log within a limit."""
     return limit - log_limit(limit)
 
 
 def log_limit(limit: int) -> int:
-    """How many bytes the log may have within a limit for both."""
+    """Return how many bytes the log may have within a limit for both."""
     return min(LOG_LIMIT, limit // 10)
 
 
 def limit_log(connection: sqlite3.Connection, limit: int) -> None:
-    """Lets the log grow to the share that it has of a limit, not more; on the connection that writes."""
+    """Let the log grow to the share that it has of a limit, not more; on the connection that writes."""
     (page,) = connection.execute("PRAGMA page_size").fetchone()
     connection.execute(f"PRAGMA journal_size_limit = {log_limit(limit)}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {max(log_limit(limit) // page // 2, 1)}").fetchall()
 
 
 def to_give_back(connection: sqlite3.Connection, limit: int | None, index: int = 0) -> int:
-    """How many free pages to give back in one step, for a file that may have `limit` bytes with its log and index."""
+    """Return how many free pages to give back in one step; with its log and index the file may have `limit` bytes."""
     if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
         return 0
     size = file_size(connection)
@@ -82,6 +82,6 @@ def to_give_back(connection: sqlite3.Connection, limit: int | None, index: int =
 
 
 def give_back(connection: sqlite3.Connection, pages: int) -> None:
-    """Cuts free pages off the end of the file."""
+    """Cut free pages off the end of the file."""
     # It moves one page for each row that is asked for.
     connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()

@@ -1,4 +1,4 @@
-"""Overwrites what deletes leave behind in the file.
+"""Overwrite what deletes leave behind in the file.
 
 A deleted row is gone from every table, and yet its bytes may remain: FTS5 keeps the words of deleted texts in its
 segments until they are merged, the nodes of an R*Tree keep the cells they had, freed pages and the gaps inside of pages
@@ -13,10 +13,10 @@ import sqlite3
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
-from ..storage import vector_rows
-from ..storage.connection import IN_MEMORY
-from ..storage.log_space import is_full
-from .deletion import UNFINISHED, delete_names
+from . import vector_rows
+from .connection import IN_MEMORY
+from .log_space import is_full
+from .purge_rows import UNFINISHED, delete_names
 
 _NODE_HEADER, _CELL = 4, 32
 """Bytes; a cell is a rowid of 8 bytes and 6 coordinates of 4. See "file format" in SQLite's rtree.c."""
@@ -24,8 +24,8 @@ COPIES = ("{name}.v*.bak", "{name}.usearch*", "{name}.*.usearch", "{name}.*.unfi
 """Patterns of the files beside a database that hold parts of it and can be done without."""
 
 
-def scrub(connection: sqlite3.Connection, path: Path) -> None:
-    """Removes the traces of all that was ever deleted; on a connection without a transaction.
+def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
+    """Remove the traces of all that was ever deleted, on a connection without a transaction.
 
     Raises:
         PurgeUnfinishedError: another process holds the file, or the disk is full; then what was deleted stays deleted,
@@ -51,14 +51,14 @@ def scrub(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def copies(path: Path) -> list[Path]:
-    """The files beside a database that hold parts of it and can be done without."""
+    """Return the files beside a database that hold parts of it and can be done without."""
     if str(path) == IN_MEMORY:
         return []
     return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escaped(path.name))))
 
 
 def _rewritten(connection: sqlite3.Connection) -> bool:
-    # Whether somebody keeps the write-ahead log from being emptied.
+    # Returns whether a reader keeps the write-ahead log from being emptied.
     connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('optimize')")
     connection.create_function("cleared_node", 1, _cleared_node, deterministic=True)
     connection.execute("UPDATE positions_rtree_node SET data = cleared_node(data) WHERE data <> cleared_node(data)")

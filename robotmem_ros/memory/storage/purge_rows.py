@@ -1,0 +1,308 @@
+"""Select the rows that a purge deletes, count them and delete them; triggers delete what was derived from them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from .. import clocks
+from ..errors import MemoryNotFoundError
+from ..models import Kind
+from . import rows
+
+# A memory that a chosen one superseded says the same in other words, so it is chosen too.
+_CHOSEN = """
+    WITH RECURSIVE chosen (id) AS (
+        SELECT id FROM (SELECT m.id FROM memories AS m WHERE {condition} ORDER BY m.id LIMIT ?)
+        UNION SELECT m.id FROM memories AS m JOIN chosen ON m.superseded_by = chosen.id
+    )
+"""
+_MERGED = """
+    WITH RECURSIVE part (id) AS (
+        SELECT id FROM memories WHERE superseded_by = ?1 AND status_reason = 'the same object'
+        UNION SELECT m.id FROM memories AS m JOIN part ON m.superseded_by = part.id
+    )
+"""
+_OF_SESSION = "m.session_id = s.external_id AND m.session_id <> ''"
+_LISTED = "IN (SELECT value FROM json_each(?))"
+_ALL = -1
+_BATCH = 250
+_EXAMPLES = 5
+UNFINISHED = "purge_unfinished"
+"""Name of the setting that says that traces of deleted memories may still be in the file."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Conditions on memories, active or not, all of which must hold; None is no condition.
+
+    A part is a learning of a fact or a sighting of an object. A session or a time also selects parts of memories that
+    stay.
+    """
+
+    ids: tuple[int, ...] | None = None
+    session_id: str | None = None
+    collection: str | None = None
+    before: int | None = None
+    """Nanoseconds of the robot's clock; memories that were observed earlier."""
+
+    @property
+    def is_only_a_session(self) -> bool:
+        """Whether all of a session is meant, in whatever collection."""
+        return self.ids is None and self.before is None and self.collection is None
+
+    def ids_in(self, connection: sqlite3.Connection, limit: int = _ALL) -> list[int]:
+        """Return the ids of the first `limit` memories chosen, and of all that they superseded."""
+        # A fact that was also learned in another session, or later, stays.
+        condition, arguments = self._memories()
+        found = connection.execute(f"{_CHOSEN.format(condition=condition)} SELECT id FROM chosen", (*arguments, limit))
+        return [memory_id for (memory_id,) in found]
+
+    def parts_in(self, connection: sqlite3.Connection, table: str) -> dict[int, list[int]]:
+        """Return the ids of the chosen parts in `contributions` or `sightings`, by memory."""
+        condition, arguments = self._parts()
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for memory_id, part_id in connection.execute(
+            f"SELECT p.memory_id, p.id FROM {table} AS p JOIN memories AS m ON m.id = p.memory_id WHERE {condition}",
+            arguments,
+        ):
+            found[memory_id].append(part_id)
+        return found
+
+    def takes_part(self, observed_at: int, session_id: str) -> bool:
+        """Whether a part of this time and session is chosen, of a memory within the other conditions."""
+        of_session = self.session_id is None or self.session_id == session_id
+        return of_session and (self.before is None or observed_at < self.before)
+
+    def sessions_in(self, connection: sqlite3.Connection) -> list[str]:
+        """Return the external ids of the sessions that are deleted with the memories.
+
+        By age, these are the sessions that ended earlier and of which no memory stays.
+        """
+        if self.ids is not None:
+            return []
+        condition, arguments = _joined(
+            (self.session_id, "s.external_id = ?"),
+            (self.collection, "s.collection = ?"),
+            (self.before, "s.status = 'ended' AND s.ended_at < ?"),
+        )
+        if self.before is not None:
+            goes, more = self._memories()
+            condition += f" AND NOT EXISTS (SELECT 1 FROM memories AS m WHERE {_OF_SESSION} AND NOT ({goes}))"
+            arguments += more
+        found = connection.execute(f"SELECT external_id FROM sessions AS s WHERE {condition} ORDER BY id", arguments)
+        return [external_id for (external_id,) in found]
+
+    def _memories(self) -> tuple[str, tuple[object, ...]]:
+        whole, arguments = self._condition()
+        if self.session_id is None and self.before is None:
+            return whole, arguments
+        part, more = self._parts()
+        others = f"SELECT 1 FROM contributions AS p WHERE p.memory_id = m.id AND NOT ({part})"
+        return f"{whole} AND NOT EXISTS ({others})", arguments + more
+
+    def _parts(self) -> tuple[str, tuple[object, ...]]:
+        return ("0", ()) if self.session_id is None and self.before is None else self._condition("p")
+
+    def _condition(self, of: str = "m") -> tuple[str, tuple[object, ...]]:
+        return _joined(
+            (None if self.ids is None else json.dumps(self.ids), f"m.id {_LISTED}"),
+            (self.session_id, f"{of}.session_id = ? AND {of}.session_id <> ''"),
+            (self.collection, "m.collection = ?"),
+            (self.before, f"{of}.observed_at < ?"),
+        )
+
+
+class Share(NamedTuple):
+    """How much of one collection and kind is chosen."""
+
+    collection: str
+    kind: Kind
+    memories: int
+    first_observed: int
+    """Nanoseconds of the robot's clock."""
+    last_observed: int
+
+
+class Preview(NamedTuple):
+    """What a purge would delete."""
+
+    memories: int
+    sightings: int
+    """Of these memories, and the chosen ones of objects that stay."""
+    sessions: int
+    shares: tuple[Share, ...]
+    """By collection and kind."""
+    examples: tuple[tuple[int, str], ...]
+    """Ids and contents of the first few."""
+    repetitions: int
+    """Chosen learnings of facts that stay, because they were also learned in another session or later."""
+
+
+def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
+    """Return what a purge of a selection would delete now.
+
+    Raises:
+        MemoryNotFoundError: an id is unknown.
+    """
+    unknown = connection.execute(
+        "SELECT min(value) FROM json_each(?) WHERE value NOT IN (SELECT id FROM memories)",
+        (json.dumps(selection.ids or ()),),
+    ).fetchone()[0]
+    if unknown is not None:
+        raise MemoryNotFoundError(unknown)
+    ids = selection.ids_in(connection)
+    chosen = json.dumps(ids)
+    shares = connection.execute(
+        f"SELECT collection, type, count(*), min(observed_at), max(observed_at) FROM memories WHERE id {_LISTED} "
+        "GROUP BY collection, type ORDER BY collection, type",
+        (chosen,),
+    ).fetchall()
+    examples = connection.execute(
+        f"SELECT id, content FROM memories WHERE id {_LISTED} ORDER BY id LIMIT ?", (chosen, _EXAMPLES)
+    ).fetchall()
+    of_objects = "SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.memory_id = j.value"
+    (sightings,) = connection.execute(of_objects, (chosen,)).fetchone()
+    gone = set(ids)
+    repetitions, of_others = (
+        sum(len(parts) for memory_id, parts in selection.parts_in(connection, table).items() if memory_id not in gone)
+        for table in ("contributions", "sightings")
+    )
+    return Preview(
+        sum(share[2] for share in shares),
+        sightings + of_others,
+        len(selection.sessions_in(connection)),
+        tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
+        tuple(examples),
+        repetitions,
+    )
+
+
+def delete_batch(connection: sqlite3.Connection, selection: Selection) -> int:
+    """Delete some of the chosen memories and return their number; 0 when none is left.
+
+    Raises:
+        sqlite3.DatabaseError: an index names memories that are not there.
+    """
+    ids = selection.ids_in(connection, _BATCH)
+    if not ids:
+        return 0
+    note_traces(connection)
+    deleted = rows.delete(connection, ids)
+    if not deleted:
+        raise sqlite3.DatabaseError("an index names memories that are not there; the file is damaged")
+    return deleted
+
+
+def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int:
+    """Delete the sessions that go with the memories, and what other tables say of them; return how many there were."""
+    sessions = selection.sessions_in(connection)
+    named = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
+    arguments = (json.dumps(sorted(filter(None, named))),)
+    gone = connection.execute(f"DELETE FROM sessions WHERE external_id {_LISTED}", arguments).rowcount
+    # Outcomes and whatever else names sessions; memories and their parts are deleted by their own conditions.
+    tables = connection.execute(
+        "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' "
+        "WHERE t.type = 'table' AND t.name NOT IN ('memories', 'contributions', 'sightings') ORDER BY t.name"
+    ).fetchall()
+    for (table,) in tables:
+        gone += connection.execute(f"DELETE FROM {table} WHERE session_id {_LISTED}", arguments).rowcount
+    if gone:
+        note_traces(connection)
+    return len(sessions)
+
+
+def reduce_fact(
+    connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], *, gone: int, left: int
+) -> None:
+    """Set columns of a fact that lost `gone` of its learnings and keeps `left`; its history goes with them."""
+    assignments = "".join(f"{name} = ?, " for name in columns)
+    connection.execute(
+        f"UPDATE memories SET {assignments}times_learned = max(times_learned - ?, ?) WHERE id = ?",
+        (*columns.values(), gone, left, memory_id),
+    )
+    delete_history(connection, memory_id)
+
+
+def object_origin(connection: sqlite3.Connection, memory_id: int) -> tuple[str, str, int, str]:
+    """Return the label and context of an object, and the time and session of its description."""
+    found: tuple[str, str, int, str] = connection.execute(
+        "SELECT m.label, m.context, o.described_at, o.described_in FROM memories AS m "
+        "JOIN objects AS o ON o.memory_id = m.id WHERE m.id = ?",
+        (memory_id,),
+    ).fetchone()
+    return found
+
+
+def reduce_object(
+    connection: sqlite3.Connection, memory_id: int, label: str, context: str, votes: Mapping[str, int]
+) -> None:
+    """Give an object that lost sightings the label and context that the others leave; its history goes with them."""
+    connection.execute(
+        "UPDATE objects SET votes = ?, sources = '{}' WHERE memory_id = ?",
+        (json.dumps(votes, ensure_ascii=False, sort_keys=True), memory_id),
+    )
+    connection.execute(
+        "UPDATE memories SET label = ?, context = ?, session_id = iif(session_id IN ("
+        "SELECT session_id FROM sightings WHERE memory_id = memories.id), session_id, '') WHERE id = ?",
+        (label, context, memory_id),
+    )
+    delete_history(connection, memory_id)
+    # An object that was merged into it keeps a description of its own, whose time is unknown.
+    connection.execute(f"{_MERGED} DELETE FROM memories WHERE id IN (SELECT id FROM part)", (memory_id,))
+
+
+def delete_description(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
+    """Describe an object by its label alone until it is seen again."""
+    connection.execute(
+        "UPDATE memories SET content = ?, human_summary = '', perception_data = NULL, perception_metadata = NULL "
+        "WHERE id = ?",
+        (label, memory_id),
+    )
+    connection.execute(
+        "UPDATE objects SET described_at = first_seen, described_in = '' WHERE memory_id = ?", (memory_id,)
+    )
+
+
+def delete_history(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Delete what a memory was before: that may be what is purged."""
+    connection.execute("DELETE FROM memory_history WHERE memory_id = ?", (memory_id,))
+
+
+def delete_older_changes(connection: sqlite3.Connection, selection: Selection) -> int:
+    """Delete the history before the selection's time, of memories within its other conditions; return its rows."""
+    if selection.before is None:
+        return 0
+    scope, arguments = replace(selection, before=None)._condition()
+    return connection.execute(
+        "DELETE FROM memory_history WHERE changed_at < ? "
+        f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope})",
+        (clocks.iso(selection.before), *arguments),
+    ).rowcount
+
+
+def delete_names(connection: sqlite3.Connection) -> None:
+    """Delete the names that no memory uses any more: of context paths, of frames and maps, of collections."""
+    connection.execute("DELETE FROM json_paths AS p WHERE NOT EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id)")
+    connection.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
+    connection.execute("DELETE FROM collection_counters WHERE n = 0")
+
+
+def note_traces(connection: sqlite3.Connection) -> None:
+    """Note that traces of deleted memories are to be overwritten."""
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
+
+
+def is_unfinished(connection: sqlite3.Connection) -> bool:
+    """Whether traces of deleted memories may still be in the file."""
+    return connection.execute("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)).fetchone() is not None
+
+
+def _joined(*conditions: tuple[object, str]) -> tuple[str, tuple[object, ...]]:
+    # The conditions that have a value, and their values.
+    given = [(value, sql) for value, sql in conditions if value is not None]
+    return " AND ".join(sql for _, sql in given) or "1", tuple(value for value, _ in given)

@@ -1,0 +1,206 @@
+"""Choose the memories that a budget evicts, the least useful first, and count and delete them.
+
+Memories are evicted in this order: by protection, then by
+
+    usefulness = confidence * (1 + 4 * n / (n + 4)) / (1 + days / 100)
+
+then the one observed earlier, then the lower id. Least useful first.
+
+- `confidence` as it was stored; the recency is a factor of its own.
+- `n` is how often it was recalled. Use counts up to five times as much as none, and four recalls are half of that: a
+  memory recalled once in a year must not yield to one that was recalled a thousand times one afternoon.
+- `days` since it was last of use, the later of when it was observed and when it was last recalled. The decline is
+  hyperbolic, half after 100 days and a quarter after 300, as human forgetting is (Wixted and Ebbesen 1991, "On the form
+  of forgetting": power functions fit it better than exponentials), so that an old memory of great use still outlives
+  a new one of none. Constraints and preferences do not age. A time that cannot be compared with the clock, since only
+  one of them is of a simulation, is that of now.
+
+Protection, from those that are evicted first to those that stay longest:
+
+0. withdrawn: forgotten or superseded;
+1. all others;
+2. facts that are not consolidated yet: active ones of a session that is still open, or waits for it;
+3. constraints.
+
+Age budgets evict no memory of protection 2 or 3.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..clocks import DAY, comparable_since
+from ..config.budgets import Budget, Measure
+from ..models import Kind
+from . import changes, rows, sighting_rows
+from .file_size import pages_limit
+
+_AGE_PROTECTED = 2
+"""From this protection on, age alone evicts no memory."""
+PROTECTION = (
+    "CASE WHEN m.status <> 'active' THEN 0 WHEN m.category = 'constraint' THEN 3 "
+    "WHEN m.type = 'fact' AND m.session_id <> '' AND EXISTS "
+    "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.superseded IS NULL) THEN 2 ELSE 1 END"
+)
+_LAST_USE = "max(m.observed_at, m.refreshed_at)"
+_AGE = f"CASE WHEN {_LAST_USE} < :comparable THEN 0 ELSE max(0, :now - {_LAST_USE}) END"
+_DAYS = f"CASE WHEN m.category IN ('constraint', 'preference') THEN 0.0 ELSE ({_AGE}) / {float(DAY)!r} END"
+USEFULNESS = f"m.confidence * (1.0 + 4.0 * m.access_count / (m.access_count + 4)) / (1.0 + {_DAYS} / 100.0)"
+"""SQL over the alias `m` of memories, with the named arguments of `moment`."""
+LEAST_USEFUL_FIRST = f"{PROTECTION}, {USEFULNESS}, m.observed_at, m.id"
+# The bytes of what was given to be remembered; its share of the indexes is not counted.
+_PAYLOAD = " + ".join(
+    f"coalesce(length(CAST(m.{column} AS BLOB)), 0)"
+    for column in ("content", "human_summary", "context", "perception_data", "perception_metadata")
+)
+_LEAST_FILE_STEP = 32
+"""A page is free only when all its rows are gone: fewer would often free nothing."""
+_JSON_COLUMNS = ("context", "perception_metadata")
+_EVERY_SIGHTING = -1
+
+
+class EvictionCandidate(NamedTuple):
+    """A memory to be evicted, as it was when that was decided."""
+
+    memory_id: int
+    collection: str
+    kind: Kind
+    protection: int
+    usefulness: float
+    payload: int
+    """Bytes of texts, context and data."""
+    content: str
+    version: tuple[str, int]
+    """When it was last changed, and how often it was recalled: a memory that was used since is not evicted."""
+
+
+def moment(now: int) -> dict[str, int]:
+    """Return the arguments of the order at a time of the robot's clock, in nanoseconds."""
+    return {"now": now, "comparable": comparable_since(now)}
+
+
+def eviction_candidates(
+    connection: sqlite3.Connection, budget: Budget, *, now: int, used: int, limit: int, gone: Collection[int] = ()
+) -> list[EvictionCandidate]:
+    """Return the first memories to be evicted for a budget, at most `limit`; those in `gone` count as gone already.
+
+    `now` is the robot's clock in nanoseconds, `used` the bytes of the file's pages in use.
+    """
+    scope, arguments = _scope(budget, gone)
+    arguments |= moment(now) | {"limit": limit}
+    if budget.measure is Measure.AGE:
+        arguments["older_than"] = now - budget.limit
+        old = f"{PROTECTION} < {_AGE_PROTECTED} AND {_LAST_USE} < :older_than AND {_LAST_USE} >= :comparable"
+        return _read(connection, f"{scope} AND {old}", arguments)
+    count, payload = _totals(connection, scope, arguments)
+    if budget.measure is Measure.ROWS:
+        arguments["limit"] = min(limit, count - budget.limit)
+        return _read(connection, scope, arguments) if count > budget.limit else []
+    if budget.measure is Measure.BYTES:
+        excess, each, at_least = payload - budget.limit, 0, 1
+    else:
+        excess, at_least = used - pages_limit(budget.limit), _LEAST_FILE_STEP
+        each = overhead(connection, used, gone)
+    if excess <= 0:
+        return []
+    candidates = _read(connection, scope, arguments)
+    total = 0
+    for number, candidate in enumerate(candidates, start=1):
+        total += candidate.payload + each
+        if total >= excess and number >= at_least:
+            return candidates[:number]
+    return candidates
+
+
+def overhead(connection: sqlite3.Connection, used: int, gone: Collection[int] = ()) -> int:
+    """Estimate how many bytes of the pages in use a memory takes beside its payload: indexes, vector and gaps."""
+    count, payload = _totals(connection, *_scope(Budget(Measure.FILE, 0), gone))
+    return int(max(used - payload, 0) // max(count, 1))
+
+
+def evict(connection: sqlite3.Connection, chosen: Sequence[EvictionCandidate], reason: str) -> list[EvictionCandidate]:
+    """Delete those of the chosen memories that have not changed since they were chosen; return and count these."""
+    found = connection.execute(
+        "SELECT id, updated_at, access_count FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps([one.memory_id for one in chosen]),),
+    )
+    versions = {memory_id: tuple(version) for memory_id, *version in found}
+    going = [one for one in chosen if versions.get(one.memory_id) == one.version]
+    rows.delete(connection, [one.memory_id for one in going])
+    count_removed(connection, reason, Counter(one.kind.value for one in going))
+    return going
+
+
+def count_removed(connection: sqlite3.Connection, reason: str, kinds: Mapping[str, int]) -> None:
+    """Add to the counters of what retention removed."""
+    connection.executemany(
+        "INSERT INTO removed VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET n = n + ?3",
+        [(reason, kind, n) for kind, n in kinds.items() if n],
+    )
+
+
+def removed(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
+    """Return how much retention removed so far, by reason and kind."""
+    return {(reason, kind): n for reason, kind, n in connection.execute("SELECT reason, kind, n FROM removed")}
+
+
+def whole_rows(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
+    """Return memories with every column, tag, sighting and change, in the order of the ids; missing ids are skipped."""
+    cursor = connection.execute(
+        "SELECT * FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(memory_ids)),)
+    )
+    names = [column[0] for column in cursor.description]
+    found = {row["id"]: row for row in (dict(zip(names, values, strict=True)) for values in cursor)}
+    return [_whole(connection, found[memory_id]) for memory_id in memory_ids if memory_id in found]
+
+
+def _whole(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any]:
+    memory_id = row["id"]
+    for name in _JSON_COLUMNS:
+        row[name] = None if row[name] is None else json.loads(row[name])
+    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+    row["tags"] = [tag for (tag,) in tags]
+    row["sightings"] = [vars(sighting) for sighting in sighting_rows.history(connection, memory_id, _EVERY_SIGHTING)]
+    row["history"] = [vars(change) for change in changes.history(connection, memory_id)]
+    return row
+
+
+def _scope(budget: Budget, gone: Collection[int]) -> tuple[str, dict[str, Any]]:
+    # The memories that a budget counts, as SQL over the alias `m`, with its arguments.
+    conditions, arguments = ["1"], dict[str, Any]()
+    if budget.collection is not None:
+        conditions.append("m.collection = :collection")
+        arguments["collection"] = budget.collection
+    if budget.kind is not None:
+        conditions.append("m.type = :kind")
+        arguments["kind"] = budget.kind.value
+    if gone:
+        conditions.append("m.id NOT IN (SELECT value FROM json_each(:gone))")
+        arguments["gone"] = json.dumps(list(gone))
+    return " AND ".join(conditions), arguments
+
+
+def _totals(connection: sqlite3.Connection, scope: str, arguments: Mapping[str, Any]) -> tuple[int, int]:
+    # How many memories there are, and the bytes of their payload.
+    count, payload = connection.execute(
+        f"SELECT count(*), coalesce(sum({_PAYLOAD}), 0) FROM memories AS m WHERE {scope}", arguments
+    ).fetchone()
+    return count, payload
+
+
+def _read(connection: sqlite3.Connection, scope: str, arguments: Mapping[str, Any]) -> list[EvictionCandidate]:
+    # The ids first: the texts of all others need not be carried through the sorting.
+    found = connection.execute(
+        f"SELECT m.id, m.collection, m.type, {PROTECTION}, {USEFULNESS}, {_PAYLOAD}, m.content, m.updated_at, "
+        f"m.access_count FROM memories AS m WHERE m.id IN (SELECT m.id FROM memories AS m WHERE {scope} "
+        f"ORDER BY {LEAST_USEFUL_FIRST} LIMIT :limit) ORDER BY {LEAST_USEFUL_FIRST}",
+        arguments,
+    )
+    return [
+        EvictionCandidate(memory_id, collection, Kind(kind), protection, value, payload, content, (changed, recalls))
+        for memory_id, collection, kind, protection, value, payload, content, changed, recalls in found
+    ]

@@ -26,7 +26,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory
 from ..memory.new_memory import new_fact, new_perception
-from .frames import Target
+from .transforms import Target
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1

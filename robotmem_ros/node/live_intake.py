@@ -1,7 +1,8 @@
-"""All that comes in by itself while the node is active: configured topics, transforms, localisation; one intake."""
+"""Listen while the node is active: configured topics, transforms and localisation feed one intake."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,13 +18,35 @@ from ..memory import FrameMismatchError, RobotMemory
 from ..perception import Limits, LocalisationGate, MessageClasses
 from ..perception.intake import Intake
 from .conversions import Clock
-from .frames import Point, Target, TargetFrames
 from .intake_worker import IntakeWorker
-from .matched_subscription import MatchedSubscription
 from .pausing import wake
-from .simulated_time import SimulatedTime
-from .tf_topics import TfTopics
+from .subscriptions import MatchedSubscription
 from .topics import PerceptionTopics, TopicState, check_topic_name, configured_topics
+from .transforms import Point, Target, TargetFrames, TfTopics
+
+_TOPIC = "/clock"
+_SECOND = 1e-9
+
+
+class SimulatedTime:
+    """Seconds of /clock; NaN where the robot's time is not simulated, or while nobody publishes it.
+
+    `poll` looks from time to time for who publishes it: a player that is paused still does, one that ended does not.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._clock = node.get_clock()
+        self._runs = False
+
+    def __call__(self) -> float:
+        """What the clock shows."""
+        return self._clock.now().nanoseconds * _SECOND if self._runs else math.nan
+
+    def poll(self) -> None:
+        """Sees whether there is a simulated time."""
+        self._runs = bool(self._clock.ros_time_is_active) and self._node.count_publishers(_TOPIC) > 0
+
 
 _POLL = 0.25
 _LOG_PERIOD = 5.0

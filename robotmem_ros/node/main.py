@@ -1,23 +1,66 @@
-"""The executable `memory_node`: one memory node in one process, until SIGINT or SIGTERM."""
+"""The executable `memory_node`: run one memory node in one process until SIGINT or SIGTERM."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from ..memory.errors import RobotMemoryError
-from .log_bridge import bridged
 from .memory_node import MemoryNode
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+@contextmanager
+def bridged(logger: RcutilsLogger) -> Iterator[None]:
+    """Log everything of this package through a ROS logger, from its level on, instead of to stderr."""
+    ours = logging.getLogger(_PACKAGE)
+    before = ours.level, ours.propagate
+    handler = _Bridge(logger)
+    ours.addHandler(handler)
+    # The levels of both have the same numbers. What is below costs its caller next to nothing.
+    ours.setLevel(int(logger.get_effective_level()))
+    ours.propagate = False
+    try:
+        yield
+    finally:
+        ours.removeHandler(handler)
+        ours.level, ours.propagate = before
+
+
+class _Bridge(logging.Handler):
+    def __init__(self, logger: RcutilsLogger) -> None:
+        super().__init__()
+        self._logger = logger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = self.format(record)
+        # A line for each level: rclpy does not let one line of code log with two of them.
+        if record.levelno >= logging.CRITICAL:
+            self._logger.fatal(message)
+        elif record.levelno >= logging.ERROR:
+            self._logger.error(message)
+        elif record.levelno >= logging.WARNING:
+            self._logger.warning(message)
+        elif record.levelno >= logging.INFO:
+            self._logger.info(message)
+        else:
+            self._logger.debug(message)
+
 
 _TURN = 0.2
 _UNUSABLE = (RobotMemoryError, ParameterException, rclpy_implementation.RCLError)

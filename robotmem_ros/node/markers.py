@@ -10,7 +10,7 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from ..memory import SeenObject
-from . import qos
+from . import subscriptions as qos
 
 _NS = 1_000_000_000
 _COLOURS = (

@@ -17,16 +17,14 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
 from .bond import Bond
-from .diagnostics import Diagnostics
-from .frames import Point, Target
-from .ignored_parameters import ignored_parameters
 from .live_intake import LiveIntake
 from .markers import Markers
-from .node_parameters import declare
+from .parameters import declare, ignored_parameters
 from .perception_topic import Counts, PerceptionTopic
+from .reports import Diagnostics, StatusTopic
 from .services import NotActiveError, Services
-from .status import StatusTopic
 from .topics import TopicState
+from .transforms import Point, Target
 
 _DIAGNOSTICS_PERIOD = 1.0
 _FINALIZED = "finalized"

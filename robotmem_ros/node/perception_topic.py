@@ -18,10 +18,10 @@ from robotmem_ros.msg import Perception
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import NewMemory
-from . import qos
+from . import subscriptions as qos
 from .conversions import Clock, perception_from
-from .lost_messages import LostMessages
 from .own_wait_set import NotByExecutor, OwnWaitSet, unused
+from .subscriptions import LostMessages
 
 _LOG = logging.getLogger(__name__)
 _LOG_PERIOD = 5.0

@@ -19,9 +19,9 @@ from ..perception import TopicConfig, load_presets, message_class, parse_topic
 from ..perception.intake import Intake
 from .conversions import Clock
 from .intake_worker import IntakeWorker
-from .matched_subscription import MatchedSubscription
-from .node_parameters import declare_group
+from .parameters import declare_group
 from .pausing import PausingGroup
+from .subscriptions import MatchedSubscription
 
 _LOG_PERIOD = 5.0
 UNDECODABLE = "undecodable"

@@ -1,8 +1,4 @@
-"""Takes requests in a thread of its own and answers each from the thread that has its result.
-
-An answer that comes from another thread would cost several turns of rclpy's executor: more than all else that a service
-does.
-"""
+"""Take requests in a thread of its own, and answer each from the thread that has its result."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from rclpy.node import Node
 from rclpy.service import Service
 
 from ..memory.errors import RobotMemoryError
-from . import qos
+from . import subscriptions as qos
 from .own_wait_set import NotByExecutor, OwnWaitSet, unused
 
 _LOG = logging.getLogger(__name__)
@@ -114,3 +110,30 @@ class _Served(NamedTuple):
     def refusal(self, error: str) -> Any:
         readable = error.encode("utf-8", "backslashreplace").decode("utf-8")
         return self.service.srv_type.Response(success=False, error=readable)
+
+
+S = TypeVar("S")
+
+
+def then(first: Future[S], step: Callable[[Future[S]], Future[T]]) -> Future[T]:
+    """Give the result of what `step` begins with `first`, once that is done; an error of `step` itself is the result.
+
+    `step` runs in the thread that has the result of `first`, and must not wait.
+    """
+    result: Future[T] = Future()
+
+    def begin(done: Future[S]) -> None:
+        try:
+            step(done).add_done_callback(finish)
+        except Exception as error:
+            result.set_exception(error)
+
+    def finish(done: Future[T]) -> None:
+        error = done.exception()
+        if error is None:
+            result.set_result(done.result())
+        else:
+            result.set_exception(error)
+
+    first.add_done_callback(begin)
+    return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robotmem_ros.node.lost_messages import LostMessages
+from robotmem_ros.node.subscriptions import LostMessages
 
 
 def info(number: int | None, publisher: bytes = b"one") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.node.service_thread import ServiceThread
+from robotmem_ros.node.service import ServiceThread
 from robotmem_ros.srv import Forget
 
 from ..support.node.graph import Client, own_domain

@@ -1,8 +1,8 @@
-"""A subscription that takes messages as bytes, with the quality of service that the publishers offer."""
+"""Subscribe to topics as bytes, with the quality of service that publishers offer, and count lost messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -10,7 +10,6 @@ from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
 from .draining import drain
-from .lost_messages import LostMessages
 from .pausing import PausingGroup
 
 Receive = Callable[[bytes], None]
@@ -110,3 +109,53 @@ class MatchedSubscription:
             # Those would warn of publishers that are not heard: `unheard` and `other_types` tell more.
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         )
+
+
+_MOST_PUBLISHERS = 256
+_ANY = b""
+
+
+class LostMessages:
+    """Counts the gaps in one topic. An rmw that does not number messages gives none.
+
+    Up to Jazzy, rclpy does not tell whose number it is: then gaps count while `alone` says that there is one publisher.
+    """
+
+    def __init__(self, alone: Callable[[], bool]) -> None:
+        self._alone = alone
+        self._last: dict[bytes, int] = {}
+
+    def before(self, info: Mapping[str, Any]) -> int:
+        """How many messages of its publisher are missing right before the one that came with this information."""
+        number: int | None = info.get("publication_sequence_number")
+        if number is None:
+            return 0
+        publisher = info.get("publisher_gid")
+        gid = bytes(publisher["data"]) if publisher else _ANY
+        last = self._last.get(gid)
+        if last is None:
+            # What it published before is not for late joiners.
+            self._last[gid] = number
+            if len(self._last) > _MOST_PUBLISHERS:
+                del self._last[next(iter(self._last))]
+            return 0
+        self._last[gid] = max(last, number)
+        missing = max(0, number - last - 1)
+        return missing if gid != _ANY or (missing and self._alone()) else 0
+
+
+def latched() -> QoSProfile:
+    """The latest message, given to late joiners too."""
+    return QoSProfile(
+        depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
+    )
+
+
+def requests() -> QoSProfile:
+    """Requests of a service: the usual depth of 10 would lose what a burst holds beyond, and its callers would wait."""
+    return QoSProfile(depth=1000, reliability=QoSReliabilityPolicy.RELIABLE)
+
+
+def intake(reliability: str, depth: int) -> QoSProfile:
+    """Messages that should become memories; `reliability` is `reliable` or `best_effort`."""
+    return QoSProfile(depth=depth, reliability=QoSReliabilityPolicy[reliability.upper()])

@@ -16,7 +16,7 @@ from robotmem_ros.memory.search import result as ranking
 from robotmem_ros.memory.search import scoring as fusion
 from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
-from robotmem_ros.memory.search.text_index import PostingsIndex, bm25
+from robotmem_ros.memory.search.text_index import TextIndex, bm25
 from robotmem_ros.memory.search.text_index.fts import rare_and_common
 from robotmem_ros.memory.search.text_search import max_score, text_search
 from robotmem_ros.memory.search.vector_index import VectorIndex
@@ -51,7 +51,7 @@ class Stages:
         parameters = Parameters(db_path=str(path), embedding_model="")
         with (
             closing(Database(parameters)) as database,
-            closing(PostingsIndex(database, _POSTINGS)) as index,
+            closing(TextIndex(database, _POSTINGS)) as index,
             closing(VectorIndex(database, parameters.vector_index_size)) as vectors,
         ):
             if postings:

@@ -19,7 +19,7 @@ from .objects.objects import Objects
 from .retention.background import BackgroundRetention
 from .retention.retention import Retention
 from .search.pipeline import Pipeline
-from .search.text_index import PostingsIndex
+from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
@@ -74,7 +74,7 @@ class Parts:
             made.callback(self.embedder.close)
             self.vectors = VectorIndex(self.database, at_start.vector_index_size)
             made.callback(self.vectors.close)
-            self.postings = PostingsIndex(self.database, _INDEXED)
+            self.postings = TextIndex(self.database, _INDEXED)
             made.callback(self.postings.close)
             self.backfill = Backfill(self.database, self.embedder, stored=self.vectors.wake)
             made.callback(self.backfill.close)

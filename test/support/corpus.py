@@ -14,7 +14,7 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, enumerate_if_few, find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.result import Ranking
-from robotmem_ros.memory.search.text_index import Block, PostingsIndex
+from robotmem_ros.memory.search.text_index import Block, TextIndex
 from robotmem_ros.memory.search.text_search import text_search
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
@@ -111,10 +111,10 @@ def change(database: Database, sql: str, values: Sequence[tuple[object, ...]]) -
 
 
 @contextmanager
-def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, PostingsIndex]]:
+def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, TextIndex]]:
     """A database and the postings of its texts."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
-    index = PostingsIndex(database, minimum)
+    index = TextIndex(database, minimum)
     try:
         yield database, index
     finally:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.search.text_index import Block, Bm25
-from robotmem_ros.memory.search.text_index.block import build
+from robotmem_ros.memory.search.text_index.block import BlockBuilder
 
 WORDS = ("red", "blue", "mug", "grip", "forc", "12", "5", "杯子", "杯", "käse")
 Texts = Mapping[int, Sequence[str]]
@@ -23,14 +23,17 @@ texts_behind_three = st.dictionaries(st.integers(4, 63), st.lists(st.sampled_fro
 
 def block_of(texts: Texts, low: int, high: int, *, piece: int = 5, changes: int = 0) -> Block:
     """The block of the ids behind `low` up to `high`, made of pieces of so many texts."""
-    return build(low, high, changes, _pieces({one: texts[one] for one in texts if low < one <= high}, piece))
+    ids = [one for one in texts if low < one <= high]
+    pieces = (ids[start : start + piece] for start in range(0, len(ids), piece))
+    return build(low, high, [(part, [" ".join(texts[one]) for one in part]) for part in pieces], changes=changes)
 
 
-def _pieces(texts: Texts, piece: int) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
-    ids = list(texts)
-    for start in range(0, len(ids), piece):
-        part = ids[start : start + piece]
-        yield part, [" ".join(texts[one]) for one in part]
+def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[str]]], *, changes: int = 0) -> Block:
+    """The block of the ids behind `low` up to `high`, made of pieces of ids and texts."""
+    builder = BlockBuilder(low, high, changes)
+    for ids, texts in pieces:
+        builder.add(ids, texts)
+    return builder.block()
 
 
 def score(words: Sequence[str], weights: Mapping[str, float], compounds: Mapping[str, float], formula: Bm25) -> float:

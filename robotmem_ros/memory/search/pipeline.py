@@ -45,7 +45,7 @@ from .scoring import (
 )
 from .spatial import Space, find_space, nearest, within
 from .stopwatch import Stopwatch
-from .text_index import Block, PostingsIndex
+from .text_index import Block, TextIndex
 from .text_index.lookup import Holders
 from .text_search import max_score, text_search
 from .vector_index import VectorIndex
@@ -71,7 +71,7 @@ class Pipeline:
 
     database: Database
     embedder: QueryEmbedder
-    postings: PostingsIndex
+    postings: TextIndex
     vectors: VectorIndex
     threads: ThreadPoolExecutor
 

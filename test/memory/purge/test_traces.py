@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.search.vector_index import segment
+from robotmem_ros.memory.search.vector_index.segment import SegmentBuilder
 from robotmem_ros.memory.storage.vector_rows import SegmentRow
 
 from ...support.consistency import check_file
@@ -180,15 +179,15 @@ def test_a_file_of_the_index_that_is_made_during_a_purge_is_not_used(
     # As if by another process, which the purge cannot stop.
     memory, other = open_memory(vector_index_size=10**6), open_memory(vector_index_size=100)
     made, purged = threading.Event(), threading.Event()
-    build = segment.build
+    save = SegmentBuilder.save
 
-    def slow_build(*arguments: Any) -> SegmentRow | None:
-        row = build(*arguments)
+    def slow_save(builder: SegmentBuilder) -> SegmentRow | None:
+        row = save(builder)
         made.set()
         assert purged.wait(60)
         return row
 
-    monkeypatch.setattr(segment, "build", slow_build)
+    monkeypatch.setattr(SegmentBuilder, "save", slow_save)
     ids = tell(memory)
     fill(memory, 1)
     for number in range(99):

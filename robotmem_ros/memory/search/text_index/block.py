@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -12,19 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 SPAN = 65_536
-"""A block has at most so many memories, so that a memory's place in it takes 16 bits."""
+"""A block has at most so many memories, so that a memory's number in it, its doc, takes 16 bits."""
 REACH = 2**32 - 1
 """The last id of a block is greater by at most so much than the one that it begins behind."""
 _MOST = 65_535
 
 
 class Postings(NamedTuple):
-    """The places of the memories that hold a word, ascending, and of those that hold it more than once."""
+    """The memories that hold a word by their docs (numbers within the block), ascending."""
 
-    places: npt.NDArray[np.uint16]
+    docs: npt.NDArray[np.uint16]
     repeated: npt.NDArray[np.uint16]
+    """Those of the docs that hold it more than once."""
     counts: npt.NDArray[np.uint16]
-    """How often the word stands at each place of `repeated`; 65,535 at most."""
+    """How often the word stands at each doc of `repeated`; 65,535 at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +41,16 @@ class Block:
     changes: int
     """The texts are those after so many changes of texts, or later ones."""
     offsets: npt.NDArray[np.uint32]
-    """By how much the id of each memory is greater than `low`: what was deleted long ago takes no place."""
+    """By how much the id of each memory is greater than `low`: what was deleted long ago takes no space."""
     words: npt.NDArray[np.int64]
     """Ascending; behind them the greatest number there is, which stands for no word."""
     starts: npt.NDArray[np.uint32]
-    places: npt.NDArray[np.uint16]
+    docs: npt.NDArray[np.uint16]
     repeats: npt.NDArray[np.uint32]
-    """Where in `places` a word stands more than once, ascending."""
+    """Where in `docs` a word stands more than once, ascending."""
     counts: npt.NDArray[np.uint16]
     lengths: npt.NDArray[np.uint16]
-    """How many words each memory has, by place; 65,535 at most."""
+    """How many words each memory has, by doc; 65,535 at most."""
 
     @cached_property
     def shortest(self) -> int:
@@ -61,19 +62,19 @@ class Block:
         """How many memories with a text it has."""
         return int(np.count_nonzero(self.lengths))
 
-    def ids(self, places: npt.NDArray[np.uint16] | npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """The ids of the memories at some places."""
-        return self.low + self.offsets[places].astype(np.int64)
+    def ids(self, docs: npt.NDArray[np.uint16] | npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """The ids of the memories at some docs."""
+        return self.low + self.offsets[docs].astype(np.int64)
 
-    def places_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """The places of those of some ids, ascending, that it has."""
+    def docs_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """The docs of those of some ids, ascending, that it has."""
         first, last = np.searchsorted(ids, (self.low, self.high), side="right").tolist()
         wanted = (ids[first : last if len(self.offsets) else first] - self.low).astype(np.uint32)
         if len(self.offsets) == self.high - self.low:  # nothing between is gone: no need to look
             return wanted.astype(np.intp) - 1
-        places = np.searchsorted(self.offsets, wanted)
-        is_here: npt.NDArray[np.bool_] = self.offsets.take(places, mode="clip") == wanted
-        return places[is_here]
+        docs = np.searchsorted(self.offsets, wanted)
+        is_here: npt.NDArray[np.bool_] = self.offsets.take(docs, mode="clip") == wanted
+        return docs[is_here]
 
     def postings(self, words: Sequence[str]) -> list[Postings]:
         """Where each of some words stands."""
@@ -84,13 +85,13 @@ class Block:
         firsts, lasts = np.searchsorted(self.repeats, starts), np.searchsorted(self.repeats, ends)
         bounds = (one.tolist() for one in (starts, ends, firsts, lasts))
         return [
-            Postings(self.places[start:end], self.places[self.repeats[first:last]], self.counts[first:last])
+            Postings(self.docs[start:end], self.docs[self.repeats[first:last]], self.counts[first:last])
             for start, end, first, last in zip(*bounds, strict=True)
         ]
 
     def holding(self, words: Sequence[str]) -> npt.NDArray[np.uint16]:
-        """The places of the memories that hold all of some words, ascending."""
-        rarest, *others = sorted((one.places for one in self.postings(words)), key=len)
+        """The docs of the memories that hold all of some words, ascending."""
+        rarest, *others = sorted((one.docs for one in self.postings(words)), key=len)
         for other in others:
             held = np.zeros(len(self.lengths), bool)
             held[other] = True
@@ -98,31 +99,38 @@ class Block:
         return rarest
 
 
-def build(low: int, high: int, changes: int, texts: Iterable[tuple[Sequence[int], Sequence[str]]]) -> Block:
-    """The block of some memories, whose ids and words come in pieces; in a text a space stands between two words."""
-    offsets, lengths = [np.empty(0, np.uint32)], [np.empty(0, np.uint16)]
-    codes, owners, count = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
-    for ids, pieces in texts:
-        held = [piece.split() for piece in pieces]
-        sizes = np.fromiter(map(len, held), np.int64, len(held))
-        offsets.append((np.array(ids, np.int64) - low).astype(np.uint32))
-        lengths.append(np.minimum(sizes, _MOST).astype(np.uint16))
-        codes.append(np.fromiter(map(hash, chain.from_iterable(held)), np.int64, int(sizes.sum())))
-        owners.append(np.repeat(np.arange(count, count + len(ids)), sizes))
-        count += len(ids)
-    words, numbers = np.unique(np.concatenate(codes), return_inverse=True)
-    words = np.append(words, np.iinfo(np.int64).max)
-    keys, counts = np.unique(numbers * SPAN + np.concatenate(owners), return_counts=True)
-    repeats = np.flatnonzero(counts > 1)
-    return Block(
-        low,
-        high,
-        changes,
-        np.concatenate(offsets),
-        words,
-        np.searchsorted(keys, np.arange(len(words) + 1) * SPAN).astype(np.uint32),
-        (keys % SPAN).astype(np.uint16),
-        repeats.astype(np.uint32),
-        np.minimum(counts[repeats], _MOST).astype(np.uint16),
-        np.concatenate(lengths),
-    )
+class BlockBuilder:
+    """Makes the block of the memories behind the id `low` up to `high`, whose texts come in pieces."""
+
+    def __init__(self, low: int, high: int, changes: int) -> None:
+        self._range = low, high, changes
+        self._offsets, self._lengths = [np.empty(0, np.uint32)], [np.empty(0, np.uint16)]
+        self._codes, self._docs = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        self._count = 0
+
+    def add(self, ids: Sequence[int], texts: Sequence[str]) -> None:
+        """Take in the next memories, ascending by id; in a text a space stands between two words."""
+        words = [text.split() for text in texts]
+        sizes = np.fromiter(map(len, words), np.int64, len(words))
+        self._offsets.append((np.array(ids, np.int64) - self._range[0]).astype(np.uint32))
+        self._lengths.append(np.minimum(sizes, _MOST).astype(np.uint16))
+        self._codes.append(np.fromiter(map(hash, chain.from_iterable(words)), np.int64, int(sizes.sum())))
+        self._docs.append(np.repeat(np.arange(self._count, self._count + len(ids)), sizes))
+        self._count += len(ids)
+
+    def block(self) -> Block:
+        """Return the block of all that was added."""
+        words, numbers = np.unique(np.concatenate(self._codes), return_inverse=True)
+        words = np.append(words, np.iinfo(np.int64).max)
+        keys, counts = np.unique(numbers * SPAN + np.concatenate(self._docs), return_counts=True)
+        repeats = np.flatnonzero(counts > 1)
+        return Block(
+            *self._range,
+            np.concatenate(self._offsets),
+            words,
+            np.searchsorted(keys, np.arange(len(words) + 1) * SPAN).astype(np.uint32),
+            (keys % SPAN).astype(np.uint16),
+            repeats.astype(np.uint32),
+            np.minimum(counts[repeats], _MOST).astype(np.uint16),
+            np.concatenate(self._lengths),
+        )

@@ -7,13 +7,13 @@ the text index answers for. So they can make no answer wrong, only quicker.
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...background import Worker
-from ...errors import MemoryClosedError
 from ...storage import Database, text_rows
-from .block import REACH, SPAN, Block, build
+from .block import REACH, SPAN, Block, BlockBuilder
 
 
 def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
@@ -35,13 +35,15 @@ _CHANGED = 200
 """A block is made anew when so many of its texts have changed."""
 
 
-class PostingsIndex:
+class TextIndex:
     """The postings of a database, from `minimum` memories on. Safe to use from several threads. None in memory."""
 
     def __init__(self, database: Database, minimum: int) -> None:
         self._database = database
         self._minimum = minimum
         self._blocks: tuple[Block, ...] = ()
+        self._updating = threading.Lock()
+        self._work: Iterator[None] | None = None
         self._closing = False
         self._worker: Worker | None = None
         if not database.in_memory:
@@ -55,6 +57,20 @@ class PostingsIndex:
         To be read before the snapshot in which they are used: then no text in them is newer than the snapshot.
         """
         return self._blocks
+
+    def update(self) -> bool:
+        """Read a few hundred texts that the postings lack; return whether there is more to do.
+
+        Call it until it returns False: then the postings cover all they should. Texts too few to be worth it are left.
+        """
+        if self._database.in_memory:
+            return False
+        with self._updating:
+            work, self._work = self._work or self._build_missing(), None
+            if next(work, self) is self:
+                return False
+            self._work = work
+            return True
 
     def wake(self) -> None:
         """Says that there are new texts."""
@@ -73,31 +89,35 @@ class PostingsIndex:
             self._worker.close()
 
     def _catch_up(self) -> None:
+        while not self._closing and self.update():
+            pass
+
+    def _build_missing(self) -> Iterator[None]:
+        while missing := self._missing():
+            for low, high in missing:
+                yield from self._build(low, high)
+
+    def _missing(self) -> list[tuple[int, int]]:
         with self._database.snapshot() as connection:
             self._blocks = _still_right(connection, self._blocks)
-            missing = [*_changed(connection, self._blocks), *_behind(connection, self._blocks, self._minimum)]
-        for low, high in missing:
-            block = self._built(low, high)
-            others = (other for other in self._blocks if other.high <= low or other.low >= high)
-            self._blocks = tuple(sorted((*others, block), key=lambda one: one.low))
+            return [*_changed(connection, self._blocks), *_behind(connection, self._blocks, self._minimum)]
 
-    def _built(self, low: int, high: int) -> Block:
+    def _build(self, low: int, high: int) -> Iterator[None]:
         with self._database.reader() as connection:
-            number = text_rows.changes(connection)
-        return build(low, high, number, self._texts(low, high))
-
-    def _texts(self, low: int, high: int) -> Iterator[tuple[Sequence[int], Sequence[str]]]:
-        # A connection for each piece: a long read would keep the write-ahead log from being emptied.
-        while low < high:
-            if self._closing:
-                raise MemoryClosedError
+            builder = BlockBuilder(low, high, text_rows.changes(connection))
+        last = low
+        while last < high:
             self._database.query_priority.yield_to_queries()
+            # A connection for each piece: a long read would keep the write-ahead log from being emptied.
             with self._database.reader() as connection:
-                ids, texts = text_rows.words(connection, low, high, _READ)
+                ids, texts = text_rows.words(connection, last, high, _READ)
             if not ids:
-                return
-            yield ids, texts
-            low = ids[-1]
+                break
+            builder.add(ids, texts)
+            last = ids[-1]
+            yield
+        others = (other for other in self._blocks if other.high <= low or other.low >= high)
+        self._blocks = tuple(sorted((*others, builder.block()), key=lambda one: one.low))
 
 
 def _still_right(connection: sqlite3.Connection, blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from .block import Block
 
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+Docs = npt.NDArray[np.intp]
 
 
 class Bm25(NamedTuple):
@@ -66,21 +66,21 @@ class Scores:
         """
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         for block in reversed(self.blocks):
-            places, found = self._better(block, bound, None if among is None else block.places_of(among))
-            ids, scores = np.concatenate((ids, block.ids(places[::-1]))), np.concatenate((scores, found[::-1]))
+            docs, found = self._better(block, bound, None if among is None else block.docs_of(among))
+            ids, scores = np.concatenate((ids, block.ids(docs[::-1]))), np.concatenate((scores, found[::-1]))
             if len(ids) >= wanted:
                 ids, scores = _first(ids, scores, wanted)
                 bound = float(scores.min())
         oldest = int(ids[scores == bound].min()) if bound else 0
         return Best(ids.tolist(), bound, oldest)
 
-    def _better(self, block: Block, bound: float, inside: Places | None) -> tuple[Places, Floats]:
+    def _better(self, block: Block, bound: float, inside: Docs | None) -> tuple[Docs, Floats]:
         # The memories of a block with a score above the bound, ascending.
         held = _Held(self, block)
-        places = np.flatnonzero(held.at_most > bound) if inside is None else inside[held.at_most[inside] > bound]
-        scores = held.scores(places)
+        docs = np.flatnonzero(held.at_most > bound) if inside is None else inside[held.at_most[inside] > bound]
+        scores = held.scores(docs)
         better = np.flatnonzero(scores > bound)
-        return places[better], scores[better]
+        return docs[better], scores[better]
 
 
 class _Held:
@@ -102,32 +102,30 @@ class _Held:
         self._more = [
             weight * (self._formula.part(one.counts, block.shortest) - self._once) for one, weight in self._found
         ]
-        places = [one.places for one, _ in self._found] + [one.repeated for one, _ in self._found]
-        once = np.repeat(
-            [weight * self._once for _, weight in self._found], [len(one.places) for one, _ in self._found]
-        )
+        docs = [one.docs for one, _ in self._found] + [one.repeated for one, _ in self._found]
+        once = np.repeat([weight * self._once for _, weight in self._found], [len(one.docs) for one, _ in self._found])
         self.at_most: Floats = np.bincount(
-            np.concatenate(places).astype(np.intp), np.concatenate((once, *self._more)), len(block.lengths)
+            np.concatenate(docs).astype(np.intp), np.concatenate((once, *self._more)), len(block.lengths)
         ).astype(np.float64, copy=False)
         for holding, most in self._compounds:
             self.at_most[holding] += most
 
-    def scores(self, places: Places) -> Floats:
-        """The scores of some memories, ascending by place."""
-        if not len(places):
+    def scores(self, docs: Docs) -> Floats:
+        """The scores of some memories, ascending by doc."""
+        if not len(docs):
             return np.empty(0, np.float64)
-        lengths = self._lengths[places]
+        lengths = self._lengths[docs]
         once = self._formula.part(1, lengths)
-        as_once, more = self.at_most[places], np.zeros(len(places))
+        as_once, more = self.at_most[docs], np.zeros(len(docs))
         is_asked = np.zeros(len(self._lengths), bool)
-        is_asked[places] = True
+        is_asked[docs] = True
         for (one, weight), counted in zip(self._found, self._more, strict=True):
             chosen = np.flatnonzero(is_asked[one.repeated])
-            at = np.searchsorted(places, one.repeated[chosen])
+            at = np.searchsorted(docs, one.repeated[chosen])
             as_once[at] -= counted[chosen]
             more[at] += weight * (self._formula.part(one.counts[chosen], lengths[at]) - once[at])
         for holding, most in self._compounds:
-            at = np.searchsorted(places, holding[is_asked[holding]])
+            at = np.searchsorted(docs, holding[is_asked[holding]])
             as_once[at] -= most
             more[at] += most
         return as_once * (once / self._once) + more

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
+from ...background import Worker
 from ...embedding import Vector
 from ...storage import Database, codec, vector_rows
 from . import segment
@@ -17,6 +18,8 @@ from .brute_force import BruteForceVectors, Rows
 from .index_builder import IndexBuilder
 from .search import Search, measured
 from .segment import Segment
+
+_PERIOD = 10.0
 
 
 class VectorIndex:
@@ -29,30 +32,30 @@ class VectorIndex:
     def __init__(self, database: Database, minimum: int) -> None:
         self._minimum = minimum
         self._lock = threading.Lock()
-        self._segments: tuple[Segment, ...] = ()
         self._newest = BruteForceVectors()
-        self._builder = IndexBuilder(database, minimum, self._adopt)
+        self._builder = IndexBuilder(database, minimum)
+        self._closing = False
+        self._worker: Worker | None = None
+        if not database.in_memory and segment.available():
+            self._worker = Worker("robotmem-index", self._catch_up, _PERIOD, "the index of vectors could not be kept")
 
     def search(self, connection: sqlite3.Connection, query: Vector, among: Ids | None = None) -> Search:
         """A search for the vectors nearest to a query, or for the nearest of some, whose ids ascend.
 
         Of other lengths than the query's there are none. `among` is only for where it `can_choose`.
         """
-        self._builder.wait_until_open()
         segments, newest = self._current(connection, len(query))
         return Search(connection, query, segments, newest, among)
 
     @property
     def has_files(self) -> bool:
         """Whether not all vectors are compared one by one."""
-        self._builder.wait_until_open()
-        return bool(self._segments)
+        return bool(self._builder.segments)
 
     @property
     def can_choose(self) -> bool:
         """Whether some vectors can be compared without the others."""
-        self._builder.wait_until_open()
-        return all(one.can_choose for one in self._segments)
+        return all(one.can_choose for one in self._builder.segments)
 
     def look_ahead(self, query: Vector, width: int, *, deep: bool) -> None:
         """Searches the files of the index for what the first batch of a search of that width will ask for.
@@ -60,7 +63,7 @@ class VectorIndex:
         Needs no connection, so it can go on in another thread while the database is busy.
         """
         vector = codec.as_bytes(query[np.newaxis])[0]
-        for one in self._segments:
+        for one in self._builder.segments:
             if one.dim == len(query):
                 one.nearest(vector, width, deep=deep)
 
@@ -76,30 +79,48 @@ class VectorIndex:
             return ""
         return "usearch is not installed (pip install usearch); all vectors are compared one by one"
 
+    def update(self) -> bool:
+        """Put a few hundred vectors that the index lacks into a new file; return whether there is more to do.
+
+        Call it until it returns False: then the index covers all it should.
+
+        Raises:
+            OSError: a file cannot be written.
+            StorageError: the database cannot be read or written.
+        """
+        return self._builder.update()
+
     def wake(self) -> None:
         """Says that there are new vectors."""
-        self._builder.wake()
+        if self._worker:
+            self._worker.wake()
 
     def flush(self) -> None:
         """Waits until the index is as it should be for the vectors that are there now."""
-        self._builder.flush()
+        self._builder.check_soon()
+        if self._worker:
+            self._worker.flush()
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Makes no file meanwhile, so that what is taken away for good gets into none."""
         with self._builder.stopped():
             yield
+        self.wake()
 
     def close(self) -> None:
         """Ends the thread; what it was building is left, and built at the next start."""
-        self._builder.close()
+        self._closing = True
+        if self._worker:
+            self._worker.close()
 
-    def _adopt(self, segments: Sequence[Segment]) -> None:
-        with self._lock:
-            self._segments = tuple(segments)
+    def _catch_up(self) -> None:
+        while not self._closing and self.update():
+            pass
 
     def _current(self, connection: sqlite3.Connection, dim: int) -> tuple[tuple[Segment, ...], Rows]:
+        segments = self._builder.segments
         with self._lock:
-            segments = self._segments if all(one.dim == dim for one in self._segments) else ()
+            segments = segments if all(one.dim == dim for one in segments) else ()
             last = segments[-1].row.high if segments else 0
             return segments, self._newest.after(connection, last, dim)

@@ -13,7 +13,7 @@ import os
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...storage import codec
 from ...storage.codec import Bytes
 from ...storage.vector_rows import SegmentRow
 from .batch import Distances, Ids
@@ -110,33 +111,52 @@ class Segment:
         return len(again) == len(found) and bool(np.allclose(compared, near, rtol=0, atol=ERROR))
 
 
-def build(database: Path, low: int, vectors: Iterable[tuple[Ids, Bytes]]) -> SegmentRow | None:
-    """Writes the file of a segment over the vectors behind the id `low`, whole or not at all; None if there are none.
+class SegmentBuilder:
+    """Builds the file of a segment over the vectors behind the id `low`, beside the database, whole or not at all.
 
-    It lies beside the database and has the range of its ids and its checksum in its name.
-
-    Raises:
-        OSError: the file cannot be written.
+    The file has the range of its ids and its checksum in its name.
     """
-    high, index = low, None
-    for ids, rows in vectors:
-        index = index or _empty(rows.shape[1])
-        index.add(ids.astype(np.uint64), rows, threads=1)
-        high = int(ids[-1])
-    if index is None:
-        return None
-    unfinished = database.with_name(f"{database.name}.{os.getpid()}{_UNFINISHED}")
-    try:
-        unfinished.touch(mode=0o600)
-        index.save(str(unfinished))
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        total = checksum(unfinished)
-        row = SegmentRow(low, high, len(index), total, f"{database.name}.{low}-{high}-{total:08x}{_SUFFIX}")
-        unfinished.rename(database.with_name(row.file))
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return row
+
+    def __init__(self, database: Path, low: int) -> None:
+        self._database = database
+        self._low = low
+        self._high = low
+        self._index: Any = None
+
+    def add(self, kept: Sequence[tuple[int, bytes]]) -> None:
+        """Put in the next vectors, as they are stored, ascending by id; leave out those of another length."""
+        if self._index is None:
+            self._index = _usearch().Index(
+                ndim=codec.dimension(kept[0][1]), metric="cos", dtype="i8", connectivity=_CONNECTIVITY,
+                expansion_add=_EXPANSION_ADD, enable_key_lookups=False,
+            )  # fmt: skip
+        dim = int(self._index.ndim)
+        fitting = [(row_id, blob) for row_id, blob in kept if codec.dimension(blob) == dim]
+        if fitting:
+            ids = np.array([row_id for row_id, _ in fitting], np.uint64)
+            self._index.add(ids, codec.upper_bytes([blob for _, blob in fitting], dim), threads=1)
+            self._high = fitting[-1][0]
+
+    def save(self) -> SegmentRow | None:
+        """Write the file and return its description; None if it has no vector.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        if self._index is None:
+            return None
+        unfinished = self._database.with_name(f"{self._database.name}.{os.getpid()}{_UNFINISHED}")
+        try:
+            unfinished.touch(mode=0o600)
+            self._index.save(str(unfinished))
+            with unfinished.open("rb") as file:
+                os.fsync(file.fileno())
+            total = checksum(unfinished)
+            name = f"{self._database.name}.{self._low}-{self._high}-{total:08x}{_SUFFIX}"
+            unfinished.rename(self._database.with_name(name))
+        finally:
+            unfinished.unlink(missing_ok=True)
+        return SegmentRow(self._low, self._high, len(self._index), total, name)
 
 
 def files(database: Path) -> list[Path]:
@@ -163,13 +183,6 @@ def _usearch() -> Any:
     from usearch import index
 
     return index
-
-
-def _empty(dim: int) -> Any:
-    return _usearch().Index(
-        ndim=dim, metric="cos", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EXPANSION_ADD,
-        enable_key_lookups=False,
-    )  # fmt: skip
 
 
 def _is_alive(process: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.search.text_index import Block, PostingsIndex, outdated
+from robotmem_ros.memory.search.text_index import Block, TextIndex, outdated
 from robotmem_ros.memory.storage import Database, text_rows
 
 from ....support import corpus
@@ -26,7 +26,7 @@ with RobotMemory(sys.argv[1], embedding_model="") as memory:
 """
 
 
-def ranges(index: PostingsIndex) -> list[tuple[int, int]]:
+def ranges(index: TextIndex) -> list[tuple[int, int]]:
     """The ids that each block covers."""
     return [(block.low, block.high) for block in index.blocks]
 
@@ -136,7 +136,7 @@ def test_a_block_is_made_anew_when_two_hundred_of_its_texts_have_changed(tmp_pat
         corpus.rewrite(database, [200], "zebra")
         index.flush()
         assert stale(database, index.blocks) == []
-        assert index.blocks[0].postings(["zebra"])[0].places.tolist()[:200] == list(range(200))
+        assert index.blocks[0].postings(["zebra"])[0].docs.tolist()[:200] == list(range(200))
 
 
 def test_changes_are_looked_for_in_the_blocks_that_they_concern(
@@ -213,7 +213,7 @@ def test_closing_while_blocks_are_made_waits_for_no_block(tmp_path: Path) -> Non
     before = threads()
     for _ in range(20):
         database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-        index = PostingsIndex(database, MINIMUM)
+        index = TextIndex(database, MINIMUM)
         index.wake()
         index.close()
         index.close()
@@ -224,7 +224,7 @@ def test_closing_while_blocks_are_made_waits_for_no_block(tmp_path: Path) -> Non
 
 def test_a_database_that_is_closed_first_is_no_harm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-    index = PostingsIndex(database, MINIMUM)
+    index = TextIndex(database, MINIMUM)
     database.close()
     index.flush()
     index.close()

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.search.text_index import Block, Scores
-from robotmem_ros.memory.search.text_index.block import build
 
-from ....support.text_blocks import FORMULA, WORDS, Texts, block_of, score, texts_behind_three
+from ....support.text_blocks import FORMULA, WORDS, Texts, block_of, build, score, texts_behind_three
 
 LOW, HIGH = 3, 63
 ROUNDING = 1e-9
@@ -79,7 +78,7 @@ def test_where_the_ids_are_cut_changes_nothing(texts: Texts, words: Mapping[str,
 
 
 def test_words_without_a_memory_find_none() -> None:
-    empty, filled = build(0, 5, 0, []), build(5, 9, 0, [([6, 8], ["red mug", "blue mug"])])
+    empty, filled = build(0, 5, []), build(5, 9, [([6, 8], ["red mug", "blue mug"])])
     for blocks in ([], [empty], [filled], [empty, filled]):
         assert Scores(blocks, {"unheard": 3.0}, {"un heard": 3.0}, FORMULA).best(5) == ([], 0.0, 0)
     assert Scores([empty, filled], {"mug": 3.0}, {}, FORMULA).best(5, among=np.array([1, 7, 12])) == ([], 0.0, 0)
@@ -97,7 +96,7 @@ def test_of_memories_that_are_the_same_the_newest_are_chosen_over_all_blocks() -
 
 def test_a_text_longer_than_sixteen_bits_tell_is_not_left_out() -> None:
     long = "red " * 70_000 + "mug"
-    blocks = [build(0, 3, 0, [([1, 2, 3], [long, "red mug blue", "mug"])])]
+    blocks = [build(0, 3, [([1, 2, 3], [long, "red mug blue", "mug"])])]
     ids, bound, _ = Scores(blocks, {"red": 2.0}, {}, FORMULA).best(1)
     assert ids in ([1], [2])
     for one, text in ((1, long), (2, "red mug blue")):

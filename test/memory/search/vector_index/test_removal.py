@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory.search.vector_index import segment
-from robotmem_ros.memory.search.vector_index.batch import Ids
-from robotmem_ros.memory.storage import codec, vector_rows
+from robotmem_ros.memory.search.vector_index.segment import SegmentBuilder
+from robotmem_ros.memory.storage import vector_rows
 from robotmem_ros.memory.storage.vector_rows import SegmentRow
 
 from ....support.vector_corpus import VECTORS, files, fill, indexed, opened, recall_at_10
@@ -41,20 +39,19 @@ def test_a_stopped_index_makes_no_file_and_abandons_the_one_begun(
 ) -> None:
     path = tmp_path / "memory.db"
     begun, going_on = threading.Event(), threading.Event()
-    build = segment.build
+    add = SegmentBuilder.add
 
-    def slow_build(database: Path, low: int, vectors: Iterator[tuple[Ids, codec.Bytes]]) -> SegmentRow | None:
-        first = next(vectors)
+    def slow_add(builder: SegmentBuilder, kept: Sequence[tuple[int, bytes]]) -> None:
+        add(builder, kept)
         begun.set()
         assert going_on.wait(60)
-        return build(database, low, chain([first], vectors))
 
-    monkeypatch.setattr(segment, "build", slow_build)
+    monkeypatch.setattr(SegmentBuilder, "add", slow_add)
     with opened(path) as (database, index):
         fill(database, VECTORS)
         index.wake()
         assert begun.wait(60)
-        # Whoever stops it waits until it has given up.
+        # Whoever stops it waits for the piece at hand.
         releasing = threading.Timer(0.2, going_on.set)
         releasing.start()
         with index.stopped():
@@ -65,6 +62,14 @@ def test_a_stopped_index_makes_no_file_and_abandons_the_one_begun(
         assert indexed(database) == 3000
         assert recall_at_10(database, index) >= 0.99
         releasing.join()
+
+
+def test_an_index_that_is_updated_piece_by_piece_covers_all_when_nothing_is_left_to_do(filled: Path) -> None:
+    with opened(filled, 100) as (database, index):
+        fill(database, VECTORS[:150], 3000)
+        while index.update():
+            pass
+        assert indexed(database) == 3150
 
 
 def test_files_that_hold_what_is_gone_are_dropped_with_those_after_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Installs the same code with pip where there is no ROS: the core, without the node's generated messages."""
+"""Install the code with pip on a machine without ROS: everything but the node's generated messages."""
 
 from pathlib import Path
 from xml.etree import ElementTree

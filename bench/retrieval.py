@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the searches found for a case, and the ids of its relevant memories in the database."""
+    """Results of both searches for a case, and the ids of its relevant memories in the database."""
 
     case: Case
     text: Ranking

@@ -18,7 +18,7 @@ _PACE = 0.005
 
 
 class Result(NamedTuple):
-    """How long a query took, in seconds, and the texts of the memories found, best first."""
+    """Duration of a query in seconds, and the texts of the memories found, best first."""
 
     seconds: float
     contents: tuple[str, ...]

@@ -19,7 +19,7 @@ class Room:
     y: tuple[float, float]
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point on the floor lies in this room."""
+        """Tell whether a point on the floor lies in this room."""
         return self.x[0] <= x < self.x[1] and self.y[0] <= y < self.y[1]
 
 
@@ -48,14 +48,14 @@ class Attempt:
 
     @property
     def outcome(self) -> str:
-        """What comes of it, in words."""
+        """Describe the result in words."""
         low, high = _GOOD_FORCE[self.task, self.target]
         too_weak, right, too_strong = _OUTCOMES[self.task]
         return too_weak if self.force <= low else right if self.force < high else too_strong
 
     @property
     def success(self) -> bool:
-        """Whether the force was right: above what is too weak, and below what is too strong."""
+        """Tell whether the force was right: neither too weak nor too strong."""
         low, high = _GOOD_FORCE[self.task, self.target]
         return low < self.force < high
 

@@ -24,13 +24,13 @@ _TURN = 0.05
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message says why."""
+    """The demo cannot go on; the message gives the reason."""
 
 
 class Planner:
-    """Talks to the node `/memory` on a ROS domain; None means the one of the environment.
+    """Client of the node `/memory` on a ROS domain; None means the one of the environment.
 
-    `check` is called while something is waited for, and may raise when that became hopeless.
+    `check` is called while waiting, and may raise if waiting has become pointless.
     """
 
     def __init__(self, domain: int | None, check: Callable[[], None] = lambda: None) -> None:
@@ -47,16 +47,16 @@ class Planner:
         self._node.create_subscription(MemoryStatus, "/memory/status", self._take_status, _LATCHED)
 
     def close(self) -> None:
-        """Leaves the graph."""
+        """Leave the graph."""
         self._executor.shutdown()
         self._node.destroy_node()
         self._context.try_shutdown()
 
     def wait_until(self, done: Callable[[], bool], *, seconds: float, what: str) -> None:
-        """Takes messages until `done`.
+        """Take messages until `done`.
 
         Raises:
-            DemoError: it did not come to that in time.
+            DemoError: `seconds` passed before.
         """
         deadline = time.monotonic() + seconds
         while not done():
@@ -66,7 +66,7 @@ class Planner:
             self._executor.spin_once(timeout_sec=_TURN)
 
     def wait_for_node(self, seconds: float) -> None:
-        """Waits until the memory node is active and connected both ways."""
+        """Wait until the memory node is active and connected both ways."""
         self.wait_until(lambda: self.status.state == "active", seconds=seconds, what="the memory node is active")
         self.wait_until(
             lambda: self._perceptions.get_subscription_count() > 0 and self._recall.service_is_ready(),
@@ -75,7 +75,7 @@ class Planner:
         )
 
     def play(self, recording: Path, *, speed: float, progress: Callable[[int, int], None]) -> None:
-        """Publishes a recording as it is, stamps and all, at so many times the speed at which it was made."""
+        """Publish a recording with its own stamps, `speed` times as fast as it was recorded."""
         with Reader(recording) as reader:
             messages = [(time_ns, bytes(raw)) for _, time_ns, raw in reader.messages()]
         began, first = time.monotonic(), messages[0][0]
@@ -88,7 +88,7 @@ class Planner:
             progress(count, len(messages))
 
     def recall(self, request: Recall.Request) -> tuple[Recall.Response, float]:
-        """The answer of the memory, and the milliseconds until it was there."""
+        """Call `~/recall`; return the response and the milliseconds it took."""
         began = time.perf_counter()
         future = self._recall.call_async(request)
         self.wait_until(future.done, seconds=10.0, what="the memory node answers")

@@ -1,4 +1,4 @@
-"""What the demo's planner asks, and how an answer is held against the truth of the recording."""
+"""Questions of the demo's planner, and the comparison of an answer with the truth of the recording."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from robotmem_ros.srv import Recall
 Memories = Sequence[Memory]
 _FIVE_MINUTES = 300 * 10**9
 _NOISE = 0.5
-"""How far a sighting may lie from the thing itself, in metres: more than the noise of the recording."""
+"""Largest distance of a sighting from the thing itself, in metres: more than the noise of the recording."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words and as a request; how memories read as an answer; the truth, and whether they are that."""
+    """A question in words and as a request, the answer in words, the truth, and the check of the answer."""
 
     words: str
     request: Recall.Request
@@ -30,23 +30,23 @@ class Question:
     truth: str
     is_true: Callable[[Memories], bool]
     error: str = ""
-    """What the error names, where the request must be refused."""
+    """Part of the error, if the request must be refused."""
 
     def answer(self, response: Recall.Response) -> str:
-        """The answer in words."""
+        """Describe the answer in words."""
         if not response.success:
             return f"error: {response.error}"
         return self.reading(response.memories) if response.memories else "nothing"
 
     def holds(self, response: Recall.Response) -> bool:
-        """Whether the answer is the truth."""
+        """Tell whether the answer is true."""
         if self.error:
             return not response.success and self.error in response.error
         return bool(response.success and response.memories and self.is_true(response.memories))
 
 
 def questions(truth: Truth) -> list[Question]:
-    """All questions of the demo, the planner standing where the patrol ended."""
+    """Return all questions of the demo; the planner stands where the patrol ended."""
     return [
         _nearest_red_mug(truth),
         _grip_force(truth),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records a robot's patrol through a house as a ROS 2 bag (rosbag2, MCAP), the same one every time. Needs no ROS.
+"""Record a robot's patrol through a house as a ROS 2 bag (rosbag2, MCAP), the same one every time. Needs no ROS.
 
 python3 demo/record_patrol.py FOLDER
 
@@ -47,7 +47,7 @@ Spot = tuple[float, float]
 
 @dataclass(frozen=True)
 class Pose:
-    """Where the robot is at a time (seconds since the patrol began), and in which round."""
+    """Position of the robot at a time (seconds since the patrol began), and the number of the round."""
 
     seconds: float
     x: float
@@ -66,13 +66,13 @@ class Event:
 
     @property
     def stamp(self) -> int:
-        """When it was perceived, in nanoseconds since the epoch."""
+        """Return the time of the perception, in nanoseconds since the epoch."""
         return START * _NS + round(self.pose.seconds * 1000) * 1_000_000
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What a recording is really about, in order of time."""
+    """Ground truth of a recording, in order of time."""
 
     events: tuple[Event, ...]
     end: int
@@ -81,29 +81,29 @@ class Truth:
     """Where the robot stands at the end, in metres."""
 
     def nearest(self, label: str, colour: str) -> tuple[Thing, float]:
-        """The thing of a kind that is really nearest to the robot at the end, and how far it is, in metres."""
+        """Return the thing of a kind that is really nearest to the robot at the end, and its distance in metres."""
         things = [thing for thing in THINGS if (thing.label, thing.colour) == (label, colour)]
         return min(((thing, math.dist(thing.position, self.robot)) for thing in things), key=lambda pair: pair[1])
 
     def seen_in(self, room: str, *, after: int) -> list[Thing]:
-        """What was seen in a room from a time on, each thing once."""
+        """Return what was seen in a room from a time on, each thing once."""
         events = (event for event in self.events if event.stamp >= after)
         seen = (event.about for event in events if isinstance(event.about, Thing) and event.about.room == room)
         return list(dict.fromkeys(seen))
 
     def forces_that_worked(self, target: str, *, below: float) -> set[float]:
-        """The forces under a limit, in newtons, with which a task on a target succeeded."""
+        """Return the forces under a limit, in newtons, with which a task on a target succeeded."""
         attempts = (event.about for event in self.events if isinstance(event.about, Attempt))
         fits = (attempt for attempt in attempts if attempt.target == target and attempt.success)
         return {attempt.force for attempt in fits if attempt.force < below}
 
     def remark(self, about: str) -> Remark:
-        """The remark about a subject."""
+        """Return the remark about a subject."""
         return next(remark for remark in REMARKS if remark.about == about)
 
 
 def record(folder: Path) -> Truth:
-    """Writes the recording to a folder that does not exist yet, and gives the truth about it."""
+    """Write the recording to a folder that does not exist yet, and return the truth about it."""
     truth = simulate()
     store = get_typestore(Stores.LATEST)
     store.register(get_types_from_msg((ROOT / "msg" / "Perception.msg").read_text(), TYPE))
@@ -117,7 +117,7 @@ def record(folder: Path) -> Truth:
 
 
 def simulate() -> Truth:
-    """What happens on the patrol."""
+    """Generate the events of the patrol."""
     chance = random.Random(_SEED)
     way = list(_drive())
     events = [*_sightings(way, chance), *_happenings(way)]
@@ -128,7 +128,7 @@ def simulate() -> Truth:
 
 
 def _drive() -> Iterator[Pose]:
-    """Where the robot is at each look, at a steady speed along a smooth curve through the way points."""
+    """Return the robot's position at each look, at a steady speed along a smooth curve through the way points."""
     corners = [DOCK, *LAP, *LAP, END]
     curve = list(_smooth(corners))
     metres = [0.0, *accumulate(math.dist(a, b) for a, b in pairwise(curve))]
@@ -145,7 +145,7 @@ def _drive() -> Iterator[Pose]:
 
 
 def _smooth(corners: Sequence[Spot]) -> Iterator[Spot]:
-    """A Catmull-Rom spline through the corners, `_STEPS` points from each to the next."""
+    """Compute a Catmull-Rom spline through the corners, `_STEPS` points from each to the next."""
     ends = [corners[0], *corners, corners[-1]]
     for a, b, c, d in zip(ends, ends[1:], ends[2:], ends[3:], strict=False):
         for t in (step / _STEPS for step in range(_STEPS)):
@@ -170,7 +170,7 @@ def _sightings(way: Sequence[Pose], chance: random.Random) -> Iterator[Event]:
 
 
 def _happenings(way: Sequence[Pose]) -> Iterator[Event]:
-    """Attempts and remarks, spread over the visit to the room where they belong."""
+    """Generate attempts and remarks, spread over the visit to the room to which they belong."""
     for lap in _LAPS:
         for room in ROOMS:
             visit = [pose for pose in way if (pose.lap, pose.room) == (lap, room.name)]
@@ -205,7 +205,7 @@ def _message(event: Event, types: Any) -> Any:
 
 
 def _told(event: Event) -> tuple[str, str, str, dict[str, Any]]:
-    """Sense, words, label and the event's own part of the context."""
+    """Return sense, words, label and the event's own part of the context."""
     what = event.about
     if isinstance(what, Thing):
         return "visual", what.description, what.label, {"object": {"colour": what.colour}}
@@ -218,7 +218,7 @@ def _told(event: Event) -> tuple[str, str, str, dict[str, Any]]:
 
 
 def main() -> None:
-    """Records into the folder that is named on the command line."""
+    """Record into the folder that is named on the command line."""
     parser = argparse.ArgumentParser(description="Records the sample patrol as a ROS 2 bag.")
     parser.add_argument("folder", type=Path, help="where to write it; must not exist yet")
     truth = record(parser.parse_args().folder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The demo: a recorded patrol goes into a real memory node, and a planner asks about it.
+"""Play a recorded patrol into a real memory node, and let a planner ask about it.
 
 make demo           asks, prints the answers beside the truth, and ends; exit code 1 if an answer is not the truth
 make demo KEEP=1    leaves the node running until Ctrl-C
@@ -29,10 +29,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 try:
+    from tabulate import tabulate
+
     from demo.planner import DemoError, Planner
     from demo.questions import Question, questions
     from demo.record_patrol import Truth, record
-    from demo.table import table
     from robotmem_ros.msg import MemoryStatus
     from robotmem_ros.srv import Recall
 except ImportError as cause:
@@ -40,12 +41,12 @@ except ImportError as cause:
 
 _SPEED = 100.0
 _HEAD = ("question", "answer", "score", "distance", "mode", "time", "the recording's truth", "")
-_WIDTHS = (20, 29, 5, 8, 10, 7, 25, 1)
-_DESCRIPTION = "Plays a recorded patrol into a memory node and asks about it."
+_WIDTHS = [20, 29, None, None, None, None, 25, None]
+_DESCRIPTION = "Play a recorded patrol into a memory node and ask about it."
 
 
 def main() -> int:
-    """The exit code is 0 if all answers are the truth."""
+    """Run the demo; the exit code is 0 if all answers are the truth."""
     parser = argparse.ArgumentParser(description=_DESCRIPTION)
     parser.add_argument("--keep", action="store_true", help="leave the node running until Ctrl-C")
     parser.add_argument("--ask", metavar="TEXT", help="only ask the memory node that runs on ROS_DOMAIN_ID")
@@ -87,7 +88,7 @@ def _demo(*, keep: bool) -> int:
 
 
 def _fill(planner: Planner, recording: Path, truth: Truth, node: subprocess.Popen[bytes], domain: int) -> None:
-    """Plays the recording, until the node has stored and embedded all of it."""
+    """Play the recording, and wait until the node has stored and embedded all of it."""
     began = time.monotonic()
     planner.wait_for_node(seconds=30.0)
     seconds = time.monotonic() - began
@@ -101,7 +102,7 @@ def _fill(planner: Planner, recording: Path, truth: Truth, node: subprocess.Pope
 
 
 def _stored(status: MemoryStatus, truth: Truth) -> bool:
-    """Whether all is stored, and embedded where there is a model.
+    """Tell whether all is stored, and embedded if there is a model.
 
     Raises:
         DemoError: perceptions were refused.
@@ -114,7 +115,7 @@ def _stored(status: MemoryStatus, truth: Truth) -> bool:
 
 
 def _put(planner: Planner, asked: list[Question]) -> int:
-    """Asks and prints; how many answers are not the truth."""
+    """Ask, print the answers, and return how many are not the truth."""
     rows, wrong = [], 0
     for question in asked:
         response, milliseconds = planner.recall(question.request)
@@ -133,7 +134,7 @@ def _put(planner: Planner, asked: list[Question]) -> int:
                 "✓" if true else "✗",
             )
         )
-    print(f"\n{table(_HEAD, rows, _WIDTHS)}\n")
+    print(f"\n{tabulate(rows, _HEAD, tablefmt='grid', maxcolwidths=_WIDTHS, disable_numparse=True)}\n")
     return wrong
 
 
@@ -162,7 +163,7 @@ def _stay(node: subprocess.Popen[bytes], folder: Path, domain: int) -> None:
 
 @contextmanager
 def _memory_node(folder: Path, domain: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A memory node as a process of its own, with an empty database; ended by SIGINT, whatever happens.
+    """Run a memory node with an empty database in a separate process; end it by SIGINT in any case.
 
     Raises:
         DemoError: there is no such program, or it did not end well.
@@ -213,7 +214,7 @@ def _last_words(folder: Path) -> str:
 
 
 def _free_domain() -> int:
-    """A ROS domain in which nobody is, so that the demo meets no other node."""
+    """Find a ROS domain without participants, so that the demo meets no other node."""
     for domain in random.sample(range(1, 101), 100):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
@@ -233,7 +234,7 @@ def _metres(distance: float) -> str:
 
 
 def _show(line: str, *, last: bool = False) -> None:
-    """A line that the next one replaces, on a terminal; elsewhere only the last one is shown."""
+    """Print a line that the next one replaces on a terminal; elsewhere print only the last one."""
     if sys.stdout.isatty():
         print(f"\r\033[K{line}", end="\n" if last else "", flush=True)
     elif last:

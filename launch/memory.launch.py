@@ -1,4 +1,4 @@
-"""Starts the memory node: `ros2 launch robotmem_ros memory.launch.py`."""
+"""Start the memory node: `ros2 launch robotmem_ros memory.launch.py`."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 
 
 def generate_launch_description() -> LaunchDescription:
-    """The arguments, and the node."""
+    """Declare the arguments and the node."""
     params_file = Path(get_package_share_directory("robotmem_ros")) / "config" / "memory.yaml"
     return LaunchDescription(
         [

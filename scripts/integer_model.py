@@ -1,4 +1,4 @@
-"""Makes an ONNX model with int8 weights compute in integers, so that a text takes half the time on a CPU.
+"""Make an ONNX model with int8 weights compute in integers, so that a text takes half the time on a CPU.
 
 Such a model turns its weights back into floating point numbers, int8 -> Cast -> Mul(scales) -> MatMul, and onnxruntime
 does that once, when it loads the model: all sums are float then, over four times the bytes. Here each such MatMul

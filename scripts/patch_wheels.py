@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Points the ROS 2 wheels of this virtual environment at this machine's headers.
+"""Point the ROS 2 wheels of this virtual environment at this machine's headers.
 
 The CMake files in the wheels carry the include folders of Python and numpy on the machine that built the wheels. Where
 those do not exist, no package with messages can be built. To be run after every installation of wheels.

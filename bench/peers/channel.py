@@ -16,7 +16,7 @@ from bench import ROOT
 
 
 class Loaded(NamedTuple):
-    """How many rows were kept, the seconds that took, and whether there was no time for all."""
+    """Number of rows kept, the seconds that took, and whether time ran out before all."""
 
     kept: int
     seconds: float

@@ -24,7 +24,7 @@ _TO_ORDER = 50
 
 
 class Store(Protocol):
-    """What is measured of each store."""
+    """Operations that are measured of each store."""
 
     def add(self, first: int, vectors: Any, rows: list[Row]) -> None:
         """Store rows, numbered from `first`."""

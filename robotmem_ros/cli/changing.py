@@ -1,4 +1,4 @@
-"""Commands that change a memory: restore, consolidate, retention, purge."""
+"""Change a memory: restore, consolidate, retention, purge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that read a memory: recall, status, sessions, history, explain, data."""
+"""Read a memory: recall, status, sessions, history, explain, data."""
 
 from __future__ import annotations
 

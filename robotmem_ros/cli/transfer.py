@@ -1,4 +1,4 @@
-"""Commands that carry memories from one file to another, also from before the first release: export, import."""
+"""Carry memories from one file to another, also from before the first release: export, import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong, one base class; each message names the field or file, the value and the way out."""
+"""Errors of the package; each message names the field or file, the value and the way out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 _SHOWN = 80
 MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
-"""What code raises that meets a value in a damaged database which is never stored."""
+"""Errors that code raises when it reads a value from a damaged database that is never stored."""
 
 
 def shown(value: object) -> str:
-    """The repr of a value, cut to a length that fits a log line and safe to print."""
+    """Return the repr of a value, cut to a length that fits a log line and safe to print."""
     try:
         text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
     except (RecursionError, ValueError):
@@ -39,7 +39,7 @@ class RobotMemoryError(Exception):
 
 
 class InvalidFieldError(RobotMemoryError):
-    """A field of a request or a message has a value that cannot be used."""
+    """A field of a request or message has an invalid value."""
 
     def __init__(self, field: str, value: object, wanted: str) -> None:
         super().__init__(f"{field}: {shown(value)} {wanted}")
@@ -55,7 +55,7 @@ class MemoryNotFoundError(RobotMemoryError):
 
 
 class SessionNotFoundError(RobotMemoryError):
-    """No session that could be ended has this id."""
+    """No session with this id can be used."""
 
     def __init__(self, session_id: str, why: str = "there is no such session; start one") -> None:
         super().__init__(f"session_id: {shown(session_id)} cannot be used, {why}")
@@ -80,7 +80,7 @@ class DatabaseUnusableError(RobotMemoryError):
 
 
 class StorageError(RobotMemoryError):
-    """The database refused to read or write just now: disk full, locked, damaged."""
+    """The database could not be read or written: disk full, locked, damaged."""
 
     def __init__(self, doing: str, cause: BaseException) -> None:
         # SQLite says what is wrong; of other errors the text alone does not.
@@ -99,7 +99,7 @@ class PurgeUnfinishedError(RobotMemoryError):
 
 
 class ReadOnlyError(RobotMemoryError):
-    """The memory was opened to be read only."""
+    """The memory was opened read-only."""
 
     def __init__(self) -> None:
         super().__init__("the memory was opened with read_only=True; open another RobotMemory without it to write")

@@ -39,7 +39,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Filled:
-    """What it takes to store the whole world: seconds, and bytes on disk per memory."""
+    """Cost of storing the whole world: seconds, and bytes on disk per memory."""
 
     stored_seconds: float
     vector_seconds: float

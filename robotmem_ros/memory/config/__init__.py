@@ -1,1 +1,1 @@
-"""Settings: the table of parameters, the parameter file, budgets and label rules."""
+"""Configuration: the table of parameters, parameter files, budgets and label rules."""

@@ -1,4 +1,4 @@
-"""How much may be kept: of all memories, of a collection, of a kind, or of a kind in a collection.
+"""Budgets of retention: of all memories, of a collection, of a kind, or of a kind in a collection.
 
 ROS parameters have no maps, so the budgets of parts are a text: `lab: 500 rows, */perception: 30 days, lab/fact: 5 MB`.
 """
@@ -21,10 +21,10 @@ _MOST = 2**62
 
 
 class Measure(str, Enum):
-    """What a budget counts."""
+    """Quantity that a budget limits."""
 
     AGE = "age"
-    """Nanoseconds since a memory was last of use."""
+    """Nanoseconds since a memory was last observed or recalled."""
     ROWS = "rows"
     BYTES = "bytes"
     """Of texts, contexts and data, without indexes."""
@@ -43,7 +43,7 @@ _UNITS = {
 
 
 class Budget(NamedTuple):
-    """The most that may be kept of a part of the memories."""
+    """Largest amount of a part of the memories."""
 
     measure: Measure
     limit: int
@@ -54,12 +54,12 @@ class Budget(NamedTuple):
 
 
 def budgets(*, rows: int, size: int, age: float, parts: str) -> tuple[Budget, ...]:
-    """The budgets that the parameters of retention hold, in the order in which they are met; 0 is no limit.
+    """Return the budgets of the retention parameters, in the order in which they are enforced; 0 is no limit.
 
-    `size` is in bytes, `age` in days. Age comes first, then the narrower part before the wider one, the file at last.
+    `size` is in bytes, `age` in days. Age comes first, then narrower parts before wider ones, and the file last.
 
     Raises:
-        InvalidFieldError: one of them cannot be used.
+        InvalidFieldError: a budget is invalid.
     """
     if 0 < size < _LEAST_FILE:
         raise InvalidFieldError("retention_bytes", size, f"must be 0 or at least {_LEAST_FILE}")

@@ -1,4 +1,4 @@
-"""What the parameters say about labels: how near is the same thing, and which labels are mistaken for each other.
+"""Rules of labels: the distance within which sightings are of one object, and the labels that detectors confuse.
 
 ROS parameters have no maps, so both are texts: `chair: 0.5, mug: 0.2` and `mug = cup, chair = stool = seat`.
 """
@@ -15,7 +15,7 @@ _GREATEST_RADIUS = 100.0
 
 
 class LabelRules(NamedTuple):
-    """Radius and confusions by the keys of labels."""
+    """Radii and confusions by label key."""
 
     default_radius: float
     radii: dict[str, float]
@@ -23,20 +23,20 @@ class LabelRules(NamedTuple):
     confusions: dict[str, frozenset[str]]
 
     def radius(self, label: str) -> float:
-        """Up to how many metres apart two sightings of a label are of the same thing."""
+        """Return the largest distance between two sightings of the same object, in metres."""
         return self.radii.get(label_key(label), self.default_radius)
 
     def labels(self, label: str) -> frozenset[str]:
-        """The keys of a label and of all that it may be mistaken for."""
+        """Return the keys of a label and of all labels that it may be confused with."""
         key = label_key(label)
         return self.confusions.get(key) or frozenset((key,))
 
 
 def label_rules(default_radius: float, radii: str, confusions: str) -> LabelRules:
-    """The rules that the parameters `object_radius`, `object_radii` and `object_confusions` hold.
+    """Parse the parameters `object_radius`, `object_radii` and `object_confusions`.
 
     Raises:
-        InvalidFieldError: one of the texts cannot be read.
+        InvalidFieldError: a text cannot be parsed.
     """
     return LabelRules(default_radius, _radii(radii), _confusions(confusions))
 

@@ -1,4 +1,4 @@
-"""The sections of a ROS parameter file: which of them a node reads, and which were meant for it and miss it."""
+"""Sections of a ROS parameter file: those that a node reads, and those that probably should be its own but are not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Section(NamedTuple):
     parameters: object
 
     def is_read_by(self, full_name: str) -> bool:
-        """Whether a node of this name with its namespace, such as "/memory", gets these parameters."""
+        """Tell whether a node with this name and namespace, such as "/memory", gets these parameters."""
         pattern = ""
         for token in self.node.strip("/").split("/"):
             pattern += "(/[^/]+)*" if token == "**" else "/" + re.escape(token).replace(r"\*", "[^/]*")
@@ -26,7 +26,7 @@ class Section(NamedTuple):
 
 
 def sections(content: Mapping[Any, object], prefix: str = "") -> Iterator[Section]:
-    """Give the sections in the order of the file; namespaces may be nested."""
+    """Yield the sections in the order of the file; namespaces may be nested."""
     for name, values in content.items():
         if not isinstance(values, Mapping):
             continue
@@ -38,7 +38,7 @@ def sections(content: Mapping[Any, object], prefix: str = "") -> Iterator[Sectio
 
 
 def misnamed(content: object, full_name: str, known: Collection[str]) -> list[str]:
-    """Say what a file holds that the node does not read and was probably meant to; `known` are its parameters.
+    """Report sections of a file that the node ignores but was probably meant to read; `known` are its parameters.
 
     A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
     keys are parameters of this node, unless this node has a section of its own.

@@ -1,4 +1,4 @@
-"""Every parameter of the system, one table: names, defaults, units and ranges.
+"""Declare every parameter in one table: name, type, default, unit, range, description.
 
 The table drives the checks, the declarations of the node, `config/memory.yaml` and `docs/parameters.md`.
 """
@@ -16,7 +16,7 @@ from .parameter import checked, parameter
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters as one typed value; unknown names and values out of range are refused.
+    """Values of all parameters, checked.
 
     Raises:
         InvalidFieldError: a value has the wrong type or lies outside its range.
@@ -251,28 +251,28 @@ class Parameters:
         expanded_path("retention_export", self.retention_export)
 
     def label_rules(self) -> LabelRules:
-        """What the parameters of objects say about labels.
+        """Parse the parameters about labels of objects.
 
         Raises:
-            InvalidFieldError: `object_radii` or `object_confusions` cannot be read.
+            InvalidFieldError: `object_radii` or `object_confusions` is invalid.
         """
         return label_rules(self.object_radius, self.object_radii, self.object_confusions)
 
     def budgets(self) -> tuple[Budget, ...]:
-        """The budgets of memories that the parameters of retention give, in the order in which they are met.
+        """Return the budgets of the retention parameters, in the order in which they are enforced.
 
         Raises:
-            InvalidFieldError: `retention_bytes` or `retention_budgets` cannot be used.
+            InvalidFieldError: `retention_bytes` or `retention_budgets` is invalid.
         """
         return budgets(
             rows=self.max_memories, size=self.retention_bytes, age=self.retention_age, parts=self.retention_budgets
         )
 
     def changed(self, **changes: object) -> Parameters:
-        """These parameters with some replaced.
+        """Return these parameters with some replaced.
 
         Raises:
-            InvalidFieldError: a name is unknown or a value cannot be used.
+            InvalidFieldError: a name is unknown or a value is invalid.
         """
         known = {entry.name for entry in fields(self)}
         for name, value in changes.items():

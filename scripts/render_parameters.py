@@ -52,13 +52,10 @@ def topic_keys_as_markdown() -> str:
     """Return the keys of a configured topic as a table."""
     rows = ["| parameter `<name>.` | default | unit, range | meaning |", "|---|---|---|---|"]
     for entry in table():
-        limits = entry.metadata
         default = {} if isinstance(entry.default_factory, type) else entry.default
-        shown = "*source*" if limits["source"] else f"`{json.dumps(default)}`"
-        parts = [limits["unit"]] if limits["unit"] else []
-        parts += [f"{limits['low']:g} to {limits['high']:g}"] if limits["low"] is not None else []
-        parts += [" or ".join(limits["choices"])] if limits["choices"] else []
-        rows.append(f"| `{key_of(entry.name)}` | {shown} | {'; '.join(parts) or ' '} | {limits['description']} |")
+        shown = "*source*" if "source" in entry.metadata else f"`{json.dumps(default)}`"
+        limits = "; ".join(_limits(entry)) or " "
+        rows.append(f"| `{key_of(entry.name)}` | {shown} | {limits} | {entry.metadata['description']} |")
     return "\n".join(rows)
 
 

@@ -62,7 +62,7 @@ def _import(bag: Path, work: Path, *, model: str, sampled: bool) -> tuple[str, .
 
 
 def _config(bag: Path, work: Path, *, sampled: bool) -> Path:
-    known = set(load_presets().types())
+    known = set(load_presets())
     with Bag(bag) as opened:
         topics = {name: topic.type_name for name, topic in opened.topics.items() if topic.type_name in known}
     values: dict[str, object] = {"perception_topics": [f"topic{number}" for number in range(len(topics))]}

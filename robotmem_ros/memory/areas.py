@@ -19,6 +19,7 @@ from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import NewMemory
 from .validation import compact_json, expanded_path, name, number
+from .yaml_file import read_yaml
 
 _LOOK_AGAIN = 1.0
 """Seconds between two looks at the file."""
@@ -98,17 +99,9 @@ def read_areas(file: Path) -> tuple[Area, ...]:
     Raises:
         InvalidFieldError: it cannot be read, or something in it is no area.
     """
-    try:
-        import yaml
-    except ImportError:
-        raise InvalidFieldError("areas_file", str(file), "needs PyYAML (pip install pyyaml)") from None
-    try:
-        parsed = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as cause:
-        reason = " ".join(str(cause).split())
-        raise InvalidFieldError("areas_file", str(file), f"cannot be read: {reason}") from None
-    named = parsed.get("areas") if isinstance(parsed, dict) else None
-    if not isinstance(named, dict) or set(parsed) != {"areas"}:
+    content = read_yaml("areas_file", file).value
+    named = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
+    if not isinstance(named, dict):
         raise InvalidFieldError("areas_file", str(file), "must hold `areas:` with a polygon for each name")
     return tuple(sorted((_area(label, corners) for label, corners in named.items()), key=Area.size))
 

@@ -21,7 +21,7 @@ from .conversions import Clock
 from .intake_worker import IntakeWorker
 from .pausing import wake
 from .subscriptions import MatchedSubscription
-from .topics import PerceptionTopics, TopicState, check_topic_name, configured_topics
+from .topics import PerceptionTopics, TopicState, check_topic_name, declared_topics
 from .transforms import Point, Target, TargetFrames, TfTopics
 
 _TOPIC = "/clock"
@@ -69,7 +69,7 @@ class LiveIntake:
         self._clock = clock
         self._simulated = SimulatedTime(node)
         self._buffer = TransformBuffer(round(parameters.tf_history * _NS))
-        self._configs = configured_topics(node, parameters)
+        self._configs = declared_topics(node, parameters)
         gate = None
         if parameters.localisation_topic:
             check_topic_name(node, "localisation_topic", parameters.localisation_topic)

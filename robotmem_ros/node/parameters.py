@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -17,6 +16,7 @@ from rclpy.parameter import Parameter
 from ..memory.config.parameter_file import misnamed
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean
+from ..memory.yaml_file import read_yaml
 
 
 def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
@@ -125,7 +125,7 @@ def _parameter_files() -> list[Path]:
 
 def _content(path: Path) -> object:
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return read_yaml("params-file", path).value
+    except InvalidFieldError:
         # rcl has read it, in its own way: nothing is known of what it left out.
         return None

@@ -136,7 +136,7 @@ class Diagnostics:
             ("waiting", now.waiting),
             ("last_error", now.last_refusal),
         ]
-        if now.config.view_range:
+        if now.config.field_of_view_range:
             values += [("views", now.views), ("views_left_out", now.views_left_out)]
         values += ((f"left_out.{reason}", number) for reason, number in sorted(now.left_out.items()))
         return self._status(now.config.name, level, words, values)

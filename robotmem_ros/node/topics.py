@@ -15,7 +15,7 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..perception import TopicConfig, load_presets, message_class, parse_topic
+from ..perception import TopicConfig, configured_topics, message_class
 from ..perception.intake import Intake
 from .conversions import Clock
 from .intake_worker import IntakeWorker
@@ -30,22 +30,15 @@ LOST = "lost"
 """Published, and pushed out of a full history or lost on the way; never came."""
 
 
-def configured_topics(node: Node, parameters: Parameters) -> list[TopicConfig]:
-    """The configurations of `perception_topics`, each from the parameters below its name.
+def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ...]:
+    """Read the configurations of `perception_topics`, each from the parameters below its name.
 
     Raises:
         InvalidFieldError: a key is unknown, or a value cannot be used.
     """
-    presets = load_presets(parameters.presets_file or None)
-    found: list[TopicConfig] = []
-    for name in parameters.perception_topics:
-        values = declare_group(node, name)
-        if not values:
-            wanted = f"has no parameters; give {name}.topic and {name}.type"
-            raise InvalidFieldError("perception_topics", name, wanted)
-        config = parse_topic(name, values, presets)
-        check_topic_name(node, f"{name}.topic", config.topic)
-        found.append(config)
+    found = configured_topics(parameters, lambda name: declare_group(node, name))
+    for config in found:
+        check_topic_name(node, f"{config.name}.topic", config.topic)
     return found
 
 

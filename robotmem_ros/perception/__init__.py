@@ -8,7 +8,7 @@ from .intake import Intake
 from .localisation_gate import Limits, LocalisationGate
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, message_class
 from .observation import Extraction, Observation
-from .presets import Presets, load_presets, parse_topic
+from .presets import Presets, configured_topics, load_presets, parse_topic
 from .sampling import Sample, Sampler, raw_stamp_reader
 from .topic_config import TopicConfig
 
@@ -30,6 +30,7 @@ __all__ = [
     "TypeDescription",
     "TypestoreTypes",
     "UnknownTypeError",
+    "configured_topics",
     "load_presets",
     "message_class",
     "parse_topic",

@@ -66,7 +66,9 @@ class Batch:
                 groups.setdefault((frame, one.observation.stamp_ns), []).append(index)
         sensor = (self.reading.sensor_frame or "", self.reading.stamp_ns)
         if self.is_view and sensor[0] in {"", self._frame}:
-            self._why_no_view = f"the sensor's own frame is to be named in view.frame, it is {sensor[0]!r} here"
+            self._why_no_view = (
+                f"the sensor's own frame is to be named in field_of_view.frame, it is {sensor[0]!r} here"
+            )
         elif self.is_view:
             groups.setdefault(sensor, [])
         self._open = len(groups)

@@ -32,19 +32,21 @@ class Detector:
         Raises:
             TopicError: a message does not tell all that is seen at once, or not where the sensor was.
         """
-        if not config.view_range:
+        if not config.field_of_view_range:
             return None
         if not config.each:
             why = "one message must hold all that is seen at once, an array that `each` names"
-            raise TopicError(f"{config.name}.view.range", config.view_range, config.topic, config.type, why)
-        if not config.view_frame and "header" not in types.fields(config.type):
+            raise TopicError(
+                f"{config.name}.field_of_view.range", config.field_of_view_range, config.topic, config.type, why
+            )
+        if not config.field_of_view_frame and "header" not in types.fields(config.type):
             why = "the message has no header to name the frame of the sensor; name it here"
-            raise TopicError(f"{config.name}.view.frame", "", config.topic, config.type, why)
+            raise TopicError(f"{config.name}.field_of_view.frame", "", config.topic, config.type, why)
         return cls(config)
 
     def frame_of(self, message: Any) -> str:
         """The frame of the sensor; empty where nothing names it."""
-        named = self.config.view_frame or message.header.frame_id
+        named = self.config.field_of_view_frame or message.header.frame_id
         return str(named).removeprefix("/")
 
     def field_of_view(
@@ -59,16 +61,16 @@ class Detector:
             direction=direction.apply(_AHEAD),
             up=direction.apply(_UP),
             observed_at=stamp_ns,
-            max_range=config.view_range,
-            horizontal=config.view_horizontal,
-            vertical=config.view_vertical,
+            max_range=config.field_of_view_range,
+            horizontal=config.field_of_view_horizontal,
+            vertical=config.field_of_view_vertical,
             dropped=tuple(_detection(one) for one in found if one.is_glimpse and one.observation.pose is not None),
             source=config.topic,
             frame_id=frame_id,
         )
 
     def _looks_along_z(self, sensor_frame: str) -> bool:
-        axis = self.config.view_axis
+        axis = self.config.field_of_view_axis
         return axis == "z" or (axis == "match" and _OPTICAL in sensor_frame)
 
 

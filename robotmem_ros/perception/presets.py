@@ -1,30 +1,89 @@
-"""Read the configuration of a topic: its own keys, nested or dotted, over the preset of its message type."""
+"""Read the configuration of a topic: its own keys, nested or dotted, over the preset of its message type.
+
+The presets are in `presets.yaml`.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import yaml
-
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.validation import expanded_path
+from ..memory.yaml_file import read_yaml
 from .topic_config import TopicConfig, full_type_name, key_of, table
 
-_OPEN = ("context", "only")
-"""Keys below which the user chooses the names."""
+PRESETS_FILE = Path(__file__).with_name("presets.yaml")
+_NAMED_BY_USER = ("context", "only")
+
+Presets = Mapping[str, Mapping[str, object]]
+"""Dotted keys and their values for each message type."""
 
 
-def flattened(name: str, values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Nested keys as dotted ones.
+def load_presets(own_file: Path | str | None = None) -> Presets:
+    """Read the built-in presets, and a file of the user merged over them: type by type, key by key.
 
     Raises:
-        InvalidFieldError: a key is no text.
+        InvalidFieldError: a file cannot be read, or a preset in it cannot be used; the error names file, type and key.
     """
-    flat: dict[str, object] = {}
+    merged: dict[str, dict[str, object]] = {}
+    for path in [PRESETS_FILE, *([expanded_path("presets_file", own_file)] if own_file else [])]:
+        for written, entry in read_yaml("presets_file", path).items():
+            where = f"presets_file {path}: {written}"
+            type_name = full_type_name(where, written)
+            values = flattened(where, entry.value)
+            for fixed in values.keys() & {"topic", "type"}:
+                why = "belongs to a topic, not to the preset of a type"
+                raise InvalidFieldError(f"{where}.{fixed}", values[fixed], why)
+            _topic_config(where, {"topic": "/any", "type": type_name, **values})
+            merged[type_name] = {**merged.get(type_name, {}), **values}
+    return merged
+
+
+def configured_topics(
+    parameters: Parameters, keys_below: Callable[[str], Mapping[str, object]]
+) -> tuple[TopicConfig, ...]:
+    """Read the configuration of each of `perception_topics`; `keys_below` returns the keys given for a name.
+
+    Raises:
+        InvalidFieldError: a name has no keys, a key is unknown, or a value cannot be used.
+    """
+    presets = load_presets(parameters.presets_file or None)
+    found = []
+    for name in parameters.perception_topics:
+        keys = keys_below(name)
+        if not keys:
+            why = f"has no parameters; give {name}.topic and {name}.type"
+            raise InvalidFieldError("perception_topics", name, why)
+        found.append(parse_topic(name, keys, presets))
+    return tuple(found)
+
+
+def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> TopicConfig:
+    """Read the configuration of one named topic.
+
+    `values` may be nested ({"qos": {"depth": 5}}) or dotted ({"qos.depth": 5}). Missing keys come from the preset of
+    the type; `context` and `only` are merged name by name, and an empty text removes a source.
+
+    Raises:
+        InvalidFieldError: a key is unknown or a value cannot be used; named as `<name>.<key>`.
+    """
+    own = flattened(name, values)
+    preset = presets.get(full_type_name(f"{name}.type", own.get("type", "")), {})
+    return _topic_config(name, {**preset, **own})
+
+
+def flattened(name: str, values: object, prefix: str = "") -> dict[str, object]:
+    """Return nested keys as dotted ones.
+
+    Raises:
+        InvalidFieldError: a key is no text, or `values` is no mapping; named as `name`.
+    """
     if not isinstance(values, Mapping):
         raise InvalidFieldError(name, values, "must be a mapping of keys, such as topic and type, to values")
+    flat: dict[str, object] = {}
     for key, value in values.items():
         if not isinstance(key, str):
             raise InvalidFieldError(f"{name}.{prefix}", key, "must be a key, such as topic or type")
@@ -35,102 +94,21 @@ def flattened(name: str, values: Mapping[str, object], prefix: str = "") -> dict
     return flat
 
 
-def arguments(name: str, flat: Mapping[str, object]) -> dict[str, object]:
-    """Dotted keys as the arguments of a TopicConfig.
-
-    Raises:
-        InvalidFieldError: a key is unknown.
-    """
+def _topic_config(name: str, dotted: Mapping[str, object]) -> TopicConfig:
     known = {key_of(row.name): row.name for row in table()}
     found: dict[str, object] = {}
-    opened: dict[str, dict[str, object]] = {group: {} for group in _OPEN}
-    for key, value in flat.items():
+    mappings: dict[str, dict[str, object]] = {key: {} for key in _NAMED_BY_USER}
+    for key, value in dotted.items():
         group, dot, rest = key.partition(".")
-        if dot and group in opened:
-            # What rclpy gives for a list of numbers.
-            opened[group][rest] = list(value) if isinstance(value, array) else value
-        elif key in known and key not in opened:
+        if dot and group in mappings:
+            # rclpy gives a list of numbers as an array.
+            mappings[group][rest] = list(value) if isinstance(value, array) else value
+        elif key in mappings:
+            if value != {}:
+                raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")
+        elif key in known:
             found[known[key]] = value
-        elif key in opened and value == {}:
-            continue
-        elif key in opened:
-            raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")
         else:
             near = did_you_mean(key, known) or f"; there are {', '.join(known)}"
             raise InvalidFieldError(f"{name}.{key}", value, f"is no key of a topic{near}")
-    return {**found, **{group: values for group, values in opened.items() if values}}
-
-
-PRESETS_FILE = Path(__file__).with_name("presets.yaml")
-
-
-class Presets:
-    """Dotted keys and values for each message type."""
-
-    def __init__(self, by_type: Mapping[str, Mapping[str, object]]) -> None:
-        self._by_type = {name: dict(values) for name, values in by_type.items()}
-
-    def of(self, type_name: str) -> dict[str, object]:
-        """What is known of a type; empty for one without a preset."""
-        return dict(self._by_type.get(type_name, {}))
-
-    def types(self) -> tuple[str, ...]:
-        """The types that have a preset."""
-        return tuple(self._by_type)
-
-
-def load_presets(own_file: Path | str | None = None) -> Presets:
-    """The package's presets, and a file of one's own merged over them: type by type, key by key.
-
-    Raises:
-        InvalidFieldError: a file cannot be read, or a preset in it cannot be used; the error names file, type and key.
-    """
-    merged: dict[str, dict[str, object]] = {}
-    for path in [PRESETS_FILE, *([expanded_path("presets_file", own_file)] if own_file else [])]:
-        for type_name, values in _read(path).items():
-            merged[type_name] = {**merged.get(type_name, {}), **values}
-    return Presets(merged)
-
-
-def _read(path: Path) -> dict[str, dict[str, object]]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
-        raise InvalidFieldError("presets", str(path), f"cannot be read: {cause}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise InvalidFieldError("presets", str(path), "must hold message types, each with its keys and values")
-    return {
-        full_type_name(f"presets in {path}", str(type_name)): _checked(path, str(type_name), values)
-        for type_name, values in content.items()
-    }
-
-
-def _checked(path: Path, type_name: str, values: object) -> dict[str, object]:
-    where = f"presets in {path}: {type_name}"
-    if not isinstance(values, Mapping):
-        raise InvalidFieldError(where, values, "must be a mapping of keys to values")
-    flat = flattened(where, values)
-    for fixed in ("topic", "type"):
-        if fixed in flat:
-            raise InvalidFieldError(f"{where}.{fixed}", flat[fixed], "belongs to a topic, not to the preset of a type")
-    TopicConfig(name=where, topic="/any", type=type_name, **arguments(where, flat))  # type: ignore[arg-type]
-    return flat
-
-
-def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> TopicConfig:
-    """The configuration of one named topic.
-
-    `values` may be nested ({"qos": {"depth": 5}}) or dotted ({"qos.depth": 5}). What it does not say comes from the
-    preset of its type; `context` and `only` are merged name by name, and an empty text takes a source away.
-
-    Raises:
-        InvalidFieldError: a key is unknown or a value cannot be used; named as `<name>.<key>`.
-    """
-    own = flattened(name, values)
-    type_name = own.get("type", "")
-    if not isinstance(type_name, str):
-        raise InvalidFieldError(f"{name}.type", type_name, "must be of type str")
-    preset = presets.of(full_type_name(f"{name}.type", type_name))
-    return TopicConfig(name=name, **arguments(name, {**preset, **own}))  # type: ignore[arg-type]
+    return TopicConfig(name=name, **found, **mappings)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The node's parameter file, read without ROS: its parameters, and the topics with theirs."""
+"""Read the node's parameter file without ROS: its parameters and its configured topics."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-import yaml
-
 from ..memory.config.parameter_file import KEY, misnamed, sections
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean, shown
 from ..memory.validation import expanded_path
-from ..perception import TopicConfig, load_presets, parse_topic
+from ..memory.yaml_file import read_yaml
+from ..perception import TopicConfig, configured_topics
 from ..perception.presets import flattened
 
 _NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
-_NOT_DECIDING = ("qos_", "view_")
+_NOT_DECIDING = ("qos_", "field_of_view_")
 _DECIDING = ("collection", "memory_frame", "map_id", "on_missing_transform")
 
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """What is read of a recording, and how it is stored."""
+    """Which topics of a recording are read, and how they are stored."""
 
     parameters: Parameters
     topics: tuple[TopicConfig, ...]
 
     def digest_of(self, topic: TopicConfig) -> str:
-        """Of all that decides what memories a message of the topic becomes."""
+        """Return the digest of everything that decides which memories a message of the topic becomes."""
         deciding = [(name, getattr(self.parameters, name)) for name in _DECIDING]
         named = [row.name for row in fields(topic) if row.name != "name" and not row.name.startswith(_NOT_DECIDING)]
         values = [(name, repr(getattr(topic, name))) for name in named]
@@ -38,9 +37,9 @@ class ReplayConfig:
 
 
 def load_config(path: Path | str, overrides: Mapping[str, object] | None = None) -> ReplayConfig:
-    """Reads a parameter file of the node (`/**: ros__parameters:`), or the same without these two lines.
+    """Read a parameter file of the node (`/**: ros__parameters:`), or the same without these two lines.
 
-    `overrides` are parameters that come before those of the file.
+    `overrides` are parameters that replace those of the file.
 
     Raises:
         InvalidFieldError: the file cannot be read, or a parameter or a topic in it cannot be used.
@@ -50,13 +49,10 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
     own = {entry.name for entry in fields(Parameters)}
     given = {name: value for name, value in values.items() if name in own}
     parameters = Parameters().changed(**{**given, **(overrides or {})})
-    presets = load_presets(parameters.presets_file or None)
-    topics = []
-    for name in parameters.perception_topics:
-        keys = {key.removeprefix(f"{name}."): value for key, value in values.items() if key.startswith(f"{name}.")}
-        if not keys:
-            raise InvalidFieldError("perception_topics", name, f"has no parameters in {path}")
-        topics.append(parse_topic(name, keys, presets))
+    topics = configured_topics(
+        parameters,
+        lambda name: {key.removeprefix(f"{name}."): values[key] for key in values if key.startswith(f"{name}.")},
+    )
     prefixes = tuple(f"{name}." for name in (*parameters.perception_topics, *_OF_ROS))
     for name, value in values.items():
         if name not in own and name not in _OF_ROS and not name.startswith(prefixes):
@@ -64,15 +60,12 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
             near = did_you_mean(block, parameters.perception_topics if dot else own)
             what = f"{block!r} is not listed in perception_topics" if dot else "is no parameter"
             raise InvalidFieldError(name, value, f"in {path}: {what}{near}")
-    return ReplayConfig(parameters, tuple(topics))
+    return ReplayConfig(parameters, topics)
 
 
-def _parameters_in(path: Path) -> dict[str, object]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
-        raise InvalidFieldError("config", str(path), f"cannot be read: {cause}") from None
-    if not isinstance(content, dict):
+def _parameters_in(path: Path) -> Mapping[str, object]:
+    content = read_yaml("config", path).value
+    if not isinstance(content, dict) or not content:
         raise InvalidFieldError("config", str(path), f"must hold parameters, not {shown(content)}")
     found = list(sections(content))
     if not found:
@@ -80,7 +73,7 @@ def _parameters_in(path: Path) -> dict[str, object]:
     for what in misnamed(content, _NODE, [entry.name for entry in fields(Parameters)]):
         raise InvalidFieldError("config", str(path), what)
     merged: dict[str, object] = {}
-    # What is said of this node alone comes before what is said of all.
+    # A section of this node alone overrides one with wildcards.
     for section in sorted(found, key=lambda one: "*" not in one.node):
         if not section.is_read_by(_NODE):
             continue

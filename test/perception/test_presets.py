@@ -24,13 +24,13 @@ def the_one(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -
     return observation
 
 
-@pytest.mark.parametrize("type_name", PRESETS.types())
+@pytest.mark.parametrize("type_name", PRESETS)
 def test_every_preset_fits_its_type(maker: Maker, type_name: str) -> None:
     maker.make(type_name, {})
     extractor(maker, type_name)
 
 
-@pytest.mark.parametrize("type_name", PRESETS.types())
+@pytest.mark.parametrize("type_name", PRESETS)
 def test_an_unset_message_of_every_preset_gives_perceptions_or_reasons_but_never_an_exception(
     maker: Maker, type_name: str
 ) -> None:
@@ -246,12 +246,12 @@ def test_a_custom_file_changes_and_adds_presets(tmp_path: Path, maker: Maker) ->
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("std_msgs/msg/String: {descriptoin: x}", r"presets in .*own.yaml: std_msgs.*.descriptoin: 'x' is no key"),
+        ("std_msgs/msg/String: {descriptoin: x}", r"presets_file .*own.yaml: std_msgs.*.descriptoin: 'x' is no key"),
         ("std_msgs/msg/String: {gate: 1}", r"std_msgs/msg/String.gate: 1 must be of type bool"),
         ("std_msgs/msg/String: {topic: /x}", r"std_msgs/msg/String.topic: '/x' belongs to a topic"),
         ("std_msgs/msg/String: 5", "must be a mapping"),
         ("String: {description: x}", "'String' is no message type"),
-        ("- a", "must hold message types"),
+        ("- a", "must hold names with their values"),
         ("a: [", "cannot be read"),
         ("a: \udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "cannot be read|is no message type"),
     ],
@@ -264,5 +264,5 @@ def test_a_preset_that_cannot_be_used_names_file_type_and_key(tmp_path: Path, te
 
 
 def test_a_presets_file_that_is_missing_is_named() -> None:
-    with pytest.raises(InvalidFieldError, match=r"presets: '/nowhere/presets.yaml' cannot be read"):
+    with pytest.raises(InvalidFieldError, match=r"presets_file: '/nowhere/presets.yaml' cannot be read"):
         load_presets("/nowhere/presets.yaml")

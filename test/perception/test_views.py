@@ -18,7 +18,7 @@ from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker, detec
 
 SECOND = 1_000_000_000
 DETECTIONS = "vision_msgs/msg/Detection3DArray"
-VIEW = {"view.range": 5.0, "view.horizontal": 1.2, "view.vertical": 1.2}
+VIEW = {"field_of_view.range": 5.0, "field_of_view.horizontal": 1.2, "field_of_view.vertical": 1.2}
 AHEAD = Transform(0.0, 0.0, 1.0)
 BACK = Transform(0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0)
 CHAIR, MOVED = (2.0, 0.0, 0.0), (3.5, 1.0, 0.0)
@@ -124,7 +124,7 @@ def test_what_is_behind_or_out_of_view_stays_as_it_was(make: Make, away: Transfo
 
 
 def test_a_message_waits_for_the_pose_of_the_sensor_and_then_tells(make: Make) -> None:
-    camera = make(**{"view.frame": "lens"})
+    camera = make(**{"field_of_view.frame": "lens"})
     camera.sees(CHAIR)
     camera.sees(times=5)
     assert (camera.counts().stored, camera.counts().waiting, camera.counts().views) == (0, 1, 0)
@@ -136,7 +136,7 @@ def test_a_message_waits_for_the_pose_of_the_sensor_and_then_tells(make: Make) -
 
 
 def test_where_the_sensor_was_unknown_nothing_is_told_and_the_rest_is_stored(make: Make) -> None:
-    camera = make(**{"view.frame": "lens"})
+    camera = make(**{"field_of_view.frame": "lens"})
     camera.sees(CHAIR)
     camera.sees(times=5)
     camera.intake.finish()
@@ -148,13 +148,13 @@ def test_where_the_sensor_was_unknown_nothing_is_told_and_the_rest_is_stored(mak
 
 
 def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> None:
-    nameless, named = make("map"), make("map", **{"view.frame": "camera"})
+    nameless, named = make("map"), make("map", **{"field_of_view.frame": "camera"})
     for camera in (nameless, named):
         camera.sees((2.0, 0.0, 1.0))
         camera.sees(times=3)
     assert nameless.confidences() == pytest.approx([0.9])
     assert named.confidences() == pytest.approx([0.45])
-    assert "view.frame" in nameless.counts().last_refusal
+    assert "field_of_view.frame" in nameless.counts().last_refusal
     assert (nameless.counts().views_left_out, named.counts().views) == (4, 4)
 
 
@@ -195,7 +195,7 @@ def test_other_detectors_miss_nothing_of_this_one(make: Make) -> None:
 
 
 def test_absence_is_off_by_default(make: Make) -> None:
-    camera = make(**{"view.range": 0.0})
+    camera = make(**{"field_of_view.range": 0.0})
     camera.sees(CHAIR)
     camera.sees(times=9)
     assert (camera.confidences(), camera.counts().views) == ([0.9], 0)
@@ -204,8 +204,12 @@ def test_absence_is_off_by_default(make: Make) -> None:
 @pytest.mark.parametrize(
     ("type_name", "keys", "message"),
     [
-        ("geometry_msgs/msg/PoseStamped", {}, "seen.view.range: .* one message must hold all that is seen at once"),
-        ("visualization_msgs/msg/MarkerArray", {}, "seen.view.frame: .* has no header to name the frame"),
+        (
+            "geometry_msgs/msg/PoseStamped",
+            {},
+            "seen.field_of_view.range: .* one message must hold all that is seen at once",
+        ),
+        ("visualization_msgs/msg/MarkerArray", {}, "seen.field_of_view.frame: .* has no header to name the frame"),
     ],
 )
 def test_a_view_that_no_message_can_give_is_refused_at_start(

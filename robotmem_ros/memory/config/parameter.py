@@ -39,30 +39,31 @@ def parameter(
     return value
 
 
-def checked(entry: Field[Value], value: object) -> Value:
-    """The value of a parameter in its declared type, a number as Python's own; a whole one is welcome for a float.
+def checked(entry: Field[Value], value: object, name: str = "") -> Value:
+    """Return the value of a parameter in its declared type, a number as Python's own; a float may be given as an int.
 
     Raises:
-        InvalidFieldError: the type is wrong or the value lies outside the range.
+        InvalidFieldError: the type is wrong or the value lies outside the range; named as `name`, else as the field.
     """
+    name = name or entry.name
     kind = type(entry.default)
     if kind is float and isinstance(value, Real) and not isinstance(value, bool):
-        value = validation.number(entry.name, value)
+        value = validation.number(name, value)
     elif kind is int and isinstance(value, Integral) and not isinstance(value, bool):
-        value = validation.whole(entry.name, value)
+        value = validation.whole(name, value)
     if isinstance(entry.default, tuple):
-        return _checked_names(entry.name, value)
+        return _checked_names(name, value)
     if type(value) is not kind:
-        raise InvalidFieldError(entry.name, value, f"must be of type {kind.__name__}")
+        raise InvalidFieldError(name, value, f"must be of type {kind.__name__}")
     limits = entry.metadata
     if limits["choices"] and value not in limits["choices"]:
-        raise InvalidFieldError(entry.name, value, f"must be one of {', '.join(limits['choices'])}")
+        raise InvalidFieldError(name, value, f"must be one of {', '.join(limits['choices'])}")
     if isinstance(value, (int, float)) and not isinstance(value, bool) and limits["minimum"] is not None:
         low, high = limits["minimum"], limits["maximum"]
         if not low <= value <= high:
-            raise InvalidFieldError(entry.name, value, f"must lie in {low} to {high} {limits['unit']}".rstrip())
+            raise InvalidFieldError(name, value, f"must lie in {low} to {high} {limits['unit']}".rstrip())
     if isinstance(value, str) and ("\0" in value or not value.isprintable()):
-        raise InvalidFieldError(entry.name, value, "must be printable text")
+        raise InvalidFieldError(name, value, "must be printable text")
     return value  # type: ignore[return-value]
 
 

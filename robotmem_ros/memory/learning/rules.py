@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..text.data_file import Entry, read_data_file
 from ..text.reading import Reading
 from ..validation import expanded_path
+from ..yaml_file import Entry, read_yaml
 from .phrases import PhraseIndex, why_no_phrase
 
 FEATURES = frozenset(
@@ -148,14 +148,14 @@ def load_rules(own_file: str = "") -> CompiledRules:
     """
     if not own_file:
         return _built_in()
-    rules = _read(read_data_file("rules_file", expanded_path("rules_file", own_file)), _built_in().rules)
+    rules = _read(read_yaml("rules_file", expanded_path("rules_file", own_file)), _built_in().rules)
     return _compiled(rules)
 
 
 @cache
 def _built_in() -> CompiledRules:
     empty = Rules({}, "observation", {}, 0.8, 0.3, 0.95)
-    return _compiled(_read(read_data_file("rules_file", RULES_FILE), empty))
+    return _compiled(_read(read_yaml("rules_file", RULES_FILE), empty))
 
 
 def _compiled(rules: Rules) -> CompiledRules:

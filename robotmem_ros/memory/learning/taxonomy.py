@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..text.data_file import Entry, read_data_file
 from ..validation import expanded_path
+from ..yaml_file import Entry, read_yaml
 from .rules import RULE_KEYS, Rule, RuleSet, read_rule
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
@@ -45,12 +45,12 @@ def load_taxonomy(own_file: str = "") -> Taxonomy:
     """
     if not own_file:
         return _built_in()
-    return _read(read_data_file("taxonomy_file", expanded_path("taxonomy_file", own_file)), _built_in())
+    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", own_file)), _built_in())
 
 
 @cache
 def _built_in() -> Taxonomy:
-    return _read(read_data_file("taxonomy_file", TAXONOMY_FILE), Taxonomy({}, {}, {}, RuleSet(())))
+    return _read(read_yaml("taxonomy_file", TAXONOMY_FILE), Taxonomy({}, {}, {}, RuleSet(())))
 
 
 def _read(root: Entry, known: Taxonomy) -> Taxonomy:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from .data_file import Entry, read_data_file
+from ..yaml_file import Entry, read_yaml
 
 QUANTITIES_FILE = Path(__file__).with_name("quantities.yaml")
 ANY = "any"
@@ -131,7 +131,7 @@ def _written_name(known: _Known, written: str) -> str:
 
 @cache
 def _known() -> _Known:
-    parts = read_data_file("quantities", QUANTITIES_FILE).parts(frozenset({"units", "quantities"}))
+    parts = read_yaml("quantities", QUANTITIES_FILE).parts(frozenset({"units", "quantities"}))
     units: dict[str, Unit] = {}
     exact: dict[str, Unit] = {}
     lower: dict[str, Unit] = {}

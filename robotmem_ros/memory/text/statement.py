@@ -18,8 +18,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from ..yaml_file import Entry, read_yaml
 from . import tokens
-from .data_file import Entry, read_data_file
 from .quantities import QUANTITIES_FILE, Quantity, quantities
 from .reading import has_han, read
 from .scope import scope
@@ -74,7 +74,7 @@ class Terms:
 @cache
 def load_terms() -> Terms:
     """The terms of the package."""
-    parts = read_data_file("wording", WORDING_FILE).parts(_SECTIONS)
+    parts = read_yaml("wording", WORDING_FILE).parts(_SECTIONS)
     terms: dict[str, Term] = {}
     for index, group in enumerate(parts["synonyms"].elements()):
         terms |= {word: Term("synonym", f"synonym {index}") for word in _words(group)}

@@ -12,10 +12,10 @@ from robotmem_ros.memory.learning.classification import load_classifier
 from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
 from robotmem_ros.memory.learning.store_or_merge import Limits, same_lesson
 from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
-from robotmem_ros.memory.text.data_file import read_data_file
 from robotmem_ros.memory.text.quantities import QUANTITIES_FILE
 from robotmem_ros.memory.text.simplified import simplified
 from robotmem_ros.memory.text.statement import WORDING_FILE, wording
+from robotmem_ros.memory.yaml_file import read_yaml
 
 # Sentences of every category, each with a phrase of its own; the rules were tuned on them.
 SENTENCES = read_sentences(str(Path(__file__).with_name("chinese")))
@@ -156,7 +156,7 @@ def test_a_fact_in_traditional_characters_is_a_duplicate_and_stays_as_it_was_wri
 
 @pytest.mark.parametrize("file", [RULES_FILE, TAXONOMY_FILE, WORDING_FILE, QUANTITIES_FILE], ids=lambda file: file.stem)
 def test_the_rules_are_written_in_simplified_characters(file: object) -> None:
-    written = str(read_data_file("rules", file).value)  # type: ignore[arg-type]
+    written = str(read_yaml("rules", file).value)  # type: ignore[arg-type]
     assert simplified(written) == written
 
 

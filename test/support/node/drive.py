@@ -24,7 +24,7 @@ CONFIG = """
     right:
       topic: /right
       type: vision_msgs/msg/Detection3DArray
-      view: {range: 4.0, horizontal: 1.2, vertical: 1.2}
+      field_of_view: {range: 4.0, horizontal: 1.2, vertical: 1.2}
     poses: {topic: /pose, type: geometry_msgs/msg/PoseStamped, min_displacement: 0.5}
 """
 CAMERAS = {"left": 0.7, "right": -0.7}

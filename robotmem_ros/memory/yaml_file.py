@@ -1,4 +1,4 @@
-"""Reads the data files of rules, tags and quantities; errors name the file, the entry and what is wrong with it."""
+"""Read a YAML file; each error names the parameter, the file, the key, the value and what would be right."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InvalidFieldError
+from .errors import InvalidFieldError
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A value somewhere in a data file, which knows where it stands."""
+    """A value of a YAML file and where it stands."""
 
     field: str
     """The parameter that names the file."""
     file: Path
     path: str
+    """Keys and indexes from the top of the file; empty for the whole content."""
     value: object
 
     def wrong(self, wanted: str) -> InvalidFieldError:
-        """The error that says what is wrong with this entry."""
+        """Return the error for this entry."""
         where = f"{self.field} {self.file}" + (f": {self.path}" if self.path else "")
         return InvalidFieldError(where, self.value, wanted)
 
     def items(self, allowed: frozenset[str] | None = None) -> Iterator[tuple[str, Entry]]:
-        """The parts of a mapping by name.
+        """Yield the names of a mapping and their entries.
 
         Raises:
             InvalidFieldError: it is no mapping, or has a name that is not allowed.
@@ -42,11 +43,11 @@ class Entry:
             yield name, part
 
     def parts(self, allowed: frozenset[str] | None = None) -> dict[str, Entry]:
-        """As `items`, in one mapping."""
+        """Return `items` as a mapping."""
         return dict(self.items(allowed))
 
     def elements(self) -> Iterator[Entry]:
-        """The elements of a list.
+        """Yield the elements of a list.
 
         Raises:
             InvalidFieldError: it is no list.
@@ -57,13 +58,21 @@ class Entry:
             yield Entry(self.field, self.file, f"{self.path}[{index}]", value)
 
     def text(self) -> str:
-        """A text that is not empty."""
+        """Return a text that is not empty, without surrounding white space.
+
+        Raises:
+            InvalidFieldError: it is none.
+        """
         if not isinstance(self.value, str) or not self.value.strip():
             raise self.wrong("must be text")
         return self.value.strip()
 
     def number(self, low: float, high: float) -> float:
-        """A number in a range, both ends included."""
+        """Return a number in a range, both ends included.
+
+        Raises:
+            InvalidFieldError: it is none, or lies outside.
+        """
         if isinstance(self.value, bool) or not isinstance(self.value, (int, float)):
             raise self.wrong("must be a number")
         if not low <= self.value <= high:
@@ -71,14 +80,18 @@ class Entry:
         return float(self.value)
 
     def flag(self) -> bool:
-        """True or false."""
+        """Return true or false.
+
+        Raises:
+            InvalidFieldError: it is neither.
+        """
         if not isinstance(self.value, bool):
             raise self.wrong("must be true or false")
         return self.value
 
 
-def read_data_file(field: str, file: Path) -> Entry:
-    """The content of a YAML file.
+def read_yaml(field: str, file: Path) -> Entry:
+    """Read a file that the parameter `field` names; an empty one holds an empty mapping.
 
     Raises:
         InvalidFieldError: it cannot be read.

@@ -247,7 +247,7 @@ class Sighting:
     """Metres, in the frame of the object."""
     confidence: float
     label: str
-    thinned: int
+    subsampled: int
     """How many sightings before it were counted and not kept."""
 
 

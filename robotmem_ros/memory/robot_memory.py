@@ -20,7 +20,7 @@ from .learning.learned import Learned
 from .models import Change, NewMemory, PerceptionData, Recording, SeenObject, Session, Sighting, Stored
 from .new_memory import new_fact, new_perception
 from .objects.field_of_view import FieldOfView
-from .objects.new_sighting import is_sighting
+from .objects.sightings import is_sighting
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report

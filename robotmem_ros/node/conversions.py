@@ -231,7 +231,7 @@ def sighting_message(sighting: Sighting) -> SightingMessage:
         position=Point(x=float(x), y=float(y), z=float(z)),
         confidence=float(sighting.confidence),
         label=sighting.label,
-        thinned=int(sighting.thinned),
+        subsampled=int(sighting.subsampled),
     )
 
 

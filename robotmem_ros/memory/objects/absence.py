@@ -1,71 +1,60 @@
-"""What was clearly in view and not seen: each such view counts against an object, several lower its confidence.
+"""Count objects that were clearly in view but not detected; several misses lower their confidence.
 
-Occlusion is not known here, so a view has the range and the angles in which the detector surely sees.
+Occlusion is unknown, so a field of view has the range and the angles within which the detector surely detects.
 """
 
 from __future__ import annotations
 
-import sqlite3
-
-from ..clocks import is_later
-from ..config.label_rules import LabelRules
-from ..config.parameters import Parameters
 from ..geometry import squared_distance
 from ..storage import object_rows
 from ..storage.object_rows import ObjectRow
 from ..text.labels import label_key
 from .field_of_view import FieldOfView
-from .object_writer import confidence
+from .object_writer import ObjectWriter
 
 
-def count_undetected(
-    connection: sqlite3.Connection, field_of_view: FieldOfView, parameters: Parameters, now: int
-) -> tuple[int, ...]:
-    """Counts a view that comes in `now` against the objects that it should have shown; the ids of those.
+def count_undetected(writer: ObjectWriter, view: FieldOfView) -> tuple[int, ...]:
+    """Count the objects that a field of view should have shown but did not as missed; return their ids.
 
     An object counts once in `absence_interval`, and only in views that are later than its last sighting.
     """
-    space = object_rows.space_of(connection, field_of_view.frame_id or parameters.memory_frame, parameters.map_id)
-    if space is None or field_of_view.max_range <= 0:
+    parameters = writer.parameters
+    space = object_rows.space_of(writer.connection, view.frame_id or parameters.memory_frame, parameters.map_id)
+    if space is None or view.max_range <= 0:
         return ()
-    collection, rules = field_of_view.collection or parameters.collection, parameters.label_rules()
-    missed = []
-    for row in object_rows.near(connection, space, collection, [field_of_view.origin], reach=field_of_view.max_range):
-        if (
-            _counts(row, field_of_view, parameters, now)
-            and _should_be_seen(row, field_of_view)
-            and not _was_seen(row, field_of_view, rules)
-        ):
-            row.missed += 1
-            row.last_missed = field_of_view.observed_at
-            object_rows.save(connection, row)
-            object_rows.set_confidence(connection, row.memory_id, confidence(row, parameters.max_missed_detections))
-            missed.append(row.memory_id)
-    return tuple(missed)
+    collection = view.collection or parameters.collection
+    near = object_rows.near(writer.connection, space, collection, [view.origin], radius=view.max_range)
+    missed = [
+        row for row in near if _is_due(row, view, writer) and _is_in_view(row, view) and not _is_seen(row, view, writer)
+    ]
+    for row in missed:
+        writer.count_missed(row, view.observed_at)
+    return tuple(row.memory_id for row in missed)
 
 
-def _should_be_seen(row: ObjectRow, field_of_view: FieldOfView) -> bool:
-    if field_of_view.source and field_of_view.source not in row.sources:
-        return False
-    if field_of_view.labels and row.label_key not in map(label_key, field_of_view.labels):
-        return False
-    return field_of_view.clearly_contains(row.position)
-
-
-def _was_seen(row: ObjectRow, field_of_view: FieldOfView, rules: LabelRules) -> bool:
-    if row.memory_id in field_of_view.seen:
-        return True
-    labels, radius = rules.labels(row.label), rules.radius(row.label)
-    return any(
-        label_key(detection.label) in labels and squared_distance(detection.position, row.position) <= radius * radius
-        for detection in field_of_view.dropped
+def _is_due(row: ObjectRow, view: FieldOfView, writer: ObjectWriter) -> bool:
+    interval = max(writer.parameters.absence_interval * 1e9, 1)
+    return all(
+        writer.is_later(view.observed_at, than, recorded=view.import_key is not None)
+        and not 0 <= view.observed_at - than < interval
+        for than in (row.last_seen, row.last_missed)
     )
 
 
-def _counts(row: ObjectRow, field_of_view: FieldOfView, parameters: Parameters, now: int) -> bool:
-    recorded, interval = field_of_view.import_key is not None, max(parameters.absence_interval * 1e9, 1)
-    return all(
-        is_later(field_of_view.observed_at, than, now=now, recorded=recorded)
-        and not 0 <= field_of_view.observed_at - than < interval
-        for than in (row.last_seen, row.last_missed)
+def _is_in_view(row: ObjectRow, view: FieldOfView) -> bool:
+    if view.source and view.source not in row.sources:
+        return False
+    if view.labels and row.label_key not in map(label_key, view.labels):
+        return False
+    return view.clearly_contains(row.position)
+
+
+def _is_seen(row: ObjectRow, view: FieldOfView, writer: ObjectWriter) -> bool:
+    if row.memory_id in view.seen:
+        return True
+    rules = writer.parameters.label_rules()
+    labels, radius = rules.labels(row.label), rules.radius(row.label)
+    return any(
+        label_key(detection.label) in labels and squared_distance(detection.position, row.position) <= radius * radius
+        for detection in view.dropped
     )

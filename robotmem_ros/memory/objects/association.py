@@ -1,8 +1,8 @@
-"""Which sighting of a message belongs to which object: one to one, within a gate, cheapest as a whole.
+"""Assign the sightings of one message to known objects: one to one, within a gate, at the least total cost.
 
-Sightings and objects that are within each other's gate form small groups; in each the assignment of least total cost is
-found (Hungarian method), where to leave a sighting alone costs more than any pair within the gate. So two chairs seen
-together stay two even if both were seen shifted to the same side, where the nearest of the one is the other.
+Sightings and objects within each other's gate form small groups. In each, the assignment of least total cost is found
+(Hungarian method); to leave a sighting without an object costs more than any pair. So two chairs seen together stay two
+even if both are seen shifted to the same side, where the nearest object of the one is the other.
 """
 
 from __future__ import annotations
@@ -15,99 +15,98 @@ from typing import NamedTuple
 import numpy as np
 
 from ..geometry import Estimate, Grid, mahalanobis, squared_distance
+from ..models import NewMemory
+from ..storage.object_rows import ObjectRow
 
-EXPLAINED = 11.345
+UNASSIGNED_COST = 2.0
+"""Cost of a sighting without an object; more than any pair."""
+_UNCONFIRMED_COST = 0.5
+"""Added for an object that is not confirmed: it may be a stray sighting of its neighbour."""
+_MAX_MAHALANOBIS = 11.345
 """Squared Mahalanobis distance that 99 of 100 sightings keep (chi-square, three degrees of freedom)."""
-WIDEST = 3.0
+_MAX_RADII = 3.0
 """A covariance opens the gate to so many radii at most."""
-ALONE = 2.0
-"""What it costs that a sighting belongs to no object; more than any pair."""
-DOUBT = 0.5
-"""What it costs more to belong to an object that is not confirmed: it may be a stray sighting of its neighbour."""
-_LARGEST_GROUP = 128
-"""Sightings of which the best assignment is found; of more it would take too long."""
+_MAX_GROUP = 128
+"""Sightings for which the best assignment is found; for more it would take too long."""
+_MAX_TRACK_AGE_NS = 5 * 10**9
+"""How long after a sighting its tracking id names its object; later it may be given to another thing."""
+
+Costs = Mapping[tuple[int, int], float]
+"""The cost of each allowed pair of a row (a sighting) and a column (an object)."""
 
 
-Track = tuple[str, str]
-"""A source, such as a topic, and its tracking id."""
+class NewSighting(NamedTuple):
+    """One sighting of a message on its way to an object."""
 
-
-class Seen(NamedTuple):
-    """A sighting as association sees it."""
-
+    element: int
+    """Its number in the message."""
+    new: NewMemory
     estimate: Estimate
+    has_covariance: bool
+    """Whether the covariance of the estimate was given, and not assumed."""
     labels: frozenset[str]
     """The keys of its label and of those it may be mistaken for."""
     radius: float
     """Metres."""
-    has_covariance: bool
-    track: Track | None = None
-    """Which thing it is to what saw it, where that tells."""
+    is_tracked: bool
+    """Whether its tracking id tells which thing it is."""
+
+    @property
+    def gate(self) -> float:
+        """Metres beyond which no object is within the gate."""
+        return self.radius * (_MAX_RADII if self.has_covariance else 1.0)
+
+    def order(self) -> tuple[object, ...]:
+        """Return what the sightings of a message are sorted by, whatever order they came in."""
+        new = self.new
+        return (self.estimate, new.observed_at, new.label, new.confidence, new.content, new.context)
 
 
-class Known(NamedTuple):
-    """An object as association sees it."""
+def associate(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) -> list[int | None]:
+    """Return for each sighting the index of its object, or None; no object is given twice.
 
-    estimate: Estimate
-    label: str
-    """The key of its label."""
-    confirmed: bool
-    tracks: frozenset[Track] = frozenset()
-    """Which things it was just before, to what saw it."""
-
-
-Costs = Mapping[tuple[int, int], float]
-
-
-def associate(sightings: Sequence[Seen], objects: Sequence[Known]) -> list[int | None]:
-    """For each sighting the index of its object, or None; no object is given twice."""
-    width = max((reach(seen) for seen in sightings), default=1.0)
-    grid = Grid([known.estimate.position for known in objects], width)
+    All objects must have one of the labels of each sighting. Tracking ids count if the objects were seen shortly before
+    the first sighting.
+    """
+    grid = Grid([row.position for row in objects], max((one.gate for one in sightings), default=1.0))
     costs = {
-        (row, column): price
-        for row, seen in enumerate(sightings)
-        for column in grid.around(seen.estimate.position)
-        if (price := cost(seen, objects[column])) is not None
+        (index, column): price
+        for index, one in enumerate(sightings)
+        for column in grid.around(one.estimate.position)
+        if (price := cost(one, objects[column], at=sightings[0].new.observed_at)) is not None
     }
     return cheapest(len(sightings), costs)
 
 
-def cost(seen: Seen, known: Known) -> float | None:
-    """What it costs that a sighting is of an object, in [0, 1.5]; None outside of the gate.
+def cost(one: NewSighting, row: ObjectRow, *, at: int) -> float | None:
+    """Return the cost of a pair, in [0, 1.5]; None outside of the gate.
 
-    Within the gate, what is followed by a tracking id costs nothing.
+    Within the gate, an object that had the tracking id of the sighting shortly before `at`, in nanoseconds, costs 0.
     """
-    if known.label not in seen.labels:
-        return None
-    squared = squared_distance(seen.estimate.position, known.estimate.position)
-    radius = seen.radius * seen.radius
-    price = squared / radius
-    if seen.has_covariance and squared <= radius * WIDEST * WIDEST:
-        price = min(price, mahalanobis(seen.estimate, known.estimate) / EXPLAINED)
+    squared, squared_radius = squared_distance(one.estimate.position, row.position), one.radius * one.radius
+    price = squared / squared_radius
+    if one.has_covariance and squared <= squared_radius * _MAX_RADII * _MAX_RADII:
+        price = min(price, mahalanobis(one.estimate, row.estimate) / _MAX_MAHALANOBIS)
     if price > 1.0:
         return None
-    if seen.track is not None and seen.track in known.tracks:
+    is_recent = abs(at - row.last_seen) <= _MAX_TRACK_AGE_NS
+    if one.is_tracked and is_recent and row.sources.get(one.new.source) == one.new.identity:
         return 0.0
-    return price + (0.0 if known.confirmed else DOUBT)
-
-
-def reach(seen: Seen) -> float:
-    """Metres beyond which no object is within the gate of a sighting."""
-    return seen.radius * (WIDEST if seen.has_covariance else 1.0)
+    return price + (0.0 if row.confirmed else _UNCONFIRMED_COST)
 
 
 def cheapest(rows: int, costs: Costs) -> list[int | None]:
-    """For each row its column, or None, so that the sum of costs is least; `costs` has the pairs that are allowed."""
+    """Return for each row its column, or None, so that the sum of the costs is least."""
     assigned: list[int | None] = [None] * rows
     for group in _groups(costs):
         size = len({row for row, _ in group})
-        for row, column in _hungarian(group) if size <= _LARGEST_GROUP else _greedy(group):
+        for row, column in _hungarian(group) if size <= _MAX_GROUP else _greedy(group):
             assigned[row] = column
     return assigned
 
 
-def _groups(costs: Costs) -> list[dict[tuple[int, int], float]]:
-    """The allowed pairs, parted into those that have no row and no column in common."""
+def _groups(costs: Costs) -> list[Costs]:
+    """Split the pairs into groups that have no row and no column in common (union-find)."""
     parent: dict[int, int] = {}
 
     def root(node: int) -> int:
@@ -122,11 +121,11 @@ def _groups(costs: Costs) -> list[dict[tuple[int, int], float]]:
     groups: defaultdict[int, dict[tuple[int, int], float]] = defaultdict(dict)
     for pair, price in costs.items():
         groups[root(pair[0])][pair] = price
-    return list(groups.values())
+    return [*groups.values()]
 
 
 def _greedy(costs: Costs) -> Iterable[tuple[int, int]]:
-    """Cheapest pair first; for crowds in which the best assignment would take too long."""
+    """Assign the cheapest pair first."""
     rows: set[int] = set()
     columns: set[int] = set()
     for row, column in sorted(costs, key=lambda pair: (costs[pair], pair)):
@@ -137,16 +136,16 @@ def _greedy(costs: Costs) -> Iterable[tuple[int, int]]:
 
 
 def _hungarian(costs: Costs) -> Iterable[tuple[int, int]]:
-    """The pairs of least total cost; each row may also stay alone for `ALONE`."""
+    """Assign pairs at the least total cost; each row may also stay without a column for UNASSIGNED_COST."""
     if len(costs) == 1:
         return list(costs)
     rows = sorted({row for row, _ in costs})
     columns = sorted({column for _, column in costs})
     row_at = {row: index for index, row in enumerate(rows)}
     column_at = {column: index for index, column in enumerate(columns)}
-    # Each row has a column of its own that leaves it alone; what is not allowed costs more than all that is.
-    matrix = np.full((len(rows), len(columns) + len(rows)), ALONE * (len(rows) + 1))
-    matrix[np.arange(len(rows)), len(columns) + np.arange(len(rows))] = ALONE
+    # Each row has a further column that leaves it unassigned; what is not allowed costs more than all that is.
+    matrix = np.full((len(rows), len(columns) + len(rows)), UNASSIGNED_COST * (len(rows) + 1))
+    matrix[np.arange(len(rows)), len(columns) + np.arange(len(rows))] = UNASSIGNED_COST
     for (row, column), price in costs.items():
         matrix[row_at[row], column_at[column]] = price
     chosen = _least(matrix)
@@ -154,7 +153,10 @@ def _hungarian(costs: Costs) -> Iterable[tuple[int, int]]:
 
 
 def _least(matrix: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[int]:
-    """The column of each row in the assignment of least cost: shortest augmenting paths with potentials."""
+    """Return the column of each row in the assignment of least cost.
+
+    The Hungarian method as shortest augmenting paths with potentials (Jonker and Volgenant, 1987).
+    """
     rows, columns = matrix.shape
     row_potential, column_potential = np.zeros(rows + 1), np.zeros(columns + 1)
     # Column 0 and row 0 are the start of every path; the real ones count from 1.

@@ -1,12 +1,12 @@
-"""The objects of one database: the sightings of a message become objects, and what was not seen counts against them."""
+"""The objects of one database: store sightings, count what was not detected, read objects and their history."""
 
 from __future__ import annotations
 
-import sqlite3
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TypeVar
 
 from .. import validation
 from ..areas import AreaTags
@@ -14,14 +14,16 @@ from ..clocks import possible_stamp
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..geometry import Covariance, checked_covariance
-from ..models import ImportKey, NewMemory, SeenObject, Sighting, Stored
+from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, sighting_rows
 from ..storage.decay import Decay
 from .absence import count_undetected
 from .field_of_view import FieldOfView
-from .new_sighting import is_sighting
-from .object_writer import ObjectWriter, Placed
-from .sightings import store_sightings
+from .object_writer import ObjectWriter
+from .sightings import is_sighting, store_sightings
+
+_LOG = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 class Objects:
@@ -41,105 +43,102 @@ class Objects:
         self._areas = areas
         self._parameters = parameters
         self._clock = clock
+        self._sources_ahead: set[str] = set()
 
     def store(self, new: NewMemory) -> Future[Stored]:
-        """Queues one sighting that is told in a call, or comes with a stream of sightings."""
-        now, parameters = max(self._clock(), 0), self._parameters()
-        message = _Message([_of_now(new, now)], [None], None, now)
-        return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed)[0])
+        """Queue one sighting that comes by itself, by a call or in a stream."""
+        now = max(self._clock(), 0)
+        sighting = replace(new, observed_at=self._possible_stamp(new, now))
+        return self._queue(self._parameters(), now, lambda writer: _store(writer, [sighting], [None], None)[0])
 
     def store_message(
         self, new: Sequence[NewMemory], covariances: Iterable[object], field_of_view: FieldOfView | None
     ) -> Future[tuple[Stored, ...]]:
-        """Queues the sightings of one message, and the view that they were seen in.
+        """Queue the sightings of one message and the field of view that they were seen in.
 
         Raises:
-            InvalidFieldError: a covariance or the view cannot be used, or the number of covariances is another one.
+            InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
-        now = max(self._clock(), 0)
-        clean_view = None if field_of_view is None else _checked(field_of_view, now)
-        known = _checked_covariances("covariances", covariances, len(new))
-        parameters = self._parameters()
-        received = [replace(one, received_at=now) for one in new]
-        # Of an object, the area is that of its estimated position: the writer knows it.
-        ready = [_of_now(one, now) if is_sighting(one, parameters) else self._areas.tagged(one) for one in received]
-        message = _Message(ready, known, clean_view, now)
-        return self._database.write(lambda connection: _store(connection, message, parameters, self._areas.placed))
+        now, parameters = max(self._clock(), 0), self._parameters()
+        view = None if field_of_view is None else self._checked(field_of_view, now)
+        clean = _checked_covariances(covariances, len(new))
+        # The area of an object is that of its estimated position, which only the writer knows.
+        ready = [
+            replace(one, observed_at=self._possible_stamp(one, now), received_at=now)
+            if is_sighting(one, parameters)
+            else self._areas.tagged(replace(one, received_at=now))
+            for one in new
+        ]
+        return self._queue(parameters, now, lambda writer: _store(writer, ready, clean, view))
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
-        """Queues a view without sightings; the future has the ids of the objects that it should have shown.
+        """Queue a field of view without sightings; the future has the ids of the objects that it should have shown.
 
         Raises:
-            InvalidFieldError: the view has no direction or no top, or a number that cannot be used.
+            InvalidFieldError: a direction is missing, or a number cannot be used.
         """
         now = max(self._clock(), 0)
-        clean, parameters = _checked(field_of_view, now), self._parameters()
-        return self._database.write(lambda connection: count_undetected(connection, clean, parameters, now))
+        view = self._checked(field_of_view, now)
+        return self._queue(self._parameters(), now, lambda writer: count_undetected(writer, view))
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
-        """The last `n` sightings of an object that were kept, newest first.
+        """Return the last `n` sightings of an object that were kept, newest first.
 
         Raises:
             InvalidFieldError: `n` is less than 1.
             MemoryNotFoundError: no active object has this id.
         """
-        wanted, most = validation.whole("memory_id", memory_id), validation.whole("n", n)
-        if most < 1:
+        wanted, limit = validation.whole("memory_id", memory_id), validation.whole("n", n)
+        if limit < 1:
             raise InvalidFieldError("n", n, "must be at least 1")
         with self._database.snapshot() as connection:
             if not object_rows.is_object(connection, wanted):
                 raise MemoryNotFoundError(wanted, "there is no such object")
-            return sighting_rows.history(connection, wanted, most)
+            return sighting_rows.history(connection, wanted, limit)
 
     def seen_last(self, limit: object, decay: Decay) -> tuple[SeenObject, ...]:
-        """The objects of the current map in all collections, those seen last first, as sure as they are now."""
-        most = validation.whole("limit", limit)
+        """Return the objects of the current map in all collections, those seen last first, with decayed confidence."""
+        n = validation.whole("limit", limit)
         with self._database.reader() as connection:
-            return object_rows.seen_last(connection, self._parameters().map_id, most, decay=decay)
+            return object_rows.seen_last(connection, self._parameters().map_id, n, decay=decay)
 
+    def _queue(self, parameters: Parameters, now: int, work: Callable[[ObjectWriter], _T]) -> Future[_T]:
+        return self._database.write(lambda connection: work(ObjectWriter(connection, parameters, self._areas, now)))
 
-class _Message(NamedTuple):
-    """What is to be stored of one message."""
+    def _checked(self, view: FieldOfView, now: int) -> FieldOfView:
+        clean = view.checked("field_of_view")
+        return replace(clean, observed_at=self._possible_stamp(clean, now))
 
-    new: Sequence[NewMemory]
-    covariances: Sequence[Covariance | None]
-    """Of their positions, in the same order."""
-    field_of_view: FieldOfView | None
-    now: int
-    """When it came in, by the robot's clock, in nanoseconds."""
-
-
-def _checked(field_of_view: FieldOfView, now: int) -> FieldOfView:
-    clean = field_of_view.checked("field_of_view")
-    return replace(clean, observed_at=possible_stamp(clean.observed_at, _arrival(clean.import_key, now)))
-
-
-def _arrival(key: ImportKey | None, now: int) -> int:
-    return now if key is None else key.recorded_at
-
-
-def _of_now(sighting: NewMemory, now: int) -> NewMemory:
-    return replace(sighting, observed_at=possible_stamp(sighting.observed_at, _arrival(sighting.import_key, now)))
+    def _possible_stamp(self, told: NewMemory | FieldOfView, now: int) -> int:
+        """Limit the stamp of what arrived to the latest that is possible; log a wrong one once for each source."""
+        arrived_at = now if told.import_key is None else told.import_key.recorded_at
+        stamp = possible_stamp(told.observed_at, arrived_at)
+        if stamp < told.observed_at and told.source not in self._sources_ahead:
+            self._sources_ahead.add(told.source)
+            ahead = (told.observed_at - arrived_at) / 1e9
+            _LOG.warning("%s: a stamp %.1f s ahead of the clock was cut (logged once)", told.source or "a call", ahead)
+        return stamp
 
 
 def _store(
-    connection: sqlite3.Connection, message: _Message, parameters: Parameters, placed: Placed
+    writer: ObjectWriter, new: Sequence[NewMemory], covariances: Sequence[Covariance | None], view: FieldOfView | None
 ) -> tuple[Stored, ...]:
-    def store(indices: Sequence[int]) -> tuple[Stored, ...]:
-        new, covariances = [message.new[index] for index in indices], [message.covariances[index] for index in indices]
-        return store_sightings(ObjectWriter(connection, parameters, placed, message.now), new, covariances)
+    """Store one message, except what an import stored before."""
 
-    stored = imports.store_once(connection, message.new, store)
-    if message.field_of_view is not None and imports.claim(connection, message.field_of_view.import_key):
-        seen = message.field_of_view.seen.union(one.memory_id for one in stored)
-        count_undetected(connection, replace(message.field_of_view, seen=seen), parameters, message.now)
+    def store(indices: Sequence[int]) -> tuple[Stored, ...]:
+        return store_sightings(writer, [new[index] for index in indices], [covariances[index] for index in indices])
+
+    stored = imports.store_once(writer.connection, new, store)
+    if view is not None and imports.claim(writer.connection, view.import_key):
+        count_undetected(writer, replace(view, seen=view.seen.union(one.memory_id for one in stored)))
     return stored
 
 
-def _checked_covariances(field: str, values: Iterable[object], count: int) -> Sequence[Covariance | None]:
+def _checked_covariances(values: Iterable[object], count: int) -> Sequence[Covariance | None]:
+    """Check the covariances of so many positions; without any, all of them are None."""
     given = list(values)
     if not given:
         return [None] * count
     if len(given) != count:
-        raise InvalidFieldError(field, len(given), f"must be as many as the sightings, {count}")
-    return [checked_covariance(f"{field}[{index}]", value) for index, value in enumerate(given)]
+        raise InvalidFieldError("covariances", len(given), f"must be as many as the sightings, {count}")
+    return [checked_covariance(f"covariances[{index}]", value) for index, value in enumerate(given)]

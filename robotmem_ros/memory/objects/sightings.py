@@ -1,88 +1,116 @@
-"""The sightings of one message become objects, within the writer's transaction.
+"""Turn the sightings of one message into objects, within the writer's transaction.
 
-    near -> associate -> update or insert -> keep the sighting -> count neighbours -> merge
+    find near objects -> associate -> insert or update -> merge
 
 What is no sighting, see `is_sighting`, is stored as a memory of its own.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from ..geometry import Covariance, Point
-from ..models import NewMemory, Stored
+from ..config.parameters import Parameters
+from ..geometry import Covariance, Estimate, Point, isotropic
+from ..models import Kind, NewMemory, PerceptionType, Stored
 from ..storage import object_rows, rows
 from ..storage.object_rows import ObjectRow
-from .association import Known, Track, associate, reach
-from .merging import Found, count_together, merged
-from .new_sighting import NewSighting, new_sighting, without_doubtful_tracks
+from .association import NewSighting, associate
+from .merging import merge
 from .object_writer import ObjectWriter
 
 _CUBE = 4
-"""Sightings in a cube so many reaches wide share one search: many searches cost more than rows that are not needed."""
-_FOLLOWED_NS = 5_000_000_000
-"""For so long after a sighting its tracking id says which object it is; later it may be given to another thing."""
+"""Sightings in a cube so many gates wide share one search: many searches cost more than rows that are not needed."""
+_OF_THE_ROBOT = frozenset({PerceptionType.PROPRIOCEPTIVE.value, PerceptionType.PROCEDURAL.value})
+"""What the robot perceives of itself: its pose is where the robot was."""
+
+
+def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
+    """Tell whether something is a sighting of an object: a perception of a thing with a label, at a position.
+
+    A pose in another frame than that of the memory does not count: nothing says where that frame was.
+    """
+    return (
+        new.kind is Kind.PERCEPTION
+        and new.as_object
+        and bool(new.label)
+        and new.pose is not None
+        and new.frame_id == parameters.memory_frame
+        and new.perception_type not in _OF_THE_ROBOT
+    )
 
 
 def store_sightings(
     writer: ObjectWriter, new: Sequence[NewMemory], covariances: Sequence[Covariance | None]
 ) -> tuple[Stored, ...]:
-    """Stores what one message says; what became of each, in the order given."""
+    """Store what one message holds; `covariances` are those of the positions. Return what became of each, in order."""
     stored: dict[int, Stored] = {}
     groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
     for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
-        one = new_sighting(index, memory, covariance, writer.parameters)
-        if one is None:
-            stored[index] = Stored(rows.insert(writer.connection, memory))
-        else:
-            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.seen.labels))
+        if is_sighting(memory, writer.parameters):
+            one = new_sighting(index, memory, covariance, writer.parameters)
+            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.labels))
             groups[key].append(one)
+        else:
+            stored[index] = Stored(rows.insert(writer.connection, memory))
     for _, group in sorted(groups.items()):
-        ordered = sorted(without_doubtful_tracks(group), key=NewSighting.order)
-        for one, row in _store(writer, ordered):
-            stored[one.place] = Stored(row.memory_id, times_seen=row.times_seen)
+        ordered = sorted(_without_shared_tracks(group), key=NewSighting.order)
+        for one, row in zip(ordered, _store(writer, ordered), strict=True):
+            stored[one.element] = Stored(row.memory_id, times_seen=row.times_seen)
     return tuple(stored[index] for index in range(len(new)))
 
 
-def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[Found]:
-    """Stores what a message says of labels that can be mistaken for each other, in one frame."""
-    connection = writer.connection
-    known = _near(connection, group)
-    assigned = associate(
-        [one.seen for one in group],
-        [Known(row.estimate, row.label_key, row.confirmed, _tracks(row, group[0].new.observed_at)) for row in known],
+def new_sighting(element: int, new: NewMemory, covariance: Covariance | None, parameters: Parameters) -> NewSighting:
+    """Describe a sighting for its association with an object."""
+    assert new.pose is not None
+    rules = parameters.label_rules()
+    estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_position_stddev))
+    return NewSighting(
+        element,
+        new,
+        estimate,
+        has_covariance=covariance is not None,
+        labels=rules.labels(new.label),
+        radius=rules.radius(new.label),
+        is_tracked=bool(new.identity),
     )
-    found = [
-        Found(one, writer.insert(one) if column is None else writer.update(known[column], one))
-        for one, column in zip(group, assigned, strict=True)
+
+
+def _without_shared_tracks(group: Sequence[NewSighting]) -> list[NewSighting]:
+    """Ignore tracking ids that several things of one message have."""
+    uses = Counter((one.new.source, one.new.identity) for one in group)
+    return [
+        one._replace(is_tracked=False) if one.is_tracked and uses[one.new.source, one.new.identity] > 1 else one
+        for one in group
     ]
-    count_together(connection, found)
-    seen_now = {entry.row.memory_id for entry in found}
-    return merged(writer, found, [row for row in known if row.memory_id not in seen_now])
 
 
-def _near(connection: sqlite3.Connection, group: Sequence[NewSighting]) -> list[ObjectRow]:
-    first = group[0].new
-    space = object_rows.space_of(connection, first.frame_id, first.map_id)
+def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]:
+    """Store the sightings of one message whose labels can be mistaken for each other; return the object of each."""
+    known = _near(writer, group)
+    seen = [
+        writer.insert(one) if column is None else writer.update(known[column], one)
+        for one, column in zip(group, associate(group, known), strict=True)
+    ]
+    seen_ids = {row.memory_id for row in seen}
+    return merge(writer, group, seen, [row for row in known if row.memory_id not in seen_ids])
+
+
+def _near(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]:
+    """Return the objects with one of the labels of a group that may be within a gate, by id."""
+    new, labels = group[0].new, sorted(group[0].labels)
+    space = object_rows.space_of(writer.connection, new.frame_id, new.map_id)
     if space is None:
         return []
-    wide = max(reach(one.seen) for one in group)
-    labels = sorted(group[0].seen.labels)
+    gate = max(one.gate for one in group)
     # One search for all sightings in a cube: in a crowd they share their neighbours.
     cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
     for one in group:
-        place = one.seen.estimate.position
-        cubes[tuple(part // (_CUBE * wide) for part in place)].append(place)
-    known: dict[int, ObjectRow] = {}
-    for places in cubes.values():
-        rows_near = object_rows.near(connection, space, first.collection, places, reach=wide, labels=labels)
-        known.update((row.memory_id, row) for row in rows_near)
-    return [known[memory_id] for memory_id in sorted(known)]
-
-
-def _tracks(row: ObjectRow, now_ns: int) -> frozenset[Track]:
-    if abs(now_ns - row.last_seen) > _FOLLOWED_NS:
-        return frozenset()
-    return frozenset((source, identity) for source, identity in row.sources.items() if identity)
+        position = one.estimate.position
+        cubes[tuple(part // (_CUBE * gate) for part in position)].append(position)
+    found = {
+        row.memory_id: row
+        for positions in cubes.values()
+        for row in object_rows.near(writer.connection, space, new.collection, positions, radius=gate, labels=labels)
+    }
+    return [found[memory_id] for memory_id in sorted(found)]

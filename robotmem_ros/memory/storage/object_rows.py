@@ -1,4 +1,4 @@
-"""Writes objects to their table, and what is theirs to that of memories; reads them back."""
+"""Write tracked objects and the counts of their neighbours, and read them back."""
 
 from __future__ import annotations
 
@@ -13,39 +13,31 @@ from ..clocks import iso
 from ..geometry import Covariance, Estimate, Point
 from ..models import SeenObject
 from ..text.labels import label_key
-from . import neighbour_rows
 from .decay import Decay
-from .neighbour_rows import Neighbours
 
-_COLUMNS = """
-    m.id, m.label, m.context, m.x, m.y, m.z, o.votes, o.vxx, o.vxy, o.vxz, o.vyy, o.vyz, o.vzz, o.first_seen,
-    o.last_seen, o.times_seen, o.best_confidence, o.confirmed, o.missed, o.last_missed, o.last_kept, o.unkept,
-    o.sources
-"""
+_NUMBERS = (
+    "first_seen", "last_seen", "times_seen", "best_confidence", "missed", "last_missed", "last_kept", "subsampled",
+)  # fmt: skip
+"""Columns of objects that are fields of ObjectRow as they are."""
+_COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
+_COLUMNS = ("votes", "sources", "confirmed", *_COVARIANCE, *_NUMBERS)
+_SELECTED = ("memory_id", "label", "context", "x", "y", "z", *_COLUMNS)
 _NEAR = f"""
-    SELECT {_COLUMNS} FROM objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
+    SELECT {", ".join(_SELECTED)} FROM objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
     CROSS JOIN objects AS o ON o.memory_id = m.id
     WHERE r.space0 >= ?1 - 0.5 AND r.space1 <= ?1 + 0.5 AND r.x1 >= ?2 AND r.x0 <= ?3 AND r.y1 >= ?4 AND r.y0 <= ?5
     AND r.z1 >= ?6 AND r.z0 <= ?7 AND m.status = 'active' AND m.collection = ?8
 """
-_INSERT = """
-    INSERT INTO objects (
-        memory_id, votes, vxx, vxy, vxz, vyy, vyz, vzz, first_seen, last_seen, times_seen, best_confidence, confirmed,
-        missed, last_missed, last_kept, unkept, sources
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+_INSERT = f"""
+    INSERT INTO objects (memory_id, {", ".join(_COLUMNS)}, described_at, described_in)
+    VALUES (:memory_id, {", ".join(f":{name}" for name in _COLUMNS)}, :first_seen, :described_in)
 """
-_UPDATE = """
-    UPDATE objects SET
-        votes = ?2, vxx = ?3, vxy = ?4, vxz = ?5, vyy = ?6, vyz = ?7, vzz = ?8, first_seen = ?9, last_seen = ?10,
-        times_seen = ?11, best_confidence = ?12, confirmed = ?13, missed = ?14, last_missed = ?15, last_kept = ?16,
-        unkept = ?17, sources = ?18
-    WHERE memory_id = ?1
-"""
+_UPDATE = f"UPDATE objects SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} WHERE memory_id = :memory_id"
 
 
 @dataclass
 class ObjectRow:
-    """What the database knows of one object, beside the memory that it is."""
+    """A tracked object: its row and what its memory says of it."""
 
     memory_id: int
     label: str
@@ -59,30 +51,28 @@ class ObjectRow:
     best_confidence: float
     confirmed: bool
     missed: int = 0
-    """How many views of its place had it not, since the last sighting."""
+    """How often it was in view and not detected since its last sighting."""
     last_missed: int = 0
     last_kept: int = 0
-    """Time of the sighting that was kept last."""
-    unkept: int = 0
-    """Sightings counted and not kept since then."""
+    """Time of the last sighting that has a row."""
+    subsampled: int = 0
+    """Sightings since then, which have none."""
     sources: dict[str, str] = field(default_factory=dict)
     """What saw it, each with the tracking id that it gave last, or ""."""
-    received_at: int = 0
-    """When the sighting at hand came in, by the robot's clock."""
 
     @property
     def label_key(self) -> str:
-        """What its label is compared by."""
+        """Return what its label is compared by."""
         return label_key(self.label)
 
     @property
     def position(self) -> Point:
-        """Metres, in the frame of its memory."""
+        """Return its position in metres, in the frame of its memory."""
         return self.estimate.position
 
 
 def space_of(connection: sqlite3.Connection, frame_id: str, map_id: str) -> int | None:
-    """The space of positions in a frame of a map; None when no memory has one in it."""
+    """Return the id of the space of positions in a frame of a map; None if no memory has a position there."""
     row = connection.execute(
         "SELECT id FROM spaces WHERE field = 'position' AND frame_id = ? AND map_id = ?", (frame_id, map_id)
     ).fetchone()
@@ -93,71 +83,66 @@ def near(
     connection: sqlite3.Connection,
     space: int,
     collection: str,
-    places: Collection[Point],
+    positions: Collection[Point],
     *,
-    reach: float,
+    radius: float,
     labels: Collection[str] = (),
 ) -> list[ObjectRow]:
-    """All active objects within `reach` metres of one of some places, and others in the box around them.
+    """Return all active objects within `radius` metres of one of the positions, and others in the box around them.
 
-    `labels` are keys; without them it is those of any label.
+    `labels` are keys of labels; empty for any.
     """
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
-    wide = reach * (1 + 1e-9) + 1e-9
-    limits = [limit for axis in zip(*places, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
+    wide = radius * (1 + 1e-9) + 1e-9
+    limits = [limit for axis in zip(*positions, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
     sql = f"{_NEAR} AND m.label_key IN ({', '.join('?' * len(labels))})" if labels else _NEAR
-    return [_row(row) for row in connection.execute(sql, (space, *limits, collection, *labels))]
+    rows = connection.execute(sql, (space, *limits, collection, *labels))
+    return [_object(dict(zip(_SELECTED, row, strict=True))) for row in rows]
 
 
-def insert(connection: sqlite3.Connection, row: ObjectRow) -> None:
-    """Makes an object of a memory that is already stored."""
-    connection.execute(_INSERT, _values(row))
+def insert(connection: sqlite3.Connection, row: ObjectRow, session_id: str) -> None:
+    """Make an object of a memory that is already stored; its first sighting, in this session, describes it."""
+    connection.execute(_INSERT, {**_values(row), "described_in": session_id})
 
 
 def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
-    """Writes what changed of an object beside its memory."""
+    """Write what an object has beside its memory."""
     connection.execute(_UPDATE, _values(row))
 
 
-def move(connection: sqlite3.Connection, row: ObjectRow, confidence: float) -> None:
-    """Writes position, confidence and time of an object into its memory, from where the indexes follow."""
+def move(connection: sqlite3.Connection, row: ObjectRow, confidence: float, received_at: int) -> None:
+    """Write position, confidence and time of an object into its memory, from where the indexes follow.
+
+    `received_at` is when a sighting came in with a stream, by the robot's clock in nanoseconds; 0 for none.
+    """
     connection.execute(
         "UPDATE memories SET x = ?, y = ?, z = ?, confidence = ?, observed_at = ?, "
         "refreshed_at = max(refreshed_at, ?), updated_at = ? WHERE id = ?",
-        (*row.position, confidence, row.last_seen, row.received_at, iso(time.time_ns()), row.memory_id),
+        (*row.position, confidence, row.last_seen, received_at, iso(time.time_ns()), row.memory_id),
     )
 
 
 def set_confidence(connection: sqlite3.Connection, memory_id: int, confidence: float) -> None:
-    """Writes the confidence of an object into its memory."""
+    """Write the confidence of an object into its memory."""
     connection.execute(
-        "UPDATE memories SET confidence = ?, updated_at = ? WHERE id = ?",
-        (confidence, iso(time.time_ns()), memory_id),
+        "UPDATE memories SET confidence = ?, updated_at = ? WHERE id = ?", (confidence, iso(time.time_ns()), memory_id)
     )
 
 
 def set_label(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
-    """Writes the label that has the most votes."""
+    """Write the label that has the most votes."""
     connection.execute("UPDATE memories SET label = ? WHERE id = ?", (label, memory_id))
 
 
-def set_described(connection: sqlite3.Connection, memory_id: int, observed_at: int, session_id: str) -> None:
-    """Writes when and in which session the sighting was that gave an object its content and data."""
-    connection.execute(
-        "UPDATE objects SET described_at = ?, described_in = ? WHERE memory_id = ?",
-        (observed_at, session_id, memory_id),
-    )
-
-
 def set_context(connection: sqlite3.Connection, memory_id: int, context: str) -> None:
-    """Writes the context of the last sighting."""
+    """Write the context of the last sighting."""
     connection.execute("UPDATE memories SET context = ? WHERE id = ?", (context, memory_id))
 
 
-def set_last_sight(
+def set_last_sighting(
     connection: sqlite3.Connection, memory_id: int, orientation: tuple[float, ...], session_id: str
 ) -> None:
-    """Writes the orientation (a quaternion) of the last sighting, and its session unless that is empty."""
+    """Write the orientation (a quaternion) of the last sighting, and its session unless that is empty."""
     connection.execute(
         "UPDATE memories SET qx = ?, qy = ?, qz = ?, qw = ?, session_id = coalesce(nullif(?, ''), session_id) "
         "WHERE id = ?",
@@ -166,7 +151,7 @@ def set_last_sight(
 
 
 def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
-    """Withdraws an object that turned out to be another one; its sightings become those of the other."""
+    """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
     connection.execute(
         "UPDATE memories SET status = 'superseded', status_reason = 'the same object', superseded_by = ?2, "
         "updated_at = ?3 WHERE id = ?1",
@@ -174,19 +159,30 @@ def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     )
     connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
     connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
-    others = connection.execute(
-        "SELECT CASE memory_id WHEN ?1 THEN other_id ELSE memory_id END, together, alone FROM neighbours "
-        "WHERE ?1 IN (memory_id, other_id)",
+    moved = connection.execute(
+        "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
+        "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",
         (memory_id,),
     ).fetchall()
-    connection.execute("DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id)", (memory_id,))
-    for other, together, alone in others:
+    for other, together, alone in moved:
         if other != by:
-            neighbour_rows.count(connection, by, other, Neighbours(together, alone))
+            count_neighbours(connection, by, other, together=together, alone=alone)
+
+
+def count_neighbours(
+    connection: sqlite3.Connection, one: int, other: int, *, together: int = 0, alone: int = 0
+) -> tuple[int, int]:
+    """Count messages in which two neighbours were both seen, or only one of them; return how many there were so far."""
+    row = connection.execute(
+        "INSERT INTO neighbours (memory_id, other_id, together, alone) VALUES (?1, ?2, ?3, ?4) "
+        "ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4 RETURNING together, alone",
+        (min(one, other), max(one, other), together, alone),
+    ).fetchone()
+    return int(row[0]), int(row[1])
 
 
 def seen_last(connection: sqlite3.Connection, map_id: str, limit: int, *, decay: Decay) -> tuple[SeenObject, ...]:
-    """The active objects of a map, those seen last first, as sure as they are now."""
+    """Return the active objects of a map, those seen last first, with decayed confidence."""
     confidence = decay.confidence()
     rows = connection.execute(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
@@ -201,7 +197,7 @@ def seen_last(connection: sqlite3.Connection, map_id: str, limit: int, *, decay:
 
 
 def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Whether an active memory is an object."""
+    """Tell whether an active memory is an object."""
     sql = (
         "SELECT 1 FROM objects AS o JOIN memories AS m ON m.id = o.memory_id WHERE o.memory_id = ? "
         "AND m.status = 'active'"
@@ -209,19 +205,28 @@ def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute(sql, (memory_id,)).fetchone() is not None
 
 
-def _values(row: ObjectRow) -> tuple[object, ...]:
-    return (
-        row.memory_id, json.dumps(row.votes, ensure_ascii=False, sort_keys=True), *row.estimate.covariance,
-        row.first_seen, row.last_seen, row.times_seen, row.best_confidence, row.confirmed, row.missed, row.last_missed,
-        row.last_kept, row.unkept, json.dumps(row.sources, ensure_ascii=False, sort_keys=True),
-    )  # fmt: skip
+def _values(row: ObjectRow) -> dict[str, object]:
+    return {
+        "memory_id": row.memory_id,
+        "votes": json.dumps(row.votes, ensure_ascii=False, sort_keys=True),
+        "sources": json.dumps(row.sources, ensure_ascii=False, sort_keys=True),
+        "confirmed": row.confirmed,
+        **dict(zip(_COVARIANCE, row.estimate.covariance, strict=True)),
+        **{name: getattr(row, name) for name in _NUMBERS},
+    }
 
 
-def _row(row: tuple[Any, ...]) -> ObjectRow:
-    memory_id, label, context, x, y, z, votes, *others = row
-    first, last, times, best, confirmed, missed, last_missed, last_kept, unkept, sources = others[6:]
-    estimate = Estimate((x, y, z), Covariance(*others[:6]))
+def _object(record: dict[str, Any]) -> ObjectRow:
     return ObjectRow(
-        memory_id, label, context, estimate, json.loads(votes), first, last, times, best, bool(confirmed), missed,
-        last_missed, last_kept, unkept, json.loads(sources),
-    )  # fmt: skip
+        record["memory_id"],
+        record["label"],
+        record["context"],
+        Estimate(
+            (record["x"], record["y"], record["z"]),
+            Covariance(*(record[name] for name in _COVARIANCE)),
+        ),
+        votes=json.loads(record["votes"]),
+        sources=json.loads(record["sources"]),
+        confirmed=bool(record["confirmed"]),
+        **{name: record[name] for name in _NUMBERS},
+    )

@@ -367,7 +367,7 @@ END;
 -- Objects -------------------------------------------------------------------------------------------------------------
 
 -- What is known of a tracked object beside its memory, which has its label, position, confidence and context.
--- times_seen = its rows of sightings + the sum of their `thinned` + `unkept`.
+-- times_seen = its rows of sightings + the sum of their `subsampled` + its own `subsampled`.
 CREATE TABLE objects (
     memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
     votes TEXT NOT NULL,  -- a JSON object: how many sightings gave each label
@@ -381,7 +381,7 @@ CREATE TABLE objects (
     missed INTEGER NOT NULL DEFAULT 0,  -- how often it was in view and not detected since it was last seen
     last_missed INTEGER NOT NULL DEFAULT 0,  -- 0 if it never was
     last_kept INTEGER NOT NULL,  -- when the last sighting that has a row was made
-    unkept INTEGER NOT NULL DEFAULT 0,  -- sightings since then, which have none
+    subsampled INTEGER NOT NULL DEFAULT 0,  -- sightings since then, which have no row
     sources TEXT NOT NULL DEFAULT '{}',  -- a JSON object: each source, such as a topic, to its last tracking id, or ''
     -- Content, data and metadata of the memory are those of the sighting of this time in this session
     described_at INTEGER NOT NULL DEFAULT 0,
@@ -417,7 +417,7 @@ CREATE TABLE sightings (
     x REAL NOT NULL, y REAL NOT NULL, z REAL NOT NULL,  -- in the frame and map of the memory
     confidence REAL NOT NULL,
     label TEXT NOT NULL,
-    thinned INTEGER NOT NULL DEFAULT 0,  -- sightings that this row stands for besides its own
+    subsampled INTEGER NOT NULL DEFAULT 0,  -- sightings that this row stands for besides its own
     session_id TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX idx_sightings_memory ON sightings (memory_id, observed_at);

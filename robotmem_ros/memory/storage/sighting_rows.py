@@ -1,4 +1,4 @@
-"""Keeps the sightings of objects in their table, fewer of them the more there are, and reads them back."""
+"""Write the sightings of objects, subsample them where there are too many, and read them back."""
 
 from __future__ import annotations
 
@@ -7,51 +7,44 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..models import Sighting
+from ..geometry import Point
+from ..models import NewMemory, Sighting
 
 
-def insert(connection: sqlite3.Connection, memory_id: int, sighting: Sighting, session_id: str) -> None:
-    """Keeps a sighting of an object in a session, if that is not empty."""
+def insert(connection: sqlite3.Connection, memory_id: int, new: NewMemory, position: Point, *, subsampled: int) -> None:
+    """Store a sighting of an object, at a position in metres; it stands for so many further ones that have no row."""
     connection.execute(
-        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, thinned, session_id) "
+        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, subsampled, session_id) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            memory_id, sighting.observed_at, *sighting.position, sighting.confidence, sighting.label, sighting.thinned,
-            session_id,
-        ),
-    )  # fmt: skip
+        (memory_id, new.observed_at, *position, new.confidence, new.label, subsampled, new.session_id),
+    )
 
 
-def thin_out(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
-    """Leaves every second sighting out if there are more than `limit`; the first and the last stay."""
+def subsample(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
+    """Remove every second sighting of an object if it has more than `limit`; the first and the last stay."""
     (count,) = connection.execute("SELECT count(*) FROM sightings WHERE memory_id = ?", (memory_id,)).fetchone()
     if count > limit:
         halve(connection, memory_id)
 
 
 def halve(connection: sqlite3.Connection, memory_id: int) -> int:
-    """Leaves every second sighting out; the first and the last stay. How many went."""
-    kept = connection.execute(
-        "SELECT id, thinned FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
+    """Remove every second sighting of an object, but not the first and the last; return how many were removed."""
+    rows = connection.execute(
+        "SELECT id, subsampled FROM sightings WHERE memory_id = ? ORDER BY observed_at, id", (memory_id,)
     ).fetchall()
     # The second, the fourth and so on, but never the last: each is counted by the one that follows it.
-    leaving = [pair for index, pair in enumerate(pairwise(kept)) if index % 2 == 1]
-    for (gone, thinned), (stays, _) in leaving:
-        connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (thinned + 1, stays))
+    removed = list(pairwise(rows))[1::2]
+    for (gone, subsampled), (stays, _) in removed:
+        connection.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (subsampled + 1, stays))
         connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
-    return len(leaving)
-
-
-def counts(connection: sqlite3.Connection) -> dict[int, int]:
-    """Return how many sightings each object has."""
-    return dict(connection.execute("SELECT memory_id, count(*) FROM sightings GROUP BY memory_id").fetchall())
+    return len(removed)
 
 
 def drop(connection: sqlite3.Connection, memory_id: int, ids: Sequence[int]) -> None:
-    """Leaves out sightings of an object, which stay counted."""
+    """Remove these sightings of an object, which stay counted."""
     those, arguments = "id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
     (counted,) = connection.execute(
-        f"SELECT coalesce(sum(thinned + 1), 0) FROM sightings WHERE {those}", arguments
+        f"SELECT coalesce(sum(subsampled + 1), 0) FROM sightings WHERE {those}", arguments
     ).fetchone()
     connection.execute(f"DELETE FROM sightings WHERE {those}", arguments)
     first = connection.execute(
@@ -59,23 +52,29 @@ def drop(connection: sqlite3.Connection, memory_id: int, ids: Sequence[int]) -> 
     ).fetchone()
     if first is None:
         connection.execute(
-            "UPDATE objects SET unkept = unkept + ?, first_seen = last_seen WHERE memory_id = ?", (counted, memory_id)
+            "UPDATE objects SET subsampled = subsampled + ?, first_seen = last_seen WHERE memory_id = ?",
+            (counted, memory_id),
         )
     else:
-        connection.execute("UPDATE sightings SET thinned = thinned + ? WHERE id = ?", (counted, first[0]))
+        connection.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (counted, first[0]))
         connection.execute("UPDATE objects SET first_seen = ? WHERE memory_id = ?", (first[1], memory_id))
 
 
+def counts(connection: sqlite3.Connection) -> dict[int, int]:
+    """Return how many sightings each object has."""
+    return dict(connection.execute("SELECT memory_id, count(*) FROM sightings GROUP BY memory_id").fetchall())
+
+
 def labels(connection: sqlite3.Connection, memory_id: int) -> dict[str, int]:
-    """How many of the sightings of an object that are kept gave each label."""
+    """Return how many stored sightings of an object gave each label."""
     sql = "SELECT label, count(*) FROM sightings WHERE memory_id = ? GROUP BY label"
     return dict(connection.execute(sql, (memory_id,)))
 
 
 def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:
-    """The last `n` sightings of an object that were kept, newest first."""
+    """Return the last `n` stored sightings of an object, newest first."""
     rows = connection.execute(
-        "SELECT observed_at, x, y, z, confidence, label, thinned FROM sightings WHERE memory_id = ? "
+        "SELECT observed_at, x, y, z, confidence, label, subsampled FROM sightings WHERE memory_id = ? "
         "ORDER BY observed_at DESC, id DESC LIMIT ?",
         (memory_id, n),
     )

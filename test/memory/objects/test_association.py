@@ -11,24 +11,37 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory.geometry import Covariance, Estimate, isotropic
 from robotmem_ros.memory.objects import association
-from robotmem_ros.memory.objects.association import ALONE, Costs, Known, Seen, associate, cheapest, cost
+from robotmem_ros.memory.objects.association import (
+    UNASSIGNED_COST,
+    Costs,
+    NewSighting,
+    associate,
+    cheapest,
+    cost,
+)
+from robotmem_ros.memory.storage.object_rows import ObjectRow
+
+from ...support.sightings import sighting
 
 PLACES = st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-0.2, 0.2))
 PRICES = st.dictionaries(st.tuples(st.integers(0, 4), st.integers(0, 4)), st.floats(0, 1.5), max_size=14)
 
 
-def seen(
-    x: float, y: float = 0.0, z: float = 0.0, *, label: str = "chair", covariance: Covariance | None = None
-) -> Seen:
-    return Seen(Estimate((x, y, z), covariance or isotropic(0.1)), frozenset((label,)), 0.4, covariance is not None)
+def seen(x: float, y: float = 0.0, z: float = 0.0, *, covariance: Covariance | None = None) -> NewSighting:
+    estimate = Estimate((x, y, z), covariance or isotropic(0.1))
+    return NewSighting(
+        0, sighting(x, y, z), estimate, covariance is not None, frozenset({"chair"}), radius=0.4, is_tracked=False
+    )
 
 
-def known(x: float, y: float = 0.0, z: float = 0.0, *, label: str = "chair", confirmed: bool = True) -> Known:
-    return Known(Estimate((x, y, z), isotropic(0.05)), label, confirmed)
+def known(x: float, y: float = 0.0, z: float = 0.0, *, confirmed: bool = True) -> ObjectRow:
+    return ObjectRow(1, "chair", "{}", Estimate((x, y, z), isotropic(0.05)), {}, 1, 1, 1, 0.9, confirmed)
 
 
 def total(costs: Costs, columns: tuple[int | None, ...] | list[int | None]) -> float:
-    return sum(ALONE if column is None else costs.get((row, column), math.inf) for row, column in enumerate(columns))
+    return sum(
+        UNASSIGNED_COST if column is None else costs.get((row, column), math.inf) for row, column in enumerate(columns)
+    )
 
 
 @given(costs=PRICES)
@@ -52,12 +65,13 @@ def test_no_object_is_given_twice_and_order_does_not_matter(
     taken = [column for column in columns if column is not None]
     assert len(taken) == len(set(taken))
     assert all(
-        column is None or cost(one, things[column]) is not None for one, column in zip(seen_now, columns, strict=True)
+        column is None or cost(one, things[column], at=0) is not None
+        for one, column in zip(seen_now, columns, strict=True)
     )
     # Whoever stays alone has no free object within the gate.
     free = [things[column] for column in set(range(len(things))) - set(taken)]
     alone = [one for one, column in zip(seen_now, columns, strict=True) if column is None]
-    assert all(cost(one, thing) is None for one in alone for thing in free)
+    assert all(cost(one, thing, at=0) is None for one in alone for thing in free)
     assert len(associate(seen_now[::-1], things)) == len(columns)
     assert sum(column is None for column in associate(seen_now[::-1], things)) == len(alone)
 
@@ -68,7 +82,7 @@ def test_two_objects_seen_shifted_to_the_same_side_stay_two() -> None:
 
 
 def test_a_crowd_is_assigned_one_to_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(association, "_LARGEST_GROUP", 2)
+    monkeypatch.setattr(association, "_MAX_GROUP", 2)
     columns = associate([seen(0.01 * i) for i in range(9)], [known(0.01 * i) for i in range(7)])
     assert sorted(column for column in columns if column is not None) == list(range(7))
     assert columns[:7] == list(range(7))
@@ -78,13 +92,12 @@ def test_a_crowd_is_assigned_one_to_one_too(monkeypatch: pytest.MonkeyPatch) -> 
     ("one", "other"),
     [
         (seen(0.0), known(0.41)),
-        (seen(0.0), known(0.0, label="mug")),
         (seen(0.0, 0.0, 0.0), known(0.0, 0.0, 0.41)),
         (seen(0.0, covariance=isotropic(0.5)), known(1.21)),
         (seen(0.0, covariance=isotropic(0.1)), known(0.41)),
     ],
 )
-def test_what_is_outside_of_the_gate_is_not_assigned(one: Seen, other: Known) -> None:
+def test_what_is_outside_of_the_gate_is_not_assigned(one: NewSighting, other: ObjectRow) -> None:
     assert associate([one], [other]) == [None]
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.geometry import checked_covariance
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.objects.association import Known, cheapest, cost
-from robotmem_ros.memory.objects.new_sighting import NewSighting, new_sighting
+from robotmem_ros.memory.objects.association import NewSighting, cheapest, cost
+from robotmem_ros.memory.objects.sightings import new_sighting
 from robotmem_ros.memory.storage import object_rows
 from robotmem_ros.memory.storage.object_rows import ObjectRow
 
@@ -68,7 +68,7 @@ def _all_objects(connection: sqlite3.Connection) -> list[ObjectRow]:
     space = object_rows.space_of(connection, "map", "")
     if space is None:
         return []
-    rows = object_rows.near(connection, space, "default", [(0.0, 0.0, 0.0)], reach=1e9)
+    rows = object_rows.near(connection, space, "default", [(0.0, 0.0, 0.0)], radius=1e9)
     assert len(rows) == connection.execute("SELECT count(*) FROM objects").fetchone()[0]
     return sorted(rows, key=lambda row: row.memory_id)
 
@@ -77,18 +77,17 @@ def _compared_with_all(
     memory: RobotMemory, new: Iterable[NewMemory], covariance: object, known: list[ObjectRow]
 ) -> list[int | None]:
     clean = checked_covariance("covariance", covariance)
-    seen = [one for place, each in enumerate(new) if (one := new_sighting(place, each, clean, memory.parameters))]
+    seen = [new_sighting(place, each, clean, memory.parameters) for place, each in enumerate(new)]
     ordered = sorted(seen, key=NewSighting.order)
-    things = [Known(row.estimate, row.label_key, row.confirmed) for row in known]
     costs = {
         (index, column): price
         for index, one in enumerate(ordered)
-        for column, thing in enumerate(things)
-        if (price := cost(one.seen, thing)) is not None
+        for column, row in enumerate(known)
+        if (price := cost(one, row, at=one.new.observed_at)) is not None
     }
     columns = cheapest(len(ordered), costs)
     ids = {
-        one.place: None if column is None else known[column].memory_id
+        one.element: None if column is None else known[column].memory_id
         for one, column in zip(ordered, columns, strict=True)
     }
     return [ids[place] for place in range(len(ordered))]

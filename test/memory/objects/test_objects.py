@@ -70,10 +70,10 @@ def test_nothing_is_lost_and_every_index_is_in_step_after_any_messages(messages:
 
 def _check_counts(connection: sqlite3.Connection) -> None:
     rows = connection.execute(
-        "SELECT o.times_seen, o.unkept, count(s.id), coalesce(sum(s.thinned), 0) FROM objects AS o "
+        "SELECT o.times_seen, o.subsampled, count(s.id), coalesce(sum(s.subsampled), 0) FROM objects AS o "
         "LEFT JOIN sightings AS s ON s.memory_id = o.memory_id GROUP BY o.memory_id"
     ).fetchall()
-    assert all(times == unkept + count + thinned and count <= 8 for times, unkept, count, thinned in rows)
+    assert all(times == since + count + between and count <= 8 for times, since, count, between in rows)
     superseded = "SELECT count(*) FROM memories WHERE status = 'superseded' AND id IN (SELECT memory_id FROM objects)"
     assert connection.execute(superseded).fetchone() == (0,)
 
@@ -185,7 +185,7 @@ def test_of_a_long_history_the_ends_stay_and_the_counts_are_right(open_memory: O
     assert len(history) <= 10
     assert history[-1].observed_at == 0
     assert history[0].observed_at == 198 * SECOND // 4
-    assert sum(each.thinned + 1 for each in history) == 199
+    assert sum(each.subsampled + 1 for each in history) == 199
     assert the(memory, 1).times_seen == 200
     assert memory.object_history(1, 2) == history[:2]
 

@@ -1,4 +1,4 @@
-"""What was seen last counts, whatever stamps and clocks did before; what is only late on its way does not."""
+"""The newest sighting counts, whatever stamps and clocks did before; what is only delayed does not."""
 
 from __future__ import annotations
 
@@ -44,6 +44,18 @@ def test_a_stamp_from_the_future_holds_no_later_sighting_up(open_memory: OpenMem
     assert (found.last_seen, found.context_json, found.session_id) == ((NOW + 60) * SECOND, DIRTY, "second")
     assert [look(memory, NOW + 62 + t) for t in range(3)] == [True] * 3
     assert the(memory, 1).confidence == pytest.approx(0.45)
+
+
+def test_a_stamp_from_the_future_is_logged_once_for_each_source(
+    open_memory: OpenMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = open_memory(clock=Clock(NOW * SECOND))
+    for source in ("/camera", "/camera", ""):
+        see(memory, replace(at(NOW + 30), source=source), replace(at(NOW + 9), source="/laser"))
+    look(memory, NOW + 30)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{source}: a stamp 30.0 s ahead of the clock was cut (logged once)" for source in ("/camera", "a call")
+    ]
 
 
 def test_a_view_from_the_future_holds_no_later_view_up(open_memory: OpenMemory) -> None:

@@ -139,7 +139,7 @@ def test_by_age_an_object_that_was_seen_again_loses_its_earlier_sightings_but_no
     done = memory.purge(before=17 * SECOND)
     assert (done.memories, done.sightings) == (0, 7)
     history = memory.object_history(cup)
-    assert [(one.observed_at // SECOND, one.thinned) for one in history] == [(19, 0), (18, 0), (17, 7)]
+    assert [(one.observed_at // SECOND, one.subsampled) for one in history] == [(19, 0), (18, 0), (17, 7)]
     (found,) = memory.recall(context_filter={"label": "cup"})
     assert (found.times_seen, found.first_seen) == (10, 17 * SECOND)
 
@@ -157,7 +157,7 @@ def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
     (found,) = memory.recall(context_filter={"label": "cup"})
     assert (found.times_seen, found.first_seen) == (3, 30 * SECOND)
     with sqlite3.connect(memory.path) as connection:
-        assert connection.execute("SELECT unkept FROM objects").fetchone() == (3,)
+        assert connection.execute("SELECT subsampled FROM objects").fetchone() == (3,)
     connection.close()
 
 

@@ -54,7 +54,7 @@ def test_the_longest_histories_are_halved_until_all_fit(counts: list[int], budge
             assert len(history) == after[memory_id]
             assert history[-1].observed_at == 0
             assert history[0].observed_at == (count - 1) * 10**9
-            assert sum(1 + sighting.thinned for sighting in history) == count
+            assert sum(1 + sighting.subsampled for sighting in history) == count
         assert memory.status().memories == len(ids)
         assert memory.retain().sightings == 0
 

@@ -49,11 +49,9 @@ class Stages:
     def open(cls, path: Path, *, postings: bool = False) -> Iterator[Stages]:
         """Open a file; with `postings` in RAM, as a memory has them some seconds after its start."""
         parameters = Parameters(db_path=str(path), embedding_model="")
-        with (
-            closing(Database(parameters)) as database,
-            closing(TextIndex(database, _POSTINGS)) as index,
-            closing(VectorIndex(database, parameters.vector_index_size)) as vectors,
-        ):
+        with closing(Database(parameters)) as database:
+            index = TextIndex(database, _POSTINGS)
+            vectors = VectorIndex(database, parameters.vector_index_size)
             if postings:
                 index.flush()
             with database.snapshot() as connection:

@@ -1,16 +1,18 @@
-"""Threads that work beside queries, and the priority that queries have over them."""
+"""Maintenance of a memory: one loop that runs its steps in turn, and the priority that queries have over it."""
 
 from __future__ import annotations
 
 import logging
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 
 _MOMENT = 0.02
-"""Seconds: about what a question takes."""
+"""Seconds: about what a query takes."""
 
 
 class QueryPriority:
@@ -40,73 +42,179 @@ class QueryPriority:
 
 
 _NICE = 10
+_FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
 _LOG = logging.getLogger(__name__)
 
 
-class Worker:
-    """Calls `step` at its start, whenever it is woken, and every `period` seconds for what other processes did.
+@dataclass(frozen=True)
+class Step:
+    """One kind of maintenance.
 
-    Whatever a step raises is logged behind the `complaint`, once until it changes, and tried again with the next one.
-    What is asked and saved goes first: on Linux the thread has a lower priority, and after a step it rests for `rest`
-    seconds, unless somebody waits in `flush`.
+    Args:
+        name: What it does, for the log and the status, such as `embed texts`.
+        update: Does a bounded piece of the work, some hundred milliseconds at most; returns whether more is left.
+        period: Seconds after which it runs without a notification, for what other processes did or time brings about.
+        rest: Seconds that it rests at least when nothing was left, whoever notifies the loop.
+        rest_ratio: How many times as long as it took it rests at least.
     """
 
-    def __init__(
-        self, name: str, step: Callable[[], None], period: float, complaint: str, *, rest: float = 0.0
-    ) -> None:
-        self._complaint = complaint
-        self._complained = ""
-        self._step = step
-        self._period = period
-        self._rest = rest
+    name: str
+    update: Callable[[], bool]
+    period: float
+    rest: float = 0.0
+    rest_ratio: float = 0.0
+
+
+class _State:
+    """When a step is due, and what became of it."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.trouble = ""
+        self.is_running = False
+        self._due = 0.0
+        self._seen = -1
+        self._notified_due = 0.0
+        self._began = 0.0
+        self._retry = 0.0
+
+    def due(self, notifications: int) -> float:
+        """Return when to run it next, on the monotonic clock, after so many notifications of the loop."""
+        return self._due if notifications == self._seen else min(self._due, self._notified_due)
+
+    def is_notified(self, notifications: int) -> bool:
+        return notifications != self._seen
+
+    def run(self, notifications: int) -> bool:
+        """Do a piece of work, log what it raises, and return whether more is left."""
+        began = time.monotonic()
+        if not self.is_running:
+            self.is_running, self._began, self._seen = True, began, notifications
+        try:
+            more = self.step.update()
+        except Exception as error:
+            # Whatever happened, the other steps go on, and this one may succeed later.
+            self._fail(error)
+            return False
+        if more:
+            self._due = self._notified_due = 0.0
+            return True
+        now = time.monotonic()
+        self.is_running, self._retry, self.trouble = False, 0.0, ""
+        rest = max(self.step.rest, self.step.rest_ratio * (now - self._began))
+        self._notified_due, self._due = now + rest, now + max(self.step.period, rest)
+        return False
+
+    def _fail(self, error: Exception) -> None:
+        trouble = str(error) or repr(error)
+        if trouble != self.trouble:  # a full disk stays full for many attempts
+            _LOG.warning("maintenance: %s failed: %s", self.step.name, trouble)
+            _LOG.debug("maintenance: %s failed", self.step.name, exc_info=error)
+        self.trouble = trouble
+        self.is_running = False
+        self._retry = min(2 * self._retry, _LONGEST_RETRY) if self._retry else _FIRST_RETRY
+        self._due = self._notified_due = time.monotonic() + self._retry
+
+
+class MaintenanceLoop:
+    """Runs steps on one thread of low priority, in turn, a piece of each that is due, from `start` to `close`.
+
+    A step that has more to do runs again after the others had their turn, so a long one starves none. Before each piece
+    the loop yields to queries. A step that raises is logged, named in `trouble` and retried after 1 s, then after twice
+    as long, up to 1 min.
+    """
+
+    def __init__(self) -> None:
+        self._states: list[_State] = []
         self._changed = threading.Condition()
-        self._asked, self._done, self._awaited = 1, 0, 0
+        self._working = threading.Lock()
+        self._notifications = 0
+        self._listening = True
+        self._flushes = 0
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread: threading.Thread | None = None
+
+    def start(self, steps: Sequence[Step], priority: QueryPriority) -> None:
+        """Run the steps from now on, after queries."""
+        self._states = [_State(step) for step in steps]
+        self._thread = threading.Thread(target=self._run, args=(priority,), name="robotmem-maintenance", daemon=True)
         self._thread.start()
 
-    def wake(self) -> None:
-        """Says that there is something to do."""
+    @property
+    def trouble(self) -> str:
+        """Which steps failed when they ran last, and why; empty if none did."""
+        return "; ".join(f"maintenance: {one.step.name} failed: {one.trouble}" for one in self._states if one.trouble)
+
+    def notify(self) -> None:
+        """Say that there is something to do: memories were stored, changed or deleted."""
         with self._changed:
-            self._asked += 1
-            self._changed.notify_all()
+            self._notifications += 1
+            if self._listening:
+                self._changed.notify()
 
     def flush(self) -> None:
-        """Waits until a step that began after this call has ended."""
+        """Run each step in the calling thread until nothing is left or it fails, or the loop is closed."""
         with self._changed:
-            self._asked += 1
-            target = self._awaited = self._asked
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._done >= target or self._closing)
+            self._flushes += 1
+        try:
+            with self._working:
+                for state in self._states:
+                    # What was begun before may have missed what came since.
+                    for _ in range(1 + state.is_running):
+                        while not self._closing and state.run(self._notifications):
+                            pass
+        finally:
+            with self._changed:
+                self._flushes -= 1
+                self._changed.notify()
 
     def close(self) -> None:
-        """Ends the thread after the step at hand."""
+        """End the thread after the piece at hand; a second call does nothing."""
         with self._changed:
             self._closing = True
-            self._changed.notify_all()
-        self._thread.join()
+            self._changed.notify()
+        if self._thread:
+            self._thread.join()
+        with self._working:  # for a flush in another thread
+            pass
 
-    def _run(self) -> None:
+    def _run(self, priority: QueryPriority) -> None:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
-        while not self._closing:
-            with self._changed:
-                asked = self._asked
-            try:
-                self._step()
-            except Exception as error:
-                self._complain(str(error))
-            else:
-                self._complained = ""
-            with self._changed:
-                self._done = max(self._done, asked)
-                self._changed.notify_all()
-                self._changed.wait_for(lambda: self._closing or self._awaited > self._done, self._rest)
-                # The condition is looked at before the wait: what was notified meanwhile would be missed.
-                self._changed.wait_for(lambda seen=asked: self._closing or self._asked != seen, self._period)  # type: ignore[misc]
+        turn = 0
+        while (chosen := self._next(turn)) is not None:
+            turn = chosen + 1
+            priority.yield_to_queries()
+            with self._working:
+                if not self._closing:
+                    self._states[chosen].run(self._notifications)
 
-    def _complain(self, trouble: str) -> None:
-        # A full disk stays full for many periods.
-        if trouble != self._complained and not self._closing:
-            _LOG.warning("%s: %s", self._complaint, trouble)
-        self._complained = trouble
+    def _next(self, turn: int) -> int | None:
+        # The first step from `turn` on that is due, once one is; None when the loop is closed.
+        count = len(self._states)
+        with self._changed:
+            while not self._closing:
+                now = time.monotonic()
+                dues = [state.due(self._notifications) for state in self._states]
+                if not self._flushes:
+                    for index in (number % count for number in range(turn, turn + count)):
+                        if dues[index] <= now:
+                            return index
+                # Once all steps know of a notification, further ones change nothing.
+                self._listening = not all(state.is_notified(self._notifications) for state in self._states)
+                self._changed.wait(None if self._flushes else max(min(dues) - now, 0.0))
+        return None
+
+
+def piecewise(work: Callable[[], Iterator[None]]) -> Callable[[], bool]:
+    """Make the `update` of a step of a generator function that yields between two pieces of its work."""
+    begun: list[Iterator[None]] = []
+
+    def update() -> bool:
+        pieces = begun.pop() if begun else work()
+        for _ in pieces:
+            begun.append(pieces)
+            return True
+        return False
+
+    return update

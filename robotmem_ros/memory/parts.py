@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
 from .areas import Areas, AreaTags
+from .background import MaintenanceLoop, Step
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder
@@ -16,7 +17,6 @@ from .embedding.fastembed_provider import FastEmbedEmbedder
 from .learning.judge import Judge
 from .learning.learning import Learning
 from .objects.objects import Objects
-from .retention.background import BackgroundRetention
 from .retention.retention import Retention
 from .search.pipeline import Pipeline
 from .search.text_index import TextIndex
@@ -60,27 +60,25 @@ class Parts:
         self.areas = AreaTags(Areas(at_start.areas_file), parameters)
         judge = Judge(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
+        self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
         with ExitStack() as made:
-            self.database = Database(at_start, self.stored, read_only=read_only)
+            self.database = Database(at_start, self.maintenance.notify, read_only=read_only)
             made.callback(self.database.close)
             self.sessions = Sessions(self.database, parameters, clock)
-            made.callback(self.sessions.close)
             self.usage = UsageRecorder(self.database)
             made.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
             made.callback(self._threads.shutdown)
-            self.embedder = _in_background(embedder, at_start, patience)
+            self.embedder = _in_background(embedder, at_start, patience, self.maintenance.notify)
             made.callback(self.embedder.close)
             self.vectors = VectorIndex(self.database, at_start.vector_index_size)
-            made.callback(self.vectors.close)
             self.postings = TextIndex(self.database, _INDEXED)
-            made.callback(self.postings.close)
-            self.backfill = Backfill(self.database, self.embedder, stored=self.vectors.wake)
-            made.callback(self.backfill.close)
+            self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
-            self.budgets = BackgroundRetention(self.retention, runs=not read_only)
-            made.callback(self.budgets.close)
+            self.maintenance.start(self._steps(at_start), self.database.query_priority)
+            made.callback(self.maintenance.close)
+            made.callback(self.retention.stop)
             self._open = made.pop_all()
         self.learning = Learning(
             self.database,
@@ -92,12 +90,6 @@ class Parts:
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
         self.pipeline = Pipeline(self.database, self.embedder, self.postings, self.vectors, self._threads)
-
-    def stored(self) -> None:
-        """Tells those that work in the background that something was stored."""
-        self.postings.wake()
-        self.backfill.wake()
-        self.budgets.wake()
 
     def warm_up(self) -> None:
         """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
@@ -113,21 +105,40 @@ class Parts:
         self.usage.write()
         if not self.database.read_only:
             self.database.write(lambda connection: None).result()
-        self.backfill.wake()
-        self.backfill.flush()
-        self.postings.flush()
+        self.embedder.wait()
+        self.backfill.retry_refused()
+        self.maintenance.flush()
 
     def close(self) -> None:
         """Commits what was accepted and ends all threads; a second call does nothing."""
         with self._closing:
             self._open.close()
 
+    def _steps(self, parameters: Parameters) -> list[Step]:
+        # In this order, since each may make work for the next. Retention rests long because it scans all memories.
+        indexes = [
+            Step("index texts", self.postings.update, period=10.0, rest=0.25),
+            Step("index vectors", self.vectors.update, period=10.0, rest=0.25),
+        ]
+        if self.database.read_only:
+            return indexes
+        consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
+        return [
+            Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
+            *indexes,
+            Step("count recalls", self.usage.update, period=0.5, rest=0.5),
+            *([consolidate] if parameters.session_maintenance else []),
+            Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),
+        ]
 
-def _in_background(embedder: Embedder | None, parameters: Parameters, patience: float) -> BackgroundEmbedder:
+
+def _in_background(
+    embedder: Embedder | None, parameters: Parameters, patience: float, settled: Callable[[], None]
+) -> BackgroundEmbedder:
     if embedder is not None:
-        return BackgroundEmbedder(embedder.name, lambda: embedder, patience=patience)
+        return BackgroundEmbedder(embedder.name, lambda: embedder, patience=patience, settled=settled)
     model, threads = parameters.embedding_model, parameters.embedding_threads
-    return BackgroundEmbedder(model, lambda: _load(model, threads), patience=patience)
+    return BackgroundEmbedder(model, lambda: _load(model, threads), patience=patience, settled=settled)
 
 
 def _load(model: str, threads: int) -> Embedder:

@@ -131,7 +131,7 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         learned = self._writable.learning.learn(new)
-        self._parts.stored()
+        self._parts.maintenance.notify()
         return learned
 
     def data(self, memory_id: int) -> PerceptionData:
@@ -213,7 +213,7 @@ class RobotMemory:
         if not is_sighting(new, self.parameters):
             return parts.database.insert(parts.areas.tagged(new))
         future = parts.objects.store(new)
-        future.add_done_callback(lambda done: parts.stored())
+        future.add_done_callback(lambda done: parts.maintenance.notify())
         return future
 
     def store_sightings(
@@ -229,7 +229,7 @@ class RobotMemory:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
         future = self._writable.objects.store_message(new, covariances, field_of_view)
-        future.add_done_callback(lambda done: self._parts.stored())
+        future.add_done_callback(lambda done: self._parts.maintenance.notify())
         return future
 
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
@@ -333,7 +333,7 @@ class RobotMemory:
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         if self._writable.database.write(lambda connection: consolidation.forget(connection, wanted, why)).result():
-            self._parts.backfill.wake()  # they are back, without their vectors
+            self._parts.maintenance.notify()  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:
         """Brings back a memory that was forgotten or superseded: recall finds it again.
@@ -343,7 +343,7 @@ class RobotMemory:
         """
         wanted = validation.whole("memory_id", memory_id)
         self._writable.database.write(lambda connection: changes.restore(connection, wanted)).result()
-        self._parts.backfill.wake()
+        self._parts.maintenance.notify()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
         """The last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
@@ -389,7 +389,7 @@ class RobotMemory:
         )
         self._writable.learning.correct(correction)
         if content is not None:
-            self._parts.backfill.wake()
+            self._parts.maintenance.notify()
 
     def start_session(
         self,
@@ -475,7 +475,7 @@ class RobotMemory:
         parts = self._writable
         with parts.vectors.stopped():
             purged = purge(parts.database, wanted, self.parameters)
-        parts.stored()  # what stays may have another text
+        parts.maintenance.notify()  # what stays may have another text
         return purged
 
     def finish_purge(self) -> bool:

@@ -56,7 +56,7 @@ def status(parts: Parts) -> Status:
         database.missing,
         database.tokens_missing,
         parts.vectors.missing,
-        parts.budgets.trouble,
+        parts.maintenance.trouble,
     ]
     if not tokens.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")

@@ -7,7 +7,7 @@ A message's way, and the thread that takes each step:
     memory-intake        -                                    intake_worker: a bounded queue; then `perception`: reads,
                                                               samples, transforms or lets wait, gathers, stores
     robotmem-writer      RobotMemory.store: many in one commit, after which they are counted as stored
-    robotmem-backfill    the vector, of what is on disk
+    robotmem-maintenance the vector, of what is on disk
 
 On the left ~/perception; on the right the configured topics, and with them /tf and the localisation. When the writer
 does not keep up, perception_topic refuses and counts; for the others `queue_policy` decides: intake_worker drops and

@@ -118,7 +118,6 @@ def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database,
     try:
         yield database, index
     finally:
-        index.close()
         database.close()
 
 

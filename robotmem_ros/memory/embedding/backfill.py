@@ -1,15 +1,15 @@
-"""Gives every memory its vector, in the background: those just saved, and those saved while there was no model."""
+"""Give every memory its vector: those just saved, and those saved while there was no model."""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from itertools import islice
 
-from ..background import Worker
+from ..background import piecewise
 from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
 from .background import BackgroundEmbedder
@@ -17,87 +17,68 @@ from .refusals import Refusals
 
 _BATCH = 64
 _PIECE = 8
-"""Texts after which a question may go first: 20 ms with the default model. Fewer at once take 3 % longer."""
+"""Texts after which a query may go first: 20 ms with the default model. Fewer at once take 3 % longer."""
 _UNWRITTEN = 4
 """Batches that may wait for the writer."""
-_RESCAN_PERIOD, _REST = 10.0, 0.1
 _LOG = logging.getLogger(__name__)
 
 
 class Backfill:
-    """A thread that embeds what has no vector yet, oldest first, in batches; after each it calls `stored`.
+    """Embeds what has no vector yet, oldest first, in batches.
 
-    It is woken for new memories; now and then it also looks for those that another process saved, corrected or
-    restored. A text whose vector is kept already is not embedded again; one that the model refuses is tried again ever
-    more rarely. There is none for a database that is only read.
+    That is what was saved, corrected or restored, by other processes too. A text whose vector is kept already is not
+    embedded again; one that the model refuses is tried again ever more rarely.
     """
 
-    def __init__(self, database: Database, embedder: BackgroundEmbedder, *, stored: Callable[[], None]) -> None:
+    def __init__(self, database: Database, embedder: BackgroundEmbedder) -> None:
         self._database = database
         self._embedder = embedder
-        self._stored = stored
         self._usable: bool | None = None
         self._last_id = 0
         self._refusals = Refusals()
         self._retries_all = False
-        self._closing = False
-        trouble = "vectors could not be computed"
-        self._worker: Worker | None = None
-        if not database.read_only:
-            self._worker = Worker("robotmem-backfill", self._step, _RESCAN_PERIOD, trouble, rest=_REST)
-
-    def wake(self) -> None:
-        """Says that memories were saved, or have lost their vectors."""
-        if self._worker:
-            self._worker.wake()
+        self.update = piecewise(self._embed_missing)
+        """Embed one batch, if the model is loaded; return whether more is left."""
 
     def refused(self, pending: int) -> str:
         """Say how many of the memories that have no vector the model refused, and why; empty if none was."""
         return self._refusals.reason(pending)
 
-    def flush(self) -> None:
-        """Waits until everything that was saved before has its vector, there is no model, or it refused once more."""
+    def retry_refused(self) -> None:
+        """Let the next update try every refused text once more."""
         self._retries_all = True
-        if self._worker:
-            self._worker.flush()
 
-    def close(self) -> None:
-        """Ends the thread after the batch at hand; what is left is embedded at the next start."""
-        self._closing = True
-        if self._worker:
-            self._worker.close()
-
-    def _step(self) -> None:
-        if self._usable is None:
-            self._usable = self._embedder.wait() and self._adopt_model()
-        if self._usable:
-            self._catch_up()
-
-    def _catch_up(self) -> None:
+    def _embed_missing(self) -> Iterator[None]:
+        if self._usable is None and self._embedder.is_settled:
+            self._usable = self._embedder.available and self._adopt_model()
+        if not self._usable:
+            return
         if self._retries_all:
             self._retries_all = False
             self._refusals.may_try_all()
-        if self._embed_after(self._last_id):
-            self._embed_after(0)  # an older one has lost its vector, or was refused
+        if (yield from self._embed_after(self._last_id)):
+            yield from self._embed_after(0)  # an older one has lost its vector, or was refused
 
-    def _embed_after(self, reached: int) -> bool:
-        """Embeds what has no vector behind an id; whether something before it has none either."""
+    def _embed_after(self, reached: int) -> Generator[None, None, bool]:
+        """Embed what has no vector behind an id; return whether something before it has none either."""
         # The model never waits for the disk: some batches are written while the next one is embedded.
         writing: deque[tuple[int, Future[None]]] = deque()
-        while not self._closing:
+        is_useless = False
+        while True:
             batch, others = self._next(reached)
-            if not batch and not writing:
-                return others
-            is_useless = False
             if batch:
                 reached = batch[-1][0]
                 vectors, is_useless = self._embedded(batch)
                 writing.append((reached, self._store(batch, vectors)))
-            while len(writing) > (_UNWRITTEN if batch and not is_useless else 0):
-                self._settle(*writing.popleft())
-            if is_useless:
-                return False  # perhaps it is not the texts: the next step tries others
-        return False
+            is_over = not batch or is_useless
+            while len(writing) > (0 if is_over else _UNWRITTEN):
+                last_id, written = writing.popleft()
+                written.result()
+                self._last_id = max(self._last_id, last_id)
+            if is_over:
+                # If all of a batch were refused, perhaps it is not the texts: the next update tries others.
+                return others and not is_useless
+            yield
 
     def _next(self, reached: int) -> tuple[Sequence[tuple[int, str, bool]], bool]:
         # Memories without a vector, with their texts and whether these have one; and whether there are more than these.
@@ -141,11 +122,6 @@ class Backfill:
         for text in texts:
             kept.update(self._kept([text]))
         return kept
-
-    def _settle(self, reached: int, writing: Future[None]) -> None:
-        writing.result()
-        self._last_id = max(self._last_id, reached)
-        self._stored()
 
     def _adopt_model(self) -> bool:
         try:

@@ -18,18 +18,23 @@ _LOG = logging.getLogger(__name__)
 
 
 class BackgroundEmbedder:
-    """Loads an embedder in the background and remembers the vectors of the latest texts.
+    """Loads an embedder on a thread of its own, and remembers the vectors of the latest texts.
 
-    `patience` is how many seconds a call waits for the model that is being loaded.
+    Loading takes a second or, on a robot, several: neither the program's start nor maintenance waits for it. `patience`
+    is how many seconds a call waits for the model that is being loaded. `settled` is called when it is loaded or cannot
+    be.
     """
 
-    def __init__(self, name: str, load: Callable[[], Embedder], *, patience: float) -> None:
+    def __init__(
+        self, name: str, load: Callable[[], Embedder], *, patience: float, settled: Callable[[], None] = lambda: None
+    ) -> None:
         self._wanted = name
         self._load = load
         self._patience = patience
         self._model: Embedder | None = None
         self._why_not = "the embedding model is being loaded"
         self._settled = threading.Event()
+        self._on_settled = settled
         self._calls = 0
         self._returned = threading.Condition()
         self._remembered: OrderedDict[str, Vector] = OrderedDict()
@@ -51,6 +56,11 @@ class BackgroundEmbedder:
     def available(self) -> bool:
         """Whether the model is loaded."""
         return self._model is not None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the model is loaded or cannot be."""
+        return self._settled.is_set()
 
     @property
     def why_not(self) -> str:
@@ -104,6 +114,7 @@ class BackgroundEmbedder:
             _LOG.exception("the embedding model could not be loaded")
             self._why_not = f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}"
         self._settled.set()
+        self._on_settled()
 
     @contextmanager
     def _in_use(self) -> Iterator[Embedder]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
+from ..background import piecewise
 from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..models import Kind
@@ -96,6 +97,8 @@ class Retention:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._limited = 0
+        self.update = piecewise(self._step)
+        """Delete some of what exceeds the budgets, unless a `run` does so; return whether more is left."""
 
     def stop(self) -> None:
         """End what runs after the transaction at hand; nothing is deleted any more."""
@@ -132,8 +135,7 @@ class Retention:
                 pass
         return counters.report()
 
-    def step(self) -> Iterator[None]:
-        """Delete what exceeds the budgets now, a few transactions at a time, unless a `run` does so."""
+    def _step(self) -> Iterator[None]:
         if self._lock.acquire(blocking=False):
             try:
                 yield from self._pieces(_Counters())

@@ -1,6 +1,6 @@
 """Stage 11, touch: counts what was returned, after the answer is out.
 
-Counts of the last half second are written together: a write for every query would slow the next one down, and wear
+The counts of the last half second are written together: a write for every query would slow the next one down, and wear
 the robot's flash.
 """
 
@@ -18,7 +18,6 @@ from ..storage.rows import touch
 from ..storage.session_rows import note_recalls
 from .result import RecallResult
 
-_DELAY = 0.5
 _LOG = logging.getLogger(__name__)
 
 
@@ -31,7 +30,6 @@ class UsageRecorder:
         self._counts: Counter[int] = Counter()
         self._ranks: dict[int, int] = {}
         self._latest = 0
-        self._timer: threading.Timer | None = None
 
     def add(self, result: RecallResult, now: int) -> None:
         """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more.
@@ -45,10 +43,11 @@ class UsageRecorder:
             self._counts.update(memory.id for memory in result)
             for rank, memory in enumerate(result, start=1):
                 self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
-            if self._counts and self._timer is None:
-                self._timer = threading.Timer(_DELAY, self.write)
-                self._timer.daemon = True
-                self._timer.start()
+
+    def update(self) -> bool:
+        """Write what was counted; nothing is left to do then."""
+        self.write()
+        return False
 
     def write(self) -> None:
         """Queues what was counted; a failure is logged, since the answers were right without it."""
@@ -56,9 +55,6 @@ class UsageRecorder:
         with self._lock:
             counts, self._counts = self._counts, Counter()
             ranks, self._ranks = self._ranks, {}
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
             if counts:
                 self._queue(counts, ranks, self._latest)
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 import logging
 import sqlite3
 import uuid
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 
 from .. import validation
+from ..background import piecewise
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
@@ -21,7 +23,6 @@ from ..storage.decay import Decay
 from . import consolidation
 from . import session_stats as account
 from .consolidation import Consolidation
-from .maintenance import SessionKey, SessionMaintenance
 from .proactive import proactive
 from .report import SessionReport, SessionStart
 
@@ -34,15 +35,21 @@ _LONGEST = 1e9
 _PROACTIVE = 5
 
 
+SessionKey = tuple[str, str]
+"""The id of a session and its collection."""
+
+
 class Sessions:
     """The sessions of one database. Safe to use from several threads."""
 
     def __init__(self, database: Database, parameters: Callable[[], Parameters], clock: Callable[[], int]) -> None:
         self._database = database
         self._clock = clock
-        self._maintenance: SessionMaintenance | None = None
-        if parameters().session_maintenance and not database.read_only:
-            self._maintenance = self._maintained(parameters)
+        self._parameters = parameters
+        with database.snapshot() as connection:
+            self._pending = deque(session_rows.unconsolidated(connection))
+        self.update = piecewise(self._maintain)
+        """Close expired sessions, consolidate one that ended without it, and return whether more are left."""
 
     def start(
         self, parameters: Parameters, context: object, collection: object, max_duration: object = None
@@ -125,19 +132,23 @@ class Sessions:
         with self._database.snapshot() as connection:
             return session_rows.latest(connection, named, max(count, 0))
 
-    def close(self) -> None:
-        """End the background work; open sessions stay open."""
-        if self._maintenance is not None:
-            self._maintenance.close()
-
-    def _maintained(self, parameters: Callable[[], Parameters]) -> SessionMaintenance:
-        with self._database.snapshot() as connection:
-            pending = session_rows.unconsolidated(connection)
-        return SessionMaintenance(
-            pending,
-            self._close_expired,
-            lambda session_id, collection: self._consolidated(session_id, collection, parameters(), dry_run=False),
-        )
+    def _maintain(self) -> Iterator[None]:
+        self._pending.extend(self._close_expired())
+        while self._pending:
+            session_id, collection = self._pending.popleft()
+            try:
+                done = self._consolidated(session_id, collection, self._parameters(), dry_run=False)
+            except Exception as error:
+                # One session must not keep the others from it; the next start tries it again.
+                _LOG.warning("session %s could not be consolidated: %s", session_id, error)
+            else:
+                _LOG.info(
+                    "session %s was consolidated: %d of %d lessons superseded",
+                    session_id,
+                    done.superseded,
+                    done.considered,
+                )
+            yield
 
     def _close_expired(self) -> list[SessionKey]:
         now = self._clock()
@@ -150,8 +161,7 @@ class Sessions:
 
     def _expired(self, sessions: list[SessionKey]) -> None:
         _log_expired(sessions)
-        if sessions and self._maintenance is not None:
-            self._maintenance.add(sessions)
+        self._pending.extend(sessions)
 
     def _consolidated(
         self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool

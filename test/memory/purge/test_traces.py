@@ -193,10 +193,12 @@ def test_a_file_of_the_index_that_is_made_during_a_purge_is_not_used(
     for number in range(99):
         memory.save_perception(f"mug {number}")
     memory.flush()
-    other.vectors.wake()
+    building = threading.Thread(target=other.vectors.flush)
+    building.start()
     assert made.wait(60)
     memory.purge(ids=ids)
     purged.set()
+    building.join()
     other.vectors.flush()
     assert found(memory.path, needles()) == set()
     assert [one.content for one in other.recall("mug 42", n=1)] == ["mug 42"]

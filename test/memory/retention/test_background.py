@@ -120,4 +120,4 @@ def test_closing_the_memory_stops_retention(open_memory: OpenMemory, times: int)
     fill(memory, 0, 200)
     for _ in range(times):
         memory.close()
-    assert not [thread for thread in threading.enumerate() if thread is memory._parts.budgets._thread]
+    assert "robotmem-maintenance" not in {thread.name for thread in threading.enumerate()}

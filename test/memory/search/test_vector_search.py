@@ -98,7 +98,6 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     database.write(fill).result()
     index.flush()
     yield World(database, index, vectors[texts], shares)
-    index.close()
     database.close()
 
 
@@ -158,7 +157,6 @@ def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path:
             hits = vector_search(connection, index, query, only(range(1, 11)), depth)
             assert (hits[0].memory_id, len(hits)) == (3, depth)
         assert {hit.memory_id: hit.measure for hit in hits}[1] == 1.0
-    index.close()
     database.close()
 
 

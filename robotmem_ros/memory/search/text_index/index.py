@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...background import Worker
 from ...storage import Database, text_rows
 from .block import REACH, SPAN, Block, BlockBuilder
 
@@ -26,7 +25,6 @@ def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[in
 
 
 _READ = 256
-_PERIOD, _REST = 10.0, 0.25
 _FRESH = 250
 """So many new memories make a block of their own, which takes in those before it that are not much larger."""
 _RATIO = 4
@@ -44,11 +42,6 @@ class TextIndex:
         self._blocks: tuple[Block, ...] = ()
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
-        self._closing = False
-        self._worker: Worker | None = None
-        if not database.in_memory:
-            trouble = "the postings could not be kept"
-            self._worker = Worker("robotmem-postings", self._catch_up, _PERIOD, trouble, rest=_REST)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -72,24 +65,9 @@ class TextIndex:
             self._work = work
             return True
 
-    def wake(self) -> None:
-        """Says that there are new texts."""
-        if self._worker:
-            self._worker.wake()
-
     def flush(self) -> None:
-        """Waits until the blocks cover what they should by now."""
-        if self._worker:
-            self._worker.flush()
-
-    def close(self) -> None:
-        """Ends the thread, soon."""
-        self._closing = True
-        if self._worker:
-            self._worker.close()
-
-    def _catch_up(self) -> None:
-        while not self._closing and self.update():
+        """Update the postings until they cover all they should."""
+        while self.update():
             pass
 
     def _build_missing(self) -> Iterator[None]:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...background import Worker
 from ...embedding import Vector
 from ...storage import Database, codec, vector_rows
 from . import segment
@@ -18,8 +17,6 @@ from .brute_force import BruteForceVectors, Rows
 from .index_builder import IndexBuilder
 from .search import Search, measured
 from .segment import Segment
-
-_PERIOD = 10.0
 
 
 class VectorIndex:
@@ -34,10 +31,6 @@ class VectorIndex:
         self._lock = threading.Lock()
         self._newest = BruteForceVectors()
         self._builder = IndexBuilder(database, minimum)
-        self._closing = False
-        self._worker: Worker | None = None
-        if not database.in_memory and segment.available():
-            self._worker = Worker("robotmem-index", self._catch_up, _PERIOD, "the index of vectors could not be kept")
 
     def search(self, connection: sqlite3.Connection, query: Vector, among: Ids | None = None) -> Search:
         """A search for the vectors nearest to a query, or for the nearest of some, whose ids ascend.
@@ -90,33 +83,17 @@ class VectorIndex:
         """
         return self._builder.update()
 
-    def wake(self) -> None:
-        """Says that there are new vectors."""
-        if self._worker:
-            self._worker.wake()
-
     def flush(self) -> None:
-        """Waits until the index is as it should be for the vectors that are there now."""
+        """Update the index until it is as it should be for the vectors that are there now."""
         self._builder.check_soon()
-        if self._worker:
-            self._worker.flush()
+        while self.update():
+            pass
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Makes no file meanwhile, so that what is taken away for good gets into none."""
         with self._builder.stopped():
             yield
-        self.wake()
-
-    def close(self) -> None:
-        """Ends the thread; what it was building is left, and built at the next start."""
-        self._closing = True
-        if self._worker:
-            self._worker.close()
-
-    def _catch_up(self) -> None:
-        while not self._closing and self.update():
-            pass
 
     def _current(self, connection: sqlite3.Connection, dim: int) -> tuple[tuple[Segment, ...], Rows]:
         segments = self._builder.segments

@@ -145,7 +145,8 @@ class SegmentBuilder:
         """
         if self._index is None:
             return None
-        unfinished = self._database.with_name(f"{self._database.name}.{os.getpid()}{_UNFINISHED}")
+        # Two memories of one process may build at once.
+        unfinished = self._database.with_name(f"{self._database.name}.{id(self)}.{os.getpid()}{_UNFINISHED}")
         try:
             unfinished.touch(mode=0o600)
             self._index.save(str(unfinished))

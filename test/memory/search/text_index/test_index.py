@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.search.text_index import Block, TextIndex, outdated
 from robotmem_ros.memory.storage import Database, text_rows
 
 from ....support import corpus
 from ....support.corpus import MINIMUM
 from ....support.subprocesses import output_of
-from ....support.waiting import until
 
 STORE = """
 import sys
@@ -35,11 +32,6 @@ def stale(database: Database, blocks: tuple[Block, ...]) -> list[int]:
     """Of which memories the blocks are out of date."""
     with database.reader() as connection:
         return sorted(outdated(connection, blocks))
-
-
-def threads() -> set[threading.Thread]:
-    """The threads that keep postings."""
-    return {one for one in threading.enumerate() if one.name == "robotmem-postings"}
 
 
 def skip_ids(database: Database, last: int) -> None:
@@ -199,44 +191,19 @@ def test_what_another_process_writes_is_seen(tmp_path: Path) -> None:
         corpus.check(database, index.blocks, [corpus.TextQuery("zebra", 500), corpus.TextQuery("zebra number", 3)])
 
 
-def test_a_wake_indexes_new_memories_in_the_background(tmp_path: Path) -> None:
+def test_an_index_that_is_updated_piece_by_piece_covers_all_when_nothing_is_left_to_do(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
-        index.flush()
-        corpus.fill(database, 300)
-        index.wake()
-        until(lambda: corpus.covered(index.blocks) == 300, "block after a wake")
-
-
-def test_closing_while_blocks_are_made_waits_for_no_block(tmp_path: Path) -> None:
-    with corpus.opened(tmp_path / "memory.db") as (database, _):
-        corpus.fill(database, 0, texts=["red mug in the hall"] * 5000)
-    before = threads()
-    for _ in range(20):
-        database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-        index = TextIndex(database, MINIMUM)
-        index.wake()
-        index.close()
-        index.close()
-        index.flush()
-        database.close()
-        assert threads() <= before
-
-
-def test_a_database_that_is_closed_first_is_no_harm(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-    index = TextIndex(database, MINIMUM)
-    database.close()
-    index.flush()
-    index.close()
-    assert index.blocks == ()
-    assert {record.levelname for record in caplog.records} <= {"WARNING"}
+        corpus.fill(database, 1000)
+        pieces = 0
+        while index.update():
+            assert index.blocks == ()
+            pieces += 1
+        assert pieces >= 3
+        assert ranges(index) == [(0, 1000)]
 
 
 def test_a_memory_in_ram_has_no_postings() -> None:
-    before = threads()
     with corpus.opened(":memory:", minimum=1) as (database, index):
         corpus.fill(database, 500)
-        index.wake()
-        index.flush()
+        assert not index.update()
         assert index.blocks == ()
-        assert threads() <= before

@@ -249,7 +249,7 @@ def test_many_threads_search_while_vectors_come_in(tmp_path: Path) -> None:
             thread.start()
         for first in range(1000, 3000, 250):
             fill(database, VECTORS[first : first + 250], first)
-            index.wake()
+            index.update()
         for thread in threads:
             thread.join()
         index.flush()

@@ -49,7 +49,8 @@ def test_a_stopped_index_makes_no_file_and_abandons_the_one_begun(
     monkeypatch.setattr(SegmentBuilder, "add", slow_add)
     with opened(path) as (database, index):
         fill(database, VECTORS)
-        index.wake()
+        building = threading.Thread(target=index.flush)
+        building.start()
         assert begun.wait(60)
         # Whoever stops it waits for the piece at hand.
         releasing = threading.Timer(0.2, going_on.set)
@@ -58,6 +59,7 @@ def test_a_stopped_index_makes_no_file_and_abandons_the_one_begun(
             assert files(path) == []
             assert indexed(database) == 0
             assert recall_at_10(database, index) >= 0.99
+        building.join()
         index.flush()
         assert indexed(database) == 3000
         assert recall_at_10(database, index) >= 0.99

@@ -105,10 +105,10 @@ def _stored(status: MemoryStatus, truth: Truth) -> bool:
     """Tell whether all is stored, and embedded if there is a model.
 
     Raises:
-        DemoError: perceptions were refused.
+        DemoError: perceptions were dropped.
     """
-    if status.refused:
-        raise DemoError(f"{status.refused} perceptions were refused: {', '.join(status.refused_reasons)}")
+    if status.dropped:
+        raise DemoError(f"{status.dropped} perceptions were dropped: {', '.join(status.drop_reasons)}")
     _show(f"stored   {status.stored} of {len(truth.events)}, {status.pending_vectors} wait for their vectors")
     hopeless = status.mode != "hybrid" and status.reason and "being loaded" not in status.reason
     return bool(status.stored == len(truth.events) and (status.pending_vectors == 0 or hopeless))

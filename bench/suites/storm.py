@@ -58,14 +58,14 @@ def _rows(client: Client, options: argparse.Namespace, work: Path) -> Iterator[t
         idle = _recall(client, sets[0])
         yield "nothing comes in", f"{idle.percentile(50):.1f}", f"{idle.percentile(95):.1f}", "1.0", "0", "0"
         for (kind, told), chosen in zip(_STORMS.items(), sets[1:], strict=True):
-            stored, refused = int(client.status.stored), int(client.status.refused)
+            stored, dropped = int(client.status.stored), int(client.status.dropped)
             with _flood(kind, options.rate):
                 client.wait("the storm", lambda: int(client.status.stored) > stored + options.rate)  # noqa: B023
                 first, began = int(client.status.stored), client.status.stamp
                 series = _recall(client, chosen)
                 seconds = _seconds(client.status.stamp) - _seconds(began)
                 rate = (int(client.status.stored) - first) / seconds
-            lost = str(int(client.status.refused) - refused)
+            lost = str(int(client.status.dropped) - dropped)
             ratio = f"{series.percentile(95) / idle.percentile(95):.2f}"
             yield told, f"{series.percentile(50):.1f}", f"{series.percentile(95):.1f}", ratio, f"{rate:.0f}", lost
 

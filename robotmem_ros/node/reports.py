@@ -36,11 +36,11 @@ class StatusTopic:
         message.topic_names = [topic.config.name for topic in topics]
         message.topic_received = [topic.arrived for topic in topics]
         message.topic_stored = [topic.stored for topic in topics]
-        message.topic_left_out = [sum(topic.left_out.values()) for topic in topics]
+        message.topic_dropped = [sum(topic.left_out.values()) for topic in topics]
         message.received, message.stored = counts.received, counts.stored
-        message.refused = sum(counts.refused.values())
-        message.refused_reasons = sorted(counts.refused)
-        message.refused_counts = [counts.refused[reason] for reason in message.refused_reasons]
+        message.dropped = sum(counts.refused.values())
+        message.drop_reasons = sorted(counts.refused)
+        message.drop_counts = [counts.refused[reason] for reason in message.drop_reasons]
         if message != self._last:
             self._last = message
             self._publisher.publish(_stamped(message, self._clock()))

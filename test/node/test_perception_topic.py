@@ -30,7 +30,7 @@ def test_every_published_perception_is_stored_and_the_same_one_twice_is_two(own:
         publisher.publish(Perception(description=f"a chair, number {1000 + index // 2}", collection="chairs"))
     status = client.until_status(lambda status: status.received == PERCEPTIONS, "all perceptions")
     status = client.until_status(lambda status: status.stored == PERCEPTIONS, "all stored")
-    assert (status.refused, status.memories, status.perceptions, status.facts) == (0, PERCEPTIONS, PERCEPTIONS, 0)
+    assert (status.dropped, status.memories, status.perceptions, status.facts) == (0, PERCEPTIONS, PERCEPTIONS, 0)
     found = client.call(Recall, "recall", query="1007", n=100, min_confidence=0.0, collection="chairs").memories
     assert sum(memory.content == "a chair, number 1007" for memory in found) == 2
 
@@ -51,9 +51,9 @@ def test_what_cannot_be_stored_is_counted_by_reason_and_the_rest_is_stored(own: 
     for message in [*bad, Perception(description="a good one")]:
         publisher.publish(message)
     status = client.until_status(lambda status: status.received == len(bad) + 1 and status.stored == 1, "six messages")
-    counted = dict(zip(status.refused_reasons, status.refused_counts, strict=True))
+    counted = dict(zip(status.drop_reasons, status.drop_counts, strict=True))
     assert counted == {"description": 2, "pose": 1, "context": 1, "confidence": 1}
-    assert status.refused == 5
+    assert status.dropped == 5
     assert "refused a perception: description" in node.output
 
 
@@ -85,10 +85,10 @@ def test_a_full_queue_refuses_and_counts(own: Any) -> None:
     for index in range(PERCEPTIONS):
         publisher.publish(Perception(description=f"thing {index}"))
     status = client.until_status(
-        lambda status: status.received == PERCEPTIONS and status.stored + status.refused == PERCEPTIONS, "all counted"
+        lambda status: status.received == PERCEPTIONS and status.stored + status.dropped == PERCEPTIONS, "all counted"
     )
     assert status.stored == status.memories > 0
-    assert set(status.refused_reasons) <= {"queue full"}
+    assert set(status.drop_reasons) <= {"queue full"}
 
 
 def test_a_best_effort_publisher_is_heard_where_the_parameter_says_so(own: Any) -> None:
@@ -118,7 +118,7 @@ def test_under_simulated_time_without_a_clock_an_unstamped_perception_is_refused
     stamped.header.stamp.sec = 900
     publisher.publish(stamped)
     status = client.until_status(lambda status: status.received == 2 and status.stored == 1, "two messages")
-    assert list(status.refused_reasons) == ["stamp"]
+    assert list(status.drop_reasons) == ["stamp"]
     unstamped = client.call(SavePerception, "save_perception", perception=Perception(description="when?"))
     assert unstamped.error.startswith("header.stamp: 0 is not set, and the clock shows no time yet")
     learned = client.call(Learn, "learn", insight="the clock is late")
@@ -156,7 +156,7 @@ def test_what_is_no_such_message_is_counted_and_the_rest_is_stored(own: Any) -> 
         publisher.publish(message)
     # What is no UTF-8 arrives with U+FFFD in its place.
     status = client.until_status(lambda status: status.received == 4 and status.stored == 3, "four messages")
-    assert (list(status.refused_reasons), status.refused) == (["unreadable"], 1)
+    assert (list(status.drop_reasons), status.dropped) == (["unreadable"], 1)
     assert "refused a perception: RMWError('failed to deserialize" in node.output
 
 

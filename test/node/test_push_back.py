@@ -96,6 +96,6 @@ def test_what_is_lost_of_the_own_topic_is_refused_as_lost(own: Any) -> None:
     for index in range(2000):
         publisher.publish(Perception(description=f"number {index}"))
     status = client.until_status(
-        lambda status: status.received == 2001 == status.stored + status.refused, "all stored or lost"
+        lambda status: status.received == 2001 == status.stored + status.dropped, "all stored or lost"
     )
-    assert set(status.refused_reasons) <= {"lost"}
+    assert set(status.drop_reasons) <= {"lost"}

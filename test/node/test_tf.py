@@ -111,7 +111,7 @@ def test_a_message_without_a_transform_is_dropped_and_counted(own: Any) -> None:
     client: Client = connect()
     client.until_active()
     client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
-    client.until_status(lambda status: list(status.topic_left_out) == [1], "a pose that was left out")
+    client.until_status(lambda status: list(status.topic_dropped) == [1], "a pose that was left out")
     assert values(client, "poses")["left_out.unknown_frame"] == "1"
     assert "no transform has named it" in values(client, "poses")["last_error"]
 
@@ -270,7 +270,7 @@ def test_a_message_waits_while_the_simulated_time_stands_still(own: Any) -> None
     client.until(lambda: values(client, "poses")["waiting"] == "1", "another pose that waits")
     tick.clock.sec = 102
     client.until(lambda: clock_shows(client, clock, tick), "the clock to go on")
-    client.until_status(lambda status: list(status.topic_left_out) == [1], "one whose time is over")
+    client.until_status(lambda status: list(status.topic_dropped) == [1], "one whose time is over")
     assert places(client) == pytest.approx([11.0])
 
 
@@ -287,7 +287,7 @@ def test_the_gate_is_open_while_the_robot_is_well_localised(own: Any) -> None:
     poses = client.publisher(PoseStamped, "/pose")
     amcl = client.publisher(PoseWithCovarianceStamped, "/amcl_pose")
     poses.publish(pose(100, frame="map"))
-    client.until_status(lambda status: list(status.topic_left_out) == [1], "one left out before the first pose")
+    client.until_status(lambda status: list(status.topic_dropped) == [1], "one left out before the first pose")
     good = PoseWithCovarianceStamped()
     good.pose.covariance[0] = good.pose.covariance[7] = 0.01
     amcl.publish(good)

@@ -31,7 +31,7 @@ def test_captions_become_memories_by_topic_and_type_alone(own: Any) -> None:
     (status,) = [client.status]
     assert status is not None
     assert (list(status.topic_names), list(status.topic_received)) == (["captions"], [50])
-    assert (status.received, status.refused) == (0, 0)
+    assert (status.received, status.dropped) == (0, 0)
     assert recalled(client, query="place 17", n=1)[0].content == "a mug stands at place 17"
 
 
@@ -96,7 +96,7 @@ def test_a_parameter_file_configures_topics_the_nav2_way(own: Any, tmp_path: Pat
     assert {(memory.stamp.sec, json.loads(memory.context)["task"]["name"]) for memory in chairs} == {(1000, "patrol")}
     (bell,) = recalled(client, query="bell")
     assert (bell.content, bell.perception_type, bell.confidence) == ("heard: a bell", "auditory", 0.5)
-    status = client.until_status(lambda status: list(status.topic_left_out) == [2, 0], "two tables left out")
+    status = client.until_status(lambda status: list(status.topic_dropped) == [2, 0], "two tables left out")
     assert list(status.topic_names) == ["markers", "captions"]
 
 
@@ -189,7 +189,7 @@ def test_sampling_leaves_out_and_counts(own: Any) -> None:
         message.pose.orientation.w = 1.0
         publisher.publish(message)
     status = client.until_status(
-        lambda status: list(status.topic_stored) == [10] and list(status.topic_left_out) == [90], "ten of a hundred"
+        lambda status: list(status.topic_stored) == [10] and list(status.topic_dropped) == [90], "ten of a hundred"
     )
     assert list(status.topic_received) == [100]
     left_out = values(client, "poses")
@@ -234,7 +234,7 @@ def test_a_full_intake_drops_counts_and_goes_on(own: Any) -> None:
     for index in range(100):
         publisher.publish(String(data=f"sentence {index}"))
     status = client.until_status(
-        lambda status: sum(status.topic_stored) + sum(status.topic_left_out) == sum(status.topic_received) == 100,
+        lambda status: sum(status.topic_stored) + sum(status.topic_dropped) == sum(status.topic_received) == 100,
         "all accounted for",
     )
     assert status.topic_stored[0] > 0

@@ -67,8 +67,8 @@ def fill_through_topic(client: Client, world: World, model: str, files: Files) -
         print(f"  topic: {len(world.memories)} stored in {stored:.1f} s; waiting for the vectors", flush=True)
         client.wait("vectors", lambda: client.status.pending_vectors == 0, _VECTOR_PATIENCE)
         embedded = time.perf_counter() - began
-    if client.status.refused:
-        raise RuntimeError(f"the node refused {client.status.refused} perceptions: {client.status.refused_reasons}")
+    if client.status.dropped:
+        raise RuntimeError(f"the node dropped {client.status.dropped} perceptions: {client.status.drop_reasons}")
     each = _bytes_on_disk(files.node) / len(world.memories)
     for copy in (files.in_process, files.least):
         shutil.copy(files.node, copy)

@@ -1,4 +1,4 @@
-"""Frames without ROS: transforms over time as tf2 keeps them, and a queue for what has to wait for one."""
+"""Frames without ROS: transforms over time as tf2 keeps them, and a queue for items that wait for one."""
 
 from .errors import (
     ConnectivityError,
@@ -8,27 +8,24 @@ from .errors import (
     FrameLoopError,
     InvalidTransformError,
     NoStampError,
-    Refusal,
     UnknownFrameError,
 )
 from .time_jumps import TimeJump, TimeJumps
 from .transform import IDENTITY, Transform
 from .transform_buffer import TransformBuffer
-from .waiting import Drop, GivenUp, Ready, TransformQueue
+from .waiting import Dropped, Ready, TransformQueue
 
 __all__ = [
     "IDENTITY",
     "ConnectivityError",
-    "Drop",
+    "Dropped",
     "ExtrapolationError",
     "FrameError",
     "FrameLookupError",
     "FrameLoopError",
-    "GivenUp",
     "InvalidTransformError",
     "NoStampError",
     "Ready",
-    "Refusal",
     "TimeJump",
     "TimeJumps",
     "Transform",

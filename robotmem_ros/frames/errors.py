@@ -1,27 +1,16 @@
-"""Why there is no transform, or why one was not taken; each says whether waiting for more transforms may help."""
+"""Errors of lookups, each with whether waiting for more transforms may help, and of transforms that cannot be used."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from enum import Enum
 
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 
 _LISTED = 20
 
 
-class Refusal(str, Enum):
-    """Why a transform was not taken; the values serve as names of counters."""
-
-    NO_FRAME = "no_frame"
-    SELF_TRANSFORM = "self_transform"
-    NOT_FINITE = "not_finite"
-    ZERO_QUATERNION = "zero_quaternion"
-    OLD_DATA = "old_data"
-
-
 class FrameError(RobotMemoryError):
-    """Base of what goes wrong with frames."""
+    """Base of the errors of frames."""
 
     waiting_helps: bool = False
     """Whether transforms that are still to come may make the same request succeed."""
@@ -32,7 +21,7 @@ class FrameLookupError(FrameError):
 
 
 class UnknownFrameError(FrameLookupError):
-    """No transform has named this frame; it may still come, unless the name is empty."""
+    """No transform has named this frame; one may still do so, unless the name is empty."""
 
     def __init__(self, frame: str, known: Collection[str]) -> None:
         super().__init__(frame)
@@ -42,7 +31,7 @@ class UnknownFrameError(FrameLookupError):
         self.waiting_helps = bool(frame)
 
     def __str__(self) -> str:
-        # Written when it is read: a queue looks up many times what has not come yet.
+        # Written only when read: a queue repeats lookups of what has not come yet.
         start = f"frame {shown(self.frame)}: "
         if not self.frame:
             return f"{start}a frame must have a name"
@@ -62,7 +51,7 @@ class FrameLoopError(FrameLookupError):
 
 
 class NoStampError(FrameLookupError):
-    """Something without a stamp asks for a transform at its stamp."""
+    """An item without a stamp cannot be transformed at its stamp."""
 
     def __init__(self, frame: str) -> None:
         super().__init__(f"frame {shown(frame)}: stamp 0 says no time to transform at; set header.stamp")
@@ -81,7 +70,7 @@ class ConnectivityError(FrameError):
 
 
 class ExtrapolationError(FrameError):
-    """One link of the way between two frames is not known at the time; times are in nanoseconds."""
+    """A link between two frames is not known at the time; times are in nanoseconds."""
 
     def __init__(
         self,
@@ -104,18 +93,17 @@ class ExtrapolationError(FrameError):
         self.link = link
         """The child frame of the link that is not known at the time."""
         self.known_ns = known_ns
-        """First and last time of that link, both included; None when nothing is known of it."""
+        """First and last time of that link, both included; None if nothing is known of it."""
         self.waiting_helps = waiting_helps
 
 
 class InvalidTransformError(FrameError):
-    """A transform that was given cannot be taken."""
+    """A transform that was received cannot be used."""
 
-    def __init__(self, parent: str, child: str, reason: Refusal, why: str) -> None:
+    def __init__(self, parent: str, child: str, why: str) -> None:
         super().__init__(f"transform of frame {shown(child)} in frame {shown(parent)}: {why}")
         self.parent = parent
         self.child = child
-        self.reason = reason
 
 
 def _seconds(stamp_ns: int) -> str:

@@ -1,4 +1,4 @@
-"""What is known of one frame in its parent: one transform for all time, or samples over time."""
+"""The transforms of one frame in its parent: one for all time, or samples over time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class FixedLink:
 
     known_ns = None
     newest_ns = 0
-    """No time of its own."""
+    """A static transform has no time."""
 
     def __init__(self, sample: Sample) -> None:
         self.newest: Sample | None = sample
 
     def at(self, stamp_ns: int) -> Sample | None:
-        """The transform, at any time."""
+        """Return the transform, whatever the time."""
         del stamp_ns
         return self.newest
 
@@ -34,8 +34,8 @@ class FixedLink:
 class MovingLink:
     """Samples in the order of their stamps, kept for `history_ns` before the newest one.
 
-    Like tf2's TimeCache to the letter: samples that are too old go when the next one comes, and of several samples of
-    one stamp all are kept, the last one given being nearest to what comes after.
+    The semantics are those of tf2's TimeCache: samples that are too old are removed when the next one comes, and of
+    several samples of one stamp all are kept, in the order in which they came.
     """
 
     def __init__(self, history_ns: int) -> None:
@@ -45,21 +45,21 @@ class MovingLink:
 
     @property
     def known_ns(self) -> tuple[int, int] | None:
-        """First and last stamp, both included; None without samples."""
+        """Return the first and the last stamp, both included; None without samples."""
         return (self._stamps[0], self._stamps[-1]) if self._stamps else None
 
     @property
     def newest_ns(self) -> int:
-        """The last stamp; 0 without samples."""
+        """Return the last stamp; 0 without samples."""
         return self._stamps[-1] if self._stamps else 0
 
     @property
     def newest(self) -> Sample | None:
-        """The last sample."""
+        """Return the last sample."""
         return self._samples[-1] if self._samples else None
 
     def add(self, stamp_ns: int, sample: Sample) -> bool:
-        """Takes a sample, in any order; False when it is older than the history reaches."""
+        """Add a sample, in any order; return False if it is older than the history."""
         oldest_kept = self.newest_ns - self._history_ns
         if self._stamps and self._stamps[0] < oldest_kept:
             gone = bisect_left(self._stamps, oldest_kept)
@@ -73,9 +73,9 @@ class MovingLink:
         return True
 
     def at(self, stamp_ns: int) -> Sample | None:
-        """The sample of a time, between two samples by interpolation; None outside of them; 0 is the newest.
+        """Return the sample at a time, interpolated between two samples; None outside of them. 0 means the newest.
 
-        Between samples in different parents the earlier one holds.
+        Between samples in different parents, the earlier one holds.
         """
         stamps = self._stamps
         if not stamps:
@@ -94,7 +94,7 @@ class MovingLink:
         return Sample(earlier.parent, earlier.transform.interpolate(later.transform, ratio))
 
     def clear(self) -> None:
-        """Forgets all samples."""
+        """Remove all samples."""
         self._stamps.clear()
         self._samples.clear()
 

@@ -1,4 +1,4 @@
-"""Sees by the stamps of transforms that time went back, as in a recording that is played in a loop."""
+"""Detect by the stamps of transforms that time went back, as in a recording that is played in a loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 _NS = 1_000_000_000
 _LOOP_NS = _NS
-"""A frame that is older than it was by more than this is a recording that began anew, and not one that came late."""
+"""A frame that goes back by more is that of a recording that started again, and did not only come late."""
 _TICK = 1.0
 """Seconds between two messages of the slowest clock."""
 
@@ -21,7 +21,7 @@ class TimeJump(NamedTuple):
 
 
 class TimeJumps:
-    """Remembers the newest stamp of each frame, and since when; `clock` gives seconds and never runs back."""
+    """The newest stamp of each frame, and since when they come; `clock` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -30,19 +30,19 @@ class TimeJumps:
 
     @property
     def newest_ns(self) -> int:
-        """The newest of all stamps; 0 when there are none."""
+        """Return the newest of all stamps; 0 if there are none."""
         return max(self._newest.values(), default=0)
 
     @property
     def fresh(self) -> bool:
-        """Whether all stamps came a moment ago, so that none is of the time before a jump that a clock tells now.
+        """Tell whether all stamps came a moment ago, so that none is from before a jump that a clock reports now.
 
-        A player's clock ticks, and says what its first transforms may have said already.
+        A player's clock ticks: its first transforms may have shown the jump already.
         """
         return bool(self._newest) and self._clock() - self._since < _TICK
 
     def notice(self, message: Any) -> TimeJump | None:
-        """The first frame of a tf2_msgs/TFMessage that went back; then all begins anew with this message."""
+        """Return the first frame of a tf2_msgs/TFMessage that went back, if any; then forget all earlier stamps."""
         headers = ((one.child_frame_id, one.header.stamp) for one in message.transforms)
         stamps = [(frame, stamp.sec * _NS + stamp.nanosec) for frame, stamp in headers]
         back = ((frame, self._newest.get(frame, stamp) - stamp) for frame, stamp in stamps)
@@ -56,5 +56,5 @@ class TimeJumps:
         return jump
 
     def clear(self) -> None:
-        """Forgets all stamps."""
+        """Forget all stamps."""
         self._newest.clear()

@@ -1,4 +1,4 @@
-"""A rigid transform, and what can be done with it."""
+"""Rigid transforms: applied, composed, inverted, interpolated."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import math
 from typing import NamedTuple
 
 from ..memory import Pose
+from ..memory.geometry import Point
 
-Point = tuple[float, float, float]
-"""x, y, z in metres."""
 Quaternion = tuple[float, float, float, float]
 """x, y, z, w, of unit length."""
 
 
 class Transform(NamedTuple):
-    """Takes coordinates of a source (child) frame to a target (parent) frame: turns, then shifts.
+    """A rotation and then a translation: from coordinates of a source (child) frame to those of a target (parent).
 
     The translation is in metres, in the target frame; the quaternion is of unit length. Nothing is checked here.
     """
@@ -28,27 +27,27 @@ class Transform(NamedTuple):
     qw: float = 1.0
 
     def apply(self, point: Point) -> Point:
-        """A point of the source frame, in the target frame; metres."""
+        """Transform a point of the source frame into the target frame; metres."""
         x, y, z = _rotated(self[3:], point)
         return self.x + x, self.y + y, self.z + z
 
     def apply_pose(self, pose: Pose) -> Pose:
-        """A pose in the source frame, in the target frame."""
+        """Transform a pose in the source frame into the target frame."""
         return Pose(*self.apply(pose[:3]), *_product(self[3:], pose[3:]))
 
     def compose(self, first: Transform) -> Transform:
-        """What `first` and then this transform do: `a.compose(b).apply(p) == a.apply(b.apply(p))`."""
+        """Return `first` followed by this transform: `a.compose(b).apply(p) == a.apply(b.apply(p))`."""
         return Transform(*self.apply(first[:3]), *_product(self[3:], first[3:]))
 
     def inverse(self) -> Transform:
-        """The way back, from the target frame to the source frame."""
+        """Return the transform from the target frame to the source frame."""
         back = (-self.qx, -self.qy, -self.qz, self.qw)
         return Transform(*_rotated(back, (-self.x, -self.y, -self.z)), *back)
 
     def interpolate(self, other: Transform, ratio: float) -> Transform:
-        """Between this (ratio 0) and another (ratio 1): linear in translation, the shortest way in rotation.
+        """Interpolate between this (ratio 0) and another (ratio 1): linearly, the shortest way in rotation (slerp).
 
-        Both ways round are equally short where the two are half a turn apart; either is taken then.
+        If the two are half a turn apart, both ways are equally short and either is taken.
         """
         return Transform(
             self.x + (other.x - self.x) * ratio,

@@ -12,7 +12,6 @@ from .errors import (
     FrameError,
     FrameLoopError,
     InvalidTransformError,
-    Refusal,
     UnknownFrameError,
 )
 from .link import FixedLink, Link, MovingLink, Sample
@@ -35,28 +34,23 @@ class TransformBuffer:
         self._frames: frozenset[str] = frozenset()
         self._lock = threading.Lock()
 
-    def frames(self) -> tuple[str, ...]:
-        """The frames that transforms have named, in alphabetical order."""
-        with self._lock:
-            return tuple(sorted(self._frames))
-
     def clear(self) -> None:
-        """Forgets all samples over time, as after a jump back in time; static transforms stay."""
+        """Remove all samples over time, as after a jump back in time; static transforms stay."""
         with self._lock:
             for link in self._links.values():
                 if isinstance(link, MovingLink):
                     link.clear()
 
     def add(self, parent: str, child: str, stamp_ns: int, transform: Transform, *, static: bool) -> None:
-        """Takes the transform of `child` in `parent`, in any order of stamps; its quaternion is normalised.
+        """Add the transform of `child` in `parent`, in any order of stamps; its quaternion is normalised.
 
-        A frame that was static and now is not, or the reverse, starts anew.
+        A frame that was static and now is not, or the reverse, loses its earlier transforms.
 
         Raises:
             InvalidTransformError: a frame has no name or is its own parent, a number is not finite, the quaternion has
                 no length, or the stamp lies further back than the history reaches.
         """
-        parent, child = _stripped(parent), _stripped(child)
+        parent, child = stripped(parent), stripped(child)
         sample = Sample(parent, _checked(parent, child, transform))
         with self._lock:
             if static:
@@ -67,13 +61,13 @@ class TransformBuffer:
                     link = self._links[child] = MovingLink(self._history_ns)
                 if not link.add(stamp_ns, sample):
                     why = f"is {(link.newest_ns - stamp_ns) / 1e9:.3f} s older than the newest one, beyond the history"
-                    raise InvalidTransformError(parent, child, Refusal.OLD_DATA, why)
+                    raise InvalidTransformError(parent, child, why)
             if parent not in self._frames or child not in self._frames:
                 self._frames |= {parent, child}
 
     def add_message(self, message: Any, *, static: bool) -> tuple[InvalidTransformError, ...]:
-        """Takes the transforms of a tf2_msgs/TFMessage, of rclpy or of rosbags; gives the errors of those refused."""
-        refused = []
+        """Add the transforms of a tf2_msgs/TFMessage, of rclpy or of rosbags; return the errors of those dropped."""
+        errors = []
         for stamped in message.transforms:
             header, shift, turn = stamped.header, stamped.transform.translation, stamped.transform.rotation
             stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
@@ -81,29 +75,22 @@ class TransformBuffer:
             try:
                 self.add(header.frame_id, stamped.child_frame_id, stamp_ns, transform, static=static)
             except InvalidTransformError as error:
-                refused.append(error)
-        return tuple(refused)
-
-    def can_transform(self, target_frame: str, source_frame: str, stamp_ns: int) -> bool:
-        """Whether `lookup` would give a transform."""
-        try:
-            self.lookup(target_frame, source_frame, stamp_ns)
-        except FrameError:
-            return False
-        return True
+                errors.append(error)
+        return tuple(errors)
 
     def lookup(self, target_frame: str, source_frame: str, stamp_ns: int) -> Transform:
-        """The transform that takes coordinates of the source frame to the target frame, at a time.
+        """Return the transform from coordinates of the source frame to those of the target frame, at a time.
 
-        Stamp 0 means the latest time that all links of the way know. A frame to itself is the identity, unknown or not.
+        Stamp 0 means the latest time that all links between them know. From a frame to itself it is the identity, even
+        if the frame is unknown.
 
         Raises:
             UnknownFrameError: no transform has named one of the frames.
             FrameLoopError: the parents of one of the frames lead back to it.
             ConnectivityError: the frames belong to trees that are not connected.
-            ExtrapolationError: a link of the way is not known at the time, only before or after it.
+            ExtrapolationError: a link between them is not known at the time, only before or after it.
         """
-        target, source = _stripped(target_frame), _stripped(source_frame)
+        target, source = stripped(target_frame), stripped(source_frame)
         if target == source:
             return IDENTITY
         with self._lock:
@@ -113,7 +100,7 @@ class TransformBuffer:
             return self._walk(target, source, stamp_ns or self._latest_common_ns(target, source))
 
     def _walk(self, target: str, source: str, stamp_ns: int) -> Transform:
-        """Up from the source to the target or as far as the time allows; then up from the target until the two meet."""
+        """Walk up from the source to the target or as far as possible, then up from the target until the two meet."""
         frame = source
         from_source = {source: IDENTITY}
         while frame != target and (sample := self._at(frame, stamp_ns)):
@@ -127,7 +114,7 @@ class TransformBuffer:
         while frame not in from_source:
             sample = self._at(frame, stamp_ns)
             if not sample:
-                raise self._no_way(target, source, stamp_ns, ends=(top, frame))
+                raise self._no_path(target, source, stamp_ns, ends=(top, frame))
             from_target = sample.transform.compose(from_target)
             frame = sample.parent
             if frame in seen:
@@ -141,16 +128,16 @@ class TransformBuffer:
         link = self._links.get(frame)
         return link.at(stamp_ns) if link else None
 
-    def _no_way(self, target: str, source: str, stamp_ns: int, *, ends: tuple[str, str]) -> FrameError:
-        """The error for two walks that ended, at frames without a parent or without a sample at the time."""
+    def _no_path(self, target: str, source: str, stamp_ns: int, *, ends: tuple[str, str]) -> FrameError:
+        """Return the error for two walks that ended, at frames without a parent or without a sample at the time."""
         broken = [end for end in ends if end in self._links]
         if not broken:
             return ConnectivityError(target, source)
-        # A walk may also have broken above the place where the two ways will meet, once all that lags has come: only
-        # a link that lies on the way and whose history starts too late is beyond help.
-        way = self._way(target, source) or []
-        missing = [child for child in way if self._at(child, stamp_ns) is None] or broken
-        late = [child for child in missing if self._starts_after(child, stamp_ns)] if way else []
+        # A walk may also have ended above the frame where the two meet once all that lags has come: only for a link
+        # between the frames whose history starts too late, waiting does not help.
+        path = self._path(target, source) or []
+        missing = [child for child in path if self._at(child, stamp_ns) is None] or broken
+        late = [child for child in missing if self._starts_after(child, stamp_ns)] if path else []
         link = (late or missing)[0]
         known_ns = self._links[link].known_ns
         return ExtrapolationError(target, source, stamp_ns, link, known_ns, waiting_helps=not late)
@@ -160,16 +147,16 @@ class TransformBuffer:
         return known_ns is not None and known_ns[0] > stamp_ns
 
     def _latest_common_ns(self, target: str, source: str) -> int:
-        """The latest time that all links of the way know; 0 when all of them are static."""
-        way = self._way(target, source)
+        """Return the latest time that all links between two frames know; 0 if all of them are static."""
+        path = self._path(target, source)
         loop = None if target in self._ancestry(source) else self._looping(source)
-        if way is None or loop:
+        if path is None or loop:
             loop = loop or self._looping(target)
             raise FrameLoopError(loop) if loop else ConnectivityError(target, source)
-        return min((newest for child in way if (newest := self._links[child].newest_ns)), default=0)
+        return min((newest for child in path if (newest := self._links[child].newest_ns)), default=0)
 
-    def _way(self, target: str, source: str) -> list[str] | None:
-        """The child frames of the links between two frames, by the latest known parents; None without a way."""
+    def _path(self, target: str, source: str) -> list[str] | None:
+        """Return the child frames of the links between two frames, by the latest known parents; None without a path."""
         up = self._ancestry(source)
         if target in up:
             return up[: up.index(target)]
@@ -180,7 +167,7 @@ class TransformBuffer:
         return None
 
     def _ancestry(self, frame: str) -> list[str]:
-        """A frame, its latest parent, and so on up to the root, or once around a loop."""
+        """Return a frame, its latest parent, and so on up to the root, or once around a loop."""
         line = [frame]
         seen = {frame}
         while (link := self._links.get(line[-1])) and link.newest and link.newest.parent not in seen:
@@ -189,29 +176,30 @@ class TransformBuffer:
         return line
 
     def _looping(self, frame: str) -> str | None:
-        """Where the ancestry of a frame runs into itself; None when it ends at a root."""
+        """Return where the ancestry of a frame runs into itself; None if it ends at a root."""
         link = self._links.get(self._ancestry(frame)[-1])
         return link.newest.parent if link and link.newest else None
 
 
-def _stripped(frame: str) -> str:
+def stripped(frame: str) -> str:
+    """Remove the leading slash that ROS 1 put before frame names."""
     return frame.removeprefix("/")
 
 
 def _checked(parent: str, child: str, transform: Transform) -> Transform:
-    """A transform with a unit quaternion.
+    """Normalise the quaternion of a transform, if it can be used.
 
-    tf2 means to refuse quaternions whose squared length is off by 0.01, but its check runs on what a rotation matrix
-    has normalised before: it takes any that has a length.
+    tf2 means to reject quaternions whose squared length is off by 0.01, but its check comes after a rotation matrix has
+    normalised them: it accepts any that has a length.
     """
     if not parent or not child:
-        raise InvalidTransformError(parent, child, Refusal.NO_FRAME, "both frames must have a name")
+        raise InvalidTransformError(parent, child, "both frames must have a name")
     if parent == child:
-        raise InvalidTransformError(parent, child, Refusal.SELF_TRANSFORM, "a frame cannot be its own parent")
+        raise InvalidTransformError(parent, child, "a frame cannot be its own parent")
     length = math.hypot(*transform[3:])
     if not all(map(math.isfinite, transform)) or not math.isfinite(length):
-        raise InvalidTransformError(parent, child, Refusal.NOT_FINITE, f"{tuple(transform)} must be finite numbers")
+        raise InvalidTransformError(parent, child, f"{tuple(transform)} must be finite numbers")
     if length * length == 0:
-        raise InvalidTransformError(parent, child, Refusal.ZERO_QUATERNION, f"quaternion {transform[3:]} has no length")
+        raise InvalidTransformError(parent, child, f"quaternion {transform[3:]} has no length")
     x, y, z, qx, qy, qz, qw = transform
     return Transform(x, y, z, qx / length, qy / length, qz / length, qw / length)

@@ -1,4 +1,4 @@
-"""A bounded queue in which things wait until their transform is there; no thread of its own."""
+"""A bounded queue in which items wait for their transform; it has no thread of its own."""
 
 from __future__ import annotations
 
@@ -8,34 +8,26 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Generic, TypeVar
 
 from .errors import FrameError, NoStampError
-from .transform import IDENTITY, Transform
-from .transform_buffer import TransformBuffer
+from .transform import Transform
+from .transform_buffer import TransformBuffer, stripped
 
 T = TypeVar("T")
 
 
-class Drop(str, Enum):
-    """What leaves a full queue."""
-
-    OLDEST = "oldest"
-    NEWEST = "newest"
-
-
 @dataclass(frozen=True)
 class Ready(Generic[T]):
-    """An item, and the transform from its frame to the target frame at its stamp."""
+    """An item and the transform from its frame to the target frame at its stamp."""
 
     item: T
     transform: Transform
 
 
 @dataclass(frozen=True)
-class GivenUp(Generic[T]):
-    """An item whose transform did not come in time, or cannot come any more, and why."""
+class Dropped(Generic[T]):
+    """An item whose transform did not come in time or cannot come any more, and why."""
 
     item: T
     error: FrameError
@@ -50,11 +42,17 @@ class _Waiting(Generic[T]):
 
 
 class TransformQueue(Generic[T]):
-    """Things wait here for the transform of their frame into `target_frame`, at their stamp.
+    """A queue for the transforms of items' frames into `target_frame`, at their stamps. Safe to use from threads.
 
-    `patience` is how many seconds an item waits at most, by each of `clocks`: over when it is over by all of them. A
-    clock that shows NaN does not count. `capacity` is how many items wait at most. Callbacks `put`; whoever works calls
-    `collect` when transforms came, and now and then. Safe to use from several threads.
+    Callbacks `put` items; a worker calls `collect` when transforms came, and from time to time.
+
+    Args:
+        buffer: Where transforms are looked up.
+        target_frame: The frame into which all items are transformed.
+        timeout: Seconds that an item waits at most, by each of `clocks`: it ends when all of them say so. A clock that
+            shows NaN does not count.
+        capacity: Number of items that wait at most; the oldest makes room for a new one.
+        clocks: Each gives seconds.
     """
 
     def __init__(
@@ -62,67 +60,58 @@ class TransformQueue(Generic[T]):
         buffer: TransformBuffer,
         target_frame: str,
         *,
-        patience: float,
+        timeout: float,
         capacity: int,
-        drop: Drop = Drop.OLDEST,
         clocks: Sequence[Callable[[], float]] = (time.monotonic,),
     ) -> None:
         self._buffer = buffer
         self._target_frame = target_frame
-        self._patience = patience
+        self._timeout = timeout
         self._capacity = capacity
-        self._drop = drop
         self._clocks = clocks
         self._waiting: OrderedDict[int, _Waiting[T]] = OrderedDict()
         self._arrivals = 0
-        self._dropped = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    @property
-    def dropped(self) -> int:
-        """How many items left because the queue was full."""
-        return self._dropped
-
     def put(self, item: T, frame: str, stamp_ns: int) -> T | None:
-        """Lets an item wait; gives the item that was dropped for it, or itself, when the queue was full."""
-        deadlines = tuple(now + self._patience for now in self._now())
+        """Add an item; return the one that was dropped for it if the queue was full."""
+        deadlines = tuple(now + self._timeout for now in self._now())
         with self._lock:
-            full = len(self._waiting) >= self._capacity
-            self._dropped += full
-            if full and (self._drop is Drop.NEWEST or not self._waiting):
+            if not self._capacity:
                 return item
+            full = len(self._waiting) >= self._capacity
             gone = self._waiting.popitem(last=False)[1].item if full else None
             self._waiting[self._arrivals] = _Waiting(item, frame, stamp_ns, deadlines)
             self._arrivals += 1
             return gone
 
-    def collect(self) -> list[Ready[T] | GivenUp[T]]:
-        """Takes out what need not wait any more, in the order of arrival.
+    def collect(self) -> list[Ready[T] | Dropped[T]]:
+        """Take out what need not wait any more, in the order of arrival.
 
-        An item does not wait for others that came before it in other frames.
+        An item does not wait for others that arrived before it in other frames.
         """
         return self._settle(self._now())
 
-    def flush(self) -> list[Ready[T] | GivenUp[T]]:
-        """Takes out everything, in the order of arrival: no more transforms will come."""
+    def flush(self) -> list[Ready[T] | Dropped[T]]:
+        """Take out everything, in the order of arrival: no more transforms will come."""
         return self._settle((float("inf"),) * len(self._clocks))
 
     def _now(self) -> tuple[float, ...]:
         return tuple(clock() for clock in self._clocks)
 
-    def _settle(self, now: tuple[float, ...]) -> list[Ready[T] | GivenUp[T]]:
+    def _settle(self, now: tuple[float, ...]) -> list[Ready[T] | Dropped[T]]:
         with self._lock:
-            # Looking up takes its time, and callbacks are not to wait for it.
+            # Lookups take time, for which callbacks should not wait.
             snapshot = list(self._waiting.items())
-        settled: list[tuple[int, Ready[T] | GivenUp[T]]] = []
+        settled: list[tuple[int, Ready[T] | Dropped[T]]] = []
         lagging: dict[str, int] = {}
         for arrival, waiting in snapshot:
             # Never true of NaN, now or when it began to wait.
             over = not any(map(operator.lt, now, waiting.deadlines))
-            # A transform that lags at one stamp lags at later ones: not looked up again, but for the last time.
+            # A transform that lags at one stamp lags at later ones: not looked up again before the deadline.
             if not over and waiting.stamp_ns >= lagging.get(waiting.frame, waiting.stamp_ns + 1):
                 continue
             result = self._result(waiting)
@@ -131,19 +120,15 @@ class TransformQueue(Generic[T]):
             else:
                 lagging[waiting.frame] = waiting.stamp_ns
         with self._lock:
-            # What was dropped meanwhile was given back by `put` already.
+            # `put` may have dropped and returned some of them since the snapshot.
             return [result for arrival, result in settled if self._waiting.pop(arrival, None)]
 
-    def _result(self, waiting: _Waiting[T]) -> Ready[T] | GivenUp[T]:
+    def _result(self, waiting: _Waiting[T]) -> Ready[T] | Dropped[T]:
+        frame = waiting.frame
         try:
-            return Ready(waiting.item, self._transform(waiting.frame, waiting.stamp_ns))
+            if waiting.stamp_ns == 0 and stripped(frame) != stripped(self._target_frame):
+                # For the buffer, 0 means the latest transform, which is not the one of this item.
+                raise NoStampError(frame)
+            return Ready(waiting.item, self._buffer.lookup(self._target_frame, frame, waiting.stamp_ns))
         except FrameError as error:
-            return GivenUp(waiting.item, error)
-
-    def _transform(self, frame: str, stamp_ns: int) -> Transform:
-        if frame.removeprefix("/") == self._target_frame.removeprefix("/"):
-            return IDENTITY
-        if stamp_ns == 0:
-            # For the buffer it means the latest transform, which is not the one of this item.
-            raise NoStampError(frame)
-        return self._buffer.lookup(self._target_frame, frame, stamp_ns)
+            return Dropped(waiting.item, error)

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..frames import (
     ConnectivityError,
+    Dropped,
     FrameError,
     FrameLoopError,
-    GivenUp,
     InvalidTransformError,
     Ready,
     TransformBuffer,
@@ -82,7 +82,7 @@ class Intake:
                 future_ns=future_ns,
             )  # fmt: skip
         self._queue: TransformQueue[Part] = TransformQueue(
-            buffer, self._target, patience=patience, capacity=capacity, clocks=clocks
+            buffer, self._target, timeout=patience, capacity=capacity, clocks=clocks
         )
         self._storing = Storing(memory, now)
         # Readers and batches are for one thread at a time.
@@ -153,7 +153,7 @@ class Intake:
             transform = self._buffer.lookup(self._target, part.frame_id, part.stamp_ns)
         except FrameError as error:
             if not error.waiting_helps:
-                self._settle([GivenUp(part, error)])
+                self._settle([Dropped(part, error)])
             elif (gone := self._queue.put(part, part.frame_id, part.stamp_ns)) is not None:
                 self._leave_out(gone, Reason.TF_QUEUE_FULL, "more messages wait for transforms than tf_queue_limit")
                 self._store_if_complete(gone.batch)
@@ -162,7 +162,7 @@ class Intake:
         else:
             self._settle([Ready(part, transform)])
 
-    def _settle(self, results: Sequence[Ready[Part] | GivenUp[Part]]) -> None:
+    def _settle(self, results: Sequence[Ready[Part] | Dropped[Part]]) -> None:
         for result in results:
             part = result.item
             if isinstance(result, Ready):

@@ -56,7 +56,6 @@ def check(buffer: TransformBuffer, target: str, source: str, stamp_ns: int, answ
             buffer.lookup(target, source, stamp_ns)
     else:
         assert apart(buffer.lookup(target, source, stamp_ns), answer) < 1e-9
-    assert buffer.can_transform(target, source, stamp_ns) is not isinstance(answer, str)
 
 
 def test_the_golden_data_has_every_answer() -> None:

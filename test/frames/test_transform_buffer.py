@@ -16,14 +16,13 @@ from robotmem_ros.frames import (
     FrameLookupError,
     FrameLoopError,
     InvalidTransformError,
-    Refusal,
     Transform,
     TransformBuffer,
     UnknownFrameError,
 )
 from robotmem_ros.memory import RobotMemoryError
 
-from ..support.transforms import about_z, apart
+from ..support.transforms import about_z, apart, can_transform
 
 SECOND = 1_000_000_000
 
@@ -54,7 +53,6 @@ def test_the_transform_is_that_of_the_time_asked_for(buffer: TransformBuffer) ->
 def test_leading_slashes_do_not_matter(buffer: TransformBuffer) -> None:
     buffer.add("/camera", "/lens", 0, IDENTITY, static=True)
     assert buffer.lookup("/map", "lens", at(12)) == buffer.lookup("map", "/camera", at(12))
-    assert buffer.frames() == ("base", "camera", "lens", "map", "odom")
 
 
 def test_the_order_of_insertion_does_not_matter() -> None:
@@ -164,11 +162,11 @@ def test_a_single_sample_is_valid_at_its_own_time_only() -> None:
     buffer = TransformBuffer()
     buffer.add("odom", "base", at(5), IDENTITY, static=False)
     assert buffer.lookup("odom", "base", at(5)) == IDENTITY
-    assert [buffer.can_transform("odom", "base", at(5) + step) for step in (-1, 0, 1)] == [False, True, False]
+    assert [can_transform(buffer, "odom", "base", at(5) + step) for step in (-1, 0, 1)] == [False, True, False]
 
 
 def test_static_transforms_are_valid_at_any_time(buffer: TransformBuffer) -> None:
-    assert all(buffer.can_transform("base", "camera", stamp) for stamp in (-5, 0, 1, at(1e9)))
+    assert all(can_transform(buffer, "base", "camera", stamp) for stamp in (-5, 0, 1, at(1e9)))
 
 
 def test_history_is_kept_before_the_newest_sample_of_each_frame() -> None:
@@ -176,12 +174,11 @@ def test_history_is_kept_before_the_newest_sample_of_each_frame() -> None:
     for second in range(10):
         buffer.add("odom", "base", at(10 + second), Transform(x=second), static=False)
     buffer.add("base", "arm", at(3), IDENTITY, static=False)
-    assert buffer.can_transform("base", "arm", at(3))
-    assert not buffer.can_transform("odom", "base", at(15.9))
+    assert can_transform(buffer, "base", "arm", at(3))
+    assert not can_transform(buffer, "odom", "base", at(15.9))
     assert buffer.lookup("odom", "base", at(17)).x == 7
-    with pytest.raises(InvalidTransformError, match=r"3\.000 s older than the newest one") as caught:
+    with pytest.raises(InvalidTransformError, match=r"3\.000 s older than the newest one"):
         buffer.add("odom", "base", at(16), IDENTITY, static=False)
-    assert caught.value.reason is Refusal.OLD_DATA
 
 
 def test_of_two_samples_of_one_stamp_the_later_given_holds() -> None:
@@ -200,7 +197,7 @@ def test_a_frame_has_its_new_parent_from_the_stamp_of_the_change_on() -> None:
     buffer.add("gripper", "mug", at(3), Transform(x=4), static=False)
     assert buffer.lookup("table", "mug", at(1.9)).x == 1
     assert buffer.lookup("gripper", "mug", at(2.5)).x == 3
-    assert not buffer.can_transform("table", "mug", at(2))
+    assert not can_transform(buffer, "table", "mug", at(2))
 
 
 def test_loops_are_an_error_of_their_own() -> None:
@@ -216,28 +213,29 @@ def test_loops_are_an_error_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parent", "child", "transform", "reason"),
+    ("parent", "child", "transform", "why"),
     [
-        ("a", "a", IDENTITY, Refusal.SELF_TRANSFORM),
-        ("/a", "a", IDENTITY, Refusal.SELF_TRANSFORM),
-        ("", "a", IDENTITY, Refusal.NO_FRAME),
-        ("a", "/", IDENTITY, Refusal.NO_FRAME),
-        ("a", "b", Transform(x=math.nan), Refusal.NOT_FINITE),
-        ("a", "b", Transform(z=math.inf), Refusal.NOT_FINITE),
-        ("a", "b", Transform(qx=math.nan), Refusal.NOT_FINITE),
-        ("a", "b", Transform(qw=0), Refusal.ZERO_QUATERNION),
-        ("a", "b", Transform(qw=1e-200), Refusal.ZERO_QUATERNION),
+        ("a", "a", IDENTITY, "a frame cannot be its own parent"),
+        ("/a", "a", IDENTITY, "a frame cannot be its own parent"),
+        ("", "a", IDENTITY, "both frames must have a name"),
+        ("a", "/", IDENTITY, "both frames must have a name"),
+        ("a", "b", Transform(x=math.nan), ".* must be finite numbers"),
+        ("a", "b", Transform(z=math.inf), ".* must be finite numbers"),
+        ("a", "b", Transform(qx=math.nan), ".* must be finite numbers"),
+        ("a", "b", Transform(qw=0), "quaternion .* has no length"),
+        ("a", "b", Transform(qw=1e-200), "quaternion .* has no length"),
     ],
 )
 @pytest.mark.parametrize("static", [False, True])
-def test_an_invalid_transform_is_refused(
-    parent: str, child: str, transform: Transform, reason: Refusal, static: bool
-) -> None:
+def test_an_invalid_transform_is_refused(parent: str, child: str, transform: Transform, why: str, static: bool) -> None:
     buffer = TransformBuffer()
-    with pytest.raises(InvalidTransformError, match=f"transform of frame '{child.strip('/')}'") as caught:
+    child_frame, parent_frame = child.strip("/"), parent.strip("/")
+    with pytest.raises(
+        InvalidTransformError, match=f"transform of frame '{child_frame}' in frame '{parent_frame}': {why}"
+    ):
         buffer.add(parent, child, at(1), transform, static=static)
-    assert caught.value.reason is reason
-    assert buffer.frames() == ()
+    with pytest.raises(UnknownFrameError, match="none has come yet"):
+        buffer.lookup("a", "b", at(1))
 
 
 def test_a_quaternion_of_another_length_is_normalised_as_tf2_does_it() -> None:
@@ -248,7 +246,7 @@ def test_a_quaternion_of_another_length_is_normalised_as_tf2_does_it() -> None:
 
 def test_clearing_forgets_what_moved_and_keeps_what_is_static(buffer: TransformBuffer) -> None:
     buffer.clear()
-    assert buffer.can_transform("base", "camera", at(12))
+    assert can_transform(buffer, "base", "camera", at(12))
     with pytest.raises(ExtrapolationError, match="'base' is known at no time; it may still come"):
         buffer.lookup("odom", "base", at(12))
     buffer.add("odom", "base", at(2), IDENTITY, static=False)
@@ -257,9 +255,9 @@ def test_clearing_forgets_what_moved_and_keeps_what_is_static(buffer: TransformB
 
 def test_a_frame_that_changes_between_static_and_moving_loses_its_earlier_transforms(buffer: TransformBuffer) -> None:
     buffer.add("base", "camera", at(12), IDENTITY, static=False)
-    assert [buffer.can_transform("base", "camera", at(t)) for t in (11, 12, 13)] == [False, True, False]
+    assert [can_transform(buffer, "base", "camera", at(t)) for t in (11, 12, 13)] == [False, True, False]
     buffer.add("base", "camera", at(12), IDENTITY, static=True)
-    assert buffer.can_transform("base", "camera", at(11))
+    assert can_transform(buffer, "base", "camera", at(11))
 
 
 def test_a_frame_without_a_name_is_not_worth_waiting_for(buffer: TransformBuffer) -> None:

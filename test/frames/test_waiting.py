@@ -8,10 +8,9 @@ import pytest
 
 from robotmem_ros.frames import (
     IDENTITY,
-    Drop,
+    Dropped,
     ExtrapolationError,
     FrameLoopError,
-    GivenUp,
     NoStampError,
     Ready,
     Transform,
@@ -59,7 +58,7 @@ def buffer() -> CountingBuffer:
 
 @pytest.fixture
 def queue(buffer: CountingBuffer, clock: Clock) -> TransformQueue[str]:
-    return TransformQueue(buffer, "map", patience=2.0, capacity=3, clocks=[clock])
+    return TransformQueue(buffer, "map", timeout=2.0, capacity=3, clocks=[clock])
 
 
 def test_a_message_whose_transform_is_known_is_ready_at_once(queue: TransformQueue[str]) -> None:
@@ -89,21 +88,21 @@ def test_a_message_waits_no_longer_than_the_timeout_by_the_given_clock(
     assert queue.collect() == []
     clock.now = 52.0
     (gone,) = queue.collect()
-    assert isinstance(gone, GivenUp)
+    assert isinstance(gone, Dropped)
     assert gone.item == "first"
     assert isinstance(gone.error, ExtrapolationError)
     clock.now = 52.9
     assert queue.collect() == []
     clock.now = 53.0
     (gone,) = queue.collect()
-    assert isinstance(gone, GivenUp)
+    assert isinstance(gone, Dropped)
     assert isinstance(gone.error, UnknownFrameError)
 
 
 def test_the_timeout_does_not_run_while_one_of_the_clocks_stands_or_lags(buffer: CountingBuffer, clock: Clock) -> None:
     robot = Clock()
     robot.now = 7e8
-    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=3, clocks=[clock, robot])
+    queue = TransformQueue[str](buffer, "map", timeout=2.0, capacity=3, clocks=[clock, robot])
     queue.put("mug", "base", 11 * SECOND)
     clock.now += 99.0
     assert queue.collect() == []
@@ -123,7 +122,7 @@ def test_a_clock_that_shows_no_time_does_not_count(
     buffer: CountingBuffer, clock: Clock, before: float, after: float
 ) -> None:
     robot = Clock()
-    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=3, clocks=[clock, robot])
+    queue = TransformQueue[str](buffer, "map", timeout=2.0, capacity=3, clocks=[clock, robot])
     robot.now = before
     queue.put("mug", "base", 11 * SECOND)
     robot.now = after
@@ -148,14 +147,14 @@ def test_a_message_whose_transform_can_never_come_does_not_wait(
         buffer.add(parent, child, 0, IDENTITY, static=True)
     for frame in ("base", "a", ""):
         queue.put(frame, frame, SECOND // 2)
-    errors = [type(gone.error) for gone in queue.collect() if isinstance(gone, GivenUp)]
+    errors = [type(gone.error) for gone in queue.collect() if isinstance(gone, Dropped)]
     assert errors == [ExtrapolationError, FrameLoopError, UnknownFrameError]
 
 
 def test_a_message_without_a_stamp_does_not_get_the_latest_transform(queue: TransformQueue[str]) -> None:
     queue.put("mug", "base", 0)
     (gone,) = queue.collect()
-    assert isinstance(gone, GivenUp)
+    assert isinstance(gone, Dropped)
     assert isinstance(gone.error, NoStampError)
     assert "set header.stamp" in str(gone.error)
 
@@ -166,28 +165,28 @@ def test_the_target_frame_itself_needs_no_transform(queue: TransformQueue[str], 
     assert queue.collect() == [Ready("mug", IDENTITY)]
 
 
-def test_a_full_queue_drops_the_oldest_and_says_so(queue: TransformQueue[str]) -> None:
+def test_a_full_queue_drops_and_returns_the_oldest(queue: TransformQueue[str]) -> None:
     gone = [queue.put(item, "base", 11 * SECOND) for item in "abcde"]
     assert gone == [None, None, None, "a", "b"]
-    assert (queue.dropped, len(queue)) == (2, 3)
+    assert len(queue) == 3
     assert [settled.item for settled in queue.flush()] == ["c", "d", "e"]
 
 
-def test_a_full_queue_drops_the_newest_if_configured(buffer: CountingBuffer, clock: Clock) -> None:
-    queue = TransformQueue[str](buffer, "map", patience=2.0, capacity=2, drop=Drop.NEWEST, clocks=[clock])
-    assert [queue.put(item, "base", 11 * SECOND) for item in "abc"] == [None, None, "c"]
-    assert [settled.item for settled in queue.flush()] == ["a", "b"]
+def test_a_queue_without_capacity_drops_every_item(buffer: CountingBuffer) -> None:
+    queue = TransformQueue[str](buffer, "map", timeout=2.0, capacity=0)
+    assert [queue.put(item, "base", 11 * SECOND) for item in "ab"] == ["a", "b"]
+    assert queue.flush() == []
 
 
 def test_at_the_end_of_a_recording_nothing_stays_behind(queue: TransformQueue[str]) -> None:
     queue.put("late", "base", 11 * SECOND)
     queue.put("ready", "base", 9 * SECOND)
-    assert [type(settled) for settled in queue.flush()] == [GivenUp, Ready]
+    assert [type(settled) for settled in queue.flush()] == [Dropped, Ready]
     assert len(queue) == 0
 
 
 def test_only_the_first_of_many_waiting_messages_is_looked_up(buffer: CountingBuffer, clock: Clock) -> None:
-    queue = TransformQueue[int](buffer, "map", patience=2.0, capacity=1000, clocks=[clock])
+    queue = TransformQueue[int](buffer, "map", timeout=2.0, capacity=1000, clocks=[clock])
     for number in range(1000):
         queue.put(number, "base", 11 * SECOND + number)
     assert queue.collect() == []

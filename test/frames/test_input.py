@@ -1,4 +1,4 @@
-"""What comes into a buffer: messages, and many threads at once."""
+"""A buffer reads messages and is safe to use from several threads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from robotmem_ros.frames import (
     ExtrapolationError,
-    Refusal,
     Transform,
     TransformBuffer,
 )
@@ -30,16 +29,12 @@ def stamped(parent: str, child: str, x: float, w: float = 1.0) -> Any:
     return SimpleNamespace(header=header, child_frame_id=child, transform=transform)
 
 
-def test_a_message_is_taken_but_for_what_is_wrong_in_it() -> None:
+def test_valid_transforms_of_a_message_are_added_and_errors_of_the_others_returned() -> None:
     buffer = TransformBuffer()
     bad = [stamped("odom", "odom", 1.0), stamped("odom", "arm", math.nan), stamped("odom", "leg", 0.0, w=0.0)]
     message = SimpleNamespace(transforms=[stamped("/odom", "base", 3.0), *bad, stamped("base", "imu", 4.0)])
     refused = buffer.add_message(message, static=False)
-    assert [(error.child, error.reason) for error in refused] == [
-        ("odom", Refusal.SELF_TRANSFORM),
-        ("arm", Refusal.NOT_FINITE),
-        ("leg", Refusal.ZERO_QUATERNION),
-    ]
+    assert [error.child for error in refused] == ["odom", "arm", "leg"]
     assert buffer.lookup("odom", "imu", at(7.5)).x == 7
 
 
@@ -60,7 +55,7 @@ def test_threads_may_write_and_read_at_once() -> None:
             try:
                 again = buffer.lookup("odom", "base", stamp).x
             except ExtrapolationError:
-                continue  # so much was written meanwhile that it is older than the history
+                continue  # so much was written since that it is older than the history
             compared.append(again)
             if again != x:
                 wrong.append(x)

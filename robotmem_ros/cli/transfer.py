@@ -19,6 +19,7 @@ from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage.connection import check_readable, connect, resolve
 from ..memory.storage.migrations import check_exportable
+from ..memory.storage.retention_rows import active_ids
 from .command import DATABASE, Command, option
 
 _GIVEN = ("category", "tags", "confidence", "scope_files", "scope_entities")
@@ -36,11 +37,11 @@ def _export(arguments: argparse.Namespace) -> None:
         with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
             check_exportable(connection, path)
             connection.execute("BEGIN")
-            active = connection.execute("SELECT id FROM memories WHERE status = 'active' ORDER BY id").fetchall()
+            active = active_ids(connection)
             descriptor = os.open(arguments.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 for start in range(0, len(active), 256):
-                    some = lines(connection, [memory_id for (memory_id,) in active[start : start + 256]])
+                    some = lines(connection, active[start : start + 256])
                     file.writelines(f"{line}\n" for line in some)
                     written += len(some)
     except OSError as cause:

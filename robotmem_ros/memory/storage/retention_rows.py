@@ -148,6 +148,13 @@ def removed(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
     return {(reason, kind): n for reason, kind, n in connection.execute("SELECT reason, kind, n FROM removed")}
 
 
+def active_ids(connection: sqlite3.Connection) -> list[int]:
+    """Return the ids of all active memories, ascending."""
+    return [
+        memory_id for (memory_id,) in connection.execute("SELECT id FROM memories WHERE status = 'active' ORDER BY id")
+    ]
+
+
 def whole_rows(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
     """Return memories with every column, tag, sighting and change, in the order of the ids; missing ids are skipped."""
     cursor = connection.execute(

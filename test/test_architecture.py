@@ -60,7 +60,7 @@ print(sorted(roots.intersection(names)), [name for name in sys.modules if name.s
 
 
 def imports_of(file: Path) -> set[str]:
-    """The modules that a file of the package imports, relative ones made absolute."""
+    """Return the modules that a file of the package imports, relative ones made absolute."""
     package = ".".join(file.relative_to(ROOT).with_suffix("").parts[:-1])
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
@@ -91,7 +91,7 @@ def test_no_file_of_the_core_imports_ros_or_the_node(file: Path) -> None:
 
 
 def room(module: str) -> str:
-    """The first part of a module's name below the core."""
+    """Return the first part of a module's name below the core."""
     return module.removeprefix("robotmem_ros.memory.").partition(".")[0]
 
 

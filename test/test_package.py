@@ -20,7 +20,7 @@ catkin_package = pytest.importorskip("catkin_pkg.package", reason="colcon, which
 
 
 def imported_modules() -> Iterator[str]:
-    """What the installed code imports, by the name of the package."""
+    """Yield the top-level packages that the installed code imports."""
     files = [*(ROOT / "robotmem_ros").rglob("*.py"), *(ROOT / "launch").glob("*.py")]
     for node in (node for file in files for node in ast.walk(ast.parse(file.read_text()))):
         if isinstance(node, ast.Import):

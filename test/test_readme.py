@@ -29,14 +29,14 @@ def anchors(text: str) -> set[str]:
 
 
 def rows(text: str) -> Iterator[list[str]]:
-    """The cells of the tables in a text, without their heads."""
+    """Yield the cells of the tables in a text, without their heads."""
     for line in text.splitlines():
         if line.startswith("| ") and not re.match(r"\| (service|topic|parameter) ", line):
             yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def names_in_code(pattern: str) -> set[str]:
-    """What a pattern finds in the code of the node."""
+    """Return what a pattern finds in the code of the node."""
     code = "".join(path.read_text() for path in (ROOT / "robotmem_ros" / "node").glob("*.py"))
     return set(re.findall(pattern, code))
 

@@ -44,7 +44,7 @@ STAND_INS = {
 
 
 def bash(script: str, cwd: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Runs what a reader types into a terminal, with yes as the answer to a question, up to the first failure."""
+    """Run what a reader types into a terminal, with yes as the reply to a question, up to the first failure."""
     keyboard, terminal = os.openpty()
     os.write(keyboard, b"yes\n")
     try:
@@ -59,7 +59,7 @@ def bash(script: str, cwd: Path, environment: dict[str, str]) -> subprocess.Comp
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """That of `make`, but for what was built in this folder, and with a home of its own."""
+    """Return the environment of `make` with an empty home and without what was built in this folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     if Path(kept.get("VIRTUAL_ENV", "/")).parent != ROOT:
         pytest.skip("`make test` brings the environment in which the README's commands run")
@@ -71,14 +71,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """The repository as it is cloned."""
+    """Copy the repository as it is cloned."""
     ignored = shutil.ignore_patterns(".*", "build", "install", "log", "*.egg-info", "__pycache__")
     return Path(shutil.copytree(ROOT, tmp_path / "source", ignore=ignored))
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> str:
-    """A session of a robot whose database is the node's own and, by another name, in the folder; the session's id."""
+    """Store a session in the node's own database and in a copy in the folder; return the session's id."""
     node = tmp_path / ".robotmem" / "memory.db"
     node.parent.mkdir()
     with RobotMemory(node, embedding_model="", collection="visitors") as robot:
@@ -133,7 +133,7 @@ def test_pip_installs_the_core_and_its_command(command: str, environment: dict[s
 def test_the_way_for_a_machine_with_ros_makes_a_workspace(
     environment: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
-    """In an environment of ROS as its set-up files make it: its Python packages are on the PYTHONPATH."""
+    """Use an environment as the set-up files of ROS make it: its Python packages are on the PYTHONPATH."""
     programs = tmp_path / "programs"
     (tmp_path / "ros2_ws" / "src").mkdir(parents=True)
     programs.mkdir()

@@ -1,4 +1,4 @@
-"""What `make` does by scripts: it builds beside a plain colcon build, and says little unless something fails."""
+"""The scripts of `make` build beside a plain colcon build, and print little unless something fails."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ament_package()
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a folder."""
+    """Run a command in a folder."""
     return subprocess.run(
         command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
@@ -33,7 +33,7 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.Compl
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """The scripts and requirements, with a package that is built in no time."""
+    """Copy the scripts and requirements, and make a package that builds quickly."""
     folder = tmp_path / "repository"
     shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "requirements", folder / "requirements")
@@ -49,7 +49,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def with_ros(repository: Path) -> Path:
-    """The same beside the virtual environment of these tests."""
+    """Link the virtual environment of these tests into the repository."""
     used = Path(os.environ.get("VIRTUAL_ENV", "/"))
     if used.parent != ROOT:
         pytest.skip("`make test` brings the environment that the scripts build in")

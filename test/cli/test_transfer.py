@@ -1,4 +1,4 @@
-"""The commands that carry memories from one file to another."""
+"""`robotmem export` and `import`."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def db(tmp_path: Path) -> Path:
 
 
 def memories(db: Path) -> int:
-    """How many there are."""
+    """Count the memories of a file."""
     with RobotMemory(db, embedding_model="") as memory:
         return memory.status().memories
 

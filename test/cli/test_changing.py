@@ -1,4 +1,4 @@
-"""The commands that end, restore and tell the life of a memory."""
+"""`robotmem purge` and `restore`, and `history` after them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Terminal(io.StringIO):
 
 
 def memories(db: Path) -> list[int]:
-    """The ids of all memories in a file."""
+    """Return the ids of all memories in a file."""
     with sqlite3.connect(db) as connection:
         found = [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]
     connection.close()

@@ -2,8 +2,8 @@
 
 - `suites/`: what is measured; a file each, or a folder
 - `worlds/`: memories and queries, made from a seed
-- `peers/`: other stores, each in a process and a virtual environment of its own
-- `ros/`: the node in a process of its own, and what talks to it
+- `peers/`: other stores, each in a process and a separate virtual environment
+- `ros/`: the node in a separate process, and what talks to it
 - `internals/`: all that uses parts of robotmem_ros without a public interface
 - `data/`: labelled sentences, pairs and queries
 - `results/`: reports of runs

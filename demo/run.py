@@ -174,7 +174,7 @@ def _memory_node(folder: Path, domain: int) -> Iterator[subprocess.Popen[bytes]]
     parameters = {"db_path": folder / "memory.db", "status_period": 0.1}
     arguments = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
     with (folder / "node.log").open("wb") as log:
-        # A session of its own: a Ctrl-C in the terminal is for the demo, which then ends the node.
+        # A separate session: a Ctrl-C in the terminal is for the demo, which then ends the node.
         node = subprocess.Popen(
             [program, "--ros-args", *arguments],
             env={**os.environ, "ROS_DOMAIN_ID": str(domain)},

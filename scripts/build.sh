@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the package with colcon into .build/; costs nothing when nothing has changed since. build/, install/ and log/ are
+# Build the package with colcon into .build/; costs nothing when nothing has changed since. build/, install/ and log/ are
 # left to a plain `colcon build` here: its copies and the links made here cannot replace each other.
 set -eu
 robotmem_root=$(cd "$(dirname "$0")/.." && pwd)

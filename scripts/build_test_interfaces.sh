@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the interface packages that only tests need (test/interfaces) where they are not installed: some 45 s once, then
+# Build the interface packages that only tests need (test/interfaces) where they are not installed: some 45 s once, then
 # nothing. They go into .build/test_interfaces/install and never into the package; scripts/env.sh puts them into a shell.
 set -eu
 robotmem_root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Puts the virtual environment, ROS 2, the built package and the model into a shell (bash, zsh, sh), from any folder:
+# Put the virtual environment, ROS 2, the built package and the model into a shell (bash, zsh, sh), from any folder:
 #   . scripts/env.sh
 # Then `memory_node`, `robotmem`, `import robotmem_ros.memory` and `from robotmem_ros.srv import Recall` work there.
 # DISTRO=jazzy in front chooses the wheels of another ROS 2; where an installation is sourced, that one is used.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the virtual environment, installs the pinned requirements into it, and fetches the embedding model.
+# Make the virtual environment, install the pinned requirements into it, and fetch the embedding model.
 # Costs nothing when all is there already.
 #   scripts/setup.sh             do it
 #   scripts/setup.sh --missing   only print the apt packages that it would ask for
@@ -72,12 +72,12 @@ else
 fi
 set -- requirements.txt requirements/dev.txt "$@"
 
-# It would be emptied and made anew for this folder, and with it the one that the link leads to.
+# Creating it again would empty the environment that the link leads to.
 [ ! -L "$venv" ] || refuse "$(basename "$venv") is a link to $(readlink "$venv"); remove the link and run make again"
 stamp=$venv/.robotmem-setup
 want="$venv $version $(cat requirements.txt requirements/*.txt | cksum)"
 if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
-    # A virtual environment knows its own path and its interpreter: start anew when the folder was moved, or when
+    # A virtual environment knows its own path and its interpreter: create it again when the folder was moved, or when
     # the distribution went on to the next Python.
     log=$robotmem_build/setup.log
     mkdir -p "$robotmem_build"

@@ -31,7 +31,7 @@ class Peer:
 
     def __init__(self, module: str, python: Path, log: Path, *arguments: str, **variables: str) -> None:
         self._log = log
-        # Its interpreter is to find the packages of its own environment alone.
+        # Its interpreter is to find the packages of that environment alone.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
         with log.open("ab") as stderr:
             self._process = subprocess.Popen(

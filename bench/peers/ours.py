@@ -1,4 +1,4 @@
-"""Measure our memory in a process of its own: start-up, queries, RAM, disk, saves. Prints JSON on the last line.
+"""Measure our memory in a separate process: start-up, queries, RAM, disk, saves. Prints JSON on the last line.
 
 python3 -m bench.peers.ours WORLD SIZE QUERIES DATABASE MODEL
 """

@@ -1,1 +1,1 @@
-"""The node in a process of its own, and what talks to it over the real graph."""
+"""The node in a separate process, and what talks to it over the real graph."""

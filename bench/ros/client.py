@@ -31,7 +31,7 @@ class Client:
         self._node = rclpy.create_node("planner", namespace=NAMESPACE)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
-        # The caller has a node of its own: an executor checks all its entities for each response, which would count
+        # The caller has a separate node: an executor checks all its entities for each response, which would count
         # as time of the service.
         bare = {"start_parameter_services": False, "enable_rosout": False}
         self._caller = rclpy.create_node("caller", namespace=NAMESPACE, **bare)

@@ -1,4 +1,4 @@
-"""Publish on a topic at a steady rate, in a process of its own, so that it takes no time from the measurement.
+"""Publish on a topic at a steady rate, in a separate process, so that it takes no time from the measurement.
 
     python3 -m bench.ros.flood strings|detections|perceptions|repeated TOPIC RATE SECONDS FIRST
 

@@ -3,8 +3,8 @@
     python3 -m bench.ros.services empty
     python3 -m bench.ros.services least DATABASE MODEL
 
-`empty` does nothing. `least` calls the core in its callback: it serves one request at a time and blocks all others
-meanwhile, which no node could do. Both end on SIGINT.
+`empty` does nothing. `least` calls the core in its callback: it serves one request at a time and blocks all others,
+which no node could do. Both end on SIGINT.
 """
 
 from __future__ import annotations

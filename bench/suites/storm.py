@@ -72,7 +72,7 @@ def _rows(client: Client, options: argparse.Namespace, work: Path) -> Iterator[t
 
 def _recall(client: Client, queries: Sequence[Query]) -> Series:
     series = query_in_turns({"ours": Service(client, "memory/recall")}, queries)["ours"]
-    # Nobody handled statuses meanwhile, and a node without news sends none.
+    # No status was handled during the query, and a node without news sends none.
     until = time.perf_counter() + 3 * _STATUS_PERIOD
     client.wait("statuses", lambda: time.perf_counter() > until)
     return series

@@ -1,7 +1,7 @@
 """Time the text search alone, count how often it was bounded, and compare it with one that ranks every memory.
 
 With postings in RAM no search is bounded; `--fts5` does without them, as a memory does while its postings are built.
-Each world is made once, without vectors, in a file of its own. Of the ten best of a search: how often they have the
+Each world is made once, without vectors, in a separate file. Of the ten best of a search: how often they have the
 same scores as without a bound, and how often the first one holds as many words of the query.
 """
 

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _rows(name: str, rates: Iterable[float], seconds: float, work: Path) -> Iterator[tuple[str, ...]]:
-    # Floods a node of its own at each of the rates.
+    # Flood a separate node at each of the rates.
     topic, first = f"{NAMESPACE}/{name}", 0
     parameters = {
         "perception_topics": "[flood]", "flood.topic": topic, "flood.type": flood.type_of(name),

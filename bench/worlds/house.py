@@ -1,4 +1,4 @@
-"""Make the memories of a robot that works in a house, each with a text of its own and a context.
+"""Make the memories of a robot that works in a house, each with its own text and a context.
 
 All texts differ, since the published robotmem keeps a text only once. The words for things and colours occur nowhere
 else, so that "red mug" has one meaning and the nearest red mug is a fact.

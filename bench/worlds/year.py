@@ -1,6 +1,6 @@
 """Make the days of a robot in a house: what happens on each, what is needed again, and by which queries.
 
-Most of the 200 memories of a day are of no use later: sightings and small results, each with a text of its own. A few
+Most of the 200 memories of a day are of no use later: sightings and small results, each with its own text. A few
 are lessons. Some of these are recalled again and again, in other words; others never. Constraints are not recalled
 during the year and must be found at its end all the same.
 """

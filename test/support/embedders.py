@@ -24,19 +24,19 @@ class WordVectors:
         """Every text that was asked for, in order."""
 
     def embed_one(self, text: str) -> Vector:
-        """The unit vector of one text."""
+        """Return the unit vector of one text."""
         words = sorted(text.lower().split()) or ["nothing"]
         total = np.sum([self._direction(word) for word in words], axis=0)
         vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
         return vector
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """The unit vectors of texts, in their order."""
+        """Return the unit vectors of texts, in order."""
         self.embedded += texts
         return np.stack([self.embed_one(text) for text in texts])
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Release nothing."""
 
     def _direction(self, word: str) -> npt.NDArray[np.float64]:
         directions = np.random.default_rng(zlib.crc32(f"{self.name} {word}".encode()))
@@ -53,15 +53,15 @@ class Borrowed:
         self.name, self.dim = lender.name, lender.dim
 
     def embed_one(self, text: str) -> Vector:
-        """As the lender."""
+        """Embed like the lender."""
         return self._lender.embed_one(text)
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """As the lender."""
+        """Embed like the lender."""
         return self._lender.embed_batch(texts)
 
     def close(self) -> None:
-        """Leaves the lender as it is."""
+        """Leave the lender as it is."""
 
 
 class BreakingVectors(WordVectors):
@@ -70,7 +70,7 @@ class BreakingVectors(WordVectors):
     error: BaseException | None = None
 
     def embed_one(self, text: str) -> Vector:
-        """A vector, or the error."""
+        """Return a vector, or raise the error."""
         if self.error is not None:
             raise self.error
         return super().embed_one(text)
@@ -85,7 +85,7 @@ class HeldVectors(WordVectors):
         self._prefix = prefix
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """The vectors, if need be later."""
+        """Return the vectors, perhaps with a delay."""
         if any(text.startswith(self._prefix) for text in texts):
             self.release.wait(60)
         return super().embed_batch(texts)
@@ -99,6 +99,6 @@ class WrongVectors(WordVectors):
         self.word, self._spoil = word, spoil
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """The vectors, or what was made of them."""
+        """Return the vectors, perhaps modified."""
         vectors = super().embed_batch(texts)
         return self._spoil(vectors) if any(self.word in text for text in texts) else vectors  # type: ignore[return-value]

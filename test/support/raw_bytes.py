@@ -1,4 +1,4 @@
-"""Looks for memories in the raw bytes of a database's files, whatever SQLite says is in them."""
+"""Search the raw bytes of a database's files for memories, whatever SQLite says is in them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PIECE = 16
 
 
 def files_of(path: Path) -> list[Path]:
-    """The database and all that lies beside it."""
+    """Return the database and all files beside it."""
     return sorted(path.parent.glob(f"{path.name}*"))
 
 
 def found(path: Path, needles: Mapping[str, bytes]) -> set[str]:
-    """The names of the needles that stand somewhere in the files of a database."""
+    """Return the names of the needles found anywhere in the files of a database."""
     # In a process of its own: a file that this one closes loses the locks of the connections that it has open.
     read = (subprocess.run(["cat", file], capture_output=True, check=True).stdout for file in files_of(path))
     haystack = b"\0".join(read)
@@ -30,12 +30,12 @@ def found(path: Path, needles: Mapping[str, bytes]) -> set[str]:
 
 
 def of_words(words: Iterable[str]) -> dict[str, bytes]:
-    """Texts as they stand in the file, and as far as the index of words may have cut them at either end."""
+    """Return texts as stored in the file, and as the index of words may have cut them at either end."""
     return {word: word.encode()[1:-1] for word in words}
 
 
 def of_vector(vector: Vector) -> dict[str, bytes]:
-    """The pieces of a vector: as the model gave it, as it is kept, and as it stands in a file of the index."""
+    """Return the pieces of a vector: as the model gave it, as stored, and as written in a file of the index."""
     forms = {
         "float32": vector.astype(np.float32).tobytes(),
         "kept": codec.encode(vector[np.newaxis])[0],
@@ -49,7 +49,7 @@ def of_vector(vector: Vector) -> dict[str, bytes]:
 
 
 def of_position(position: Iterable[float]) -> dict[str, bytes]:
-    """The numbers of a position as SQLite has them: 8 bytes in a table, rounded to 4 in an R*Tree, and text."""
+    """Return the numbers of a position as SQLite stores them: 8 bytes in a table, 4 in an R*Tree, and text."""
     needles = {}
     for name, number in zip("xyz", position, strict=False):
         single = np.float32(number)

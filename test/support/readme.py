@@ -14,19 +14,19 @@ _PROGRAMS = {".", "colcon", "make", "pip", "python3", "robotmem", "ros2", "rosde
 
 
 def blocks() -> list[list[str]]:
-    """The commands of each block that shows a shell."""
+    """Return the commands of each block that shows a shell."""
     return [list(_commands(kind, text)) for kind, text in _FENCE.findall(TEXT) if kind in {"sh", "console"}]
 
 
 def replies(program: str) -> list[tuple[str, str]]:
-    """The commands of a program in the blocks with a prompt, and what they print there."""
+    """Return the commands of a program in the blocks with a prompt, and what they print there."""
     shown = "\n".join(text for kind, text in _FENCE.findall(TEXT) if kind == "console")
     pairs = (part.replace("\\\n", " ").partition("\n") for part in re.split(r"^\$ ", shown, flags=re.MULTILINE))
     return [(command, printed) for command, _, printed in pairs if command.startswith(program)]
 
 
 def inline() -> list[str]:
-    """The commands within sentences: a program's name alone is none."""
+    """Return the commands within sentences; a program's name alone is none."""
     spans = (" ".join(span.split()) for span in re.findall(r"`([^`]+)`", _FENCE.sub("", TEXT)))
     return [span for span in spans if " " in span and span.split()[0] in _PROGRAMS]
 

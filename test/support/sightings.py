@@ -1,4 +1,4 @@
-"""Sightings for tests, and a look behind the scenes at what they became."""
+"""Make sightings for tests, and read the objects that they became."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sighting(
     frame_id: str = "map",
     map_id: str = "",
 ) -> NewMemory:
-    """A sighting at a place in m, at a time in s."""
+    """Make a sighting at a position in m, at a time in s."""
     return NewMemory(
         Kind.PERCEPTION, f"a {label}", collection, round(t * SECOND), frame_id, map_id, context=context,
         pose=Pose(x, y, z), label=label, confidence=confidence, perception_type="visual",
@@ -31,23 +31,23 @@ def sighting(
 
 
 def see(memory: RobotMemory, *new: NewMemory, covariances: Sequence[object] = ()) -> list[int]:
-    """Stores one message; the ids of the objects."""
+    """Store one message; return the ids of the objects."""
     return [stored.memory_id for stored in memory.store_sightings(new, covariances).result()]
 
 
 def objects(memory: RobotMemory, **conditions: object) -> list[Memory]:
-    """All objects by id."""
+    """Return all objects by id."""
     found = memory.recall(n=100, min_confidence=0.0, context_filter={"times_seen": {"$gte": 1}, **conditions})
     return sorted(found, key=lambda each: each.id)
 
 
 def the(memory: RobotMemory, memory_id: int) -> Memory:
-    """One memory by id."""
+    """Return one memory by id."""
     (found,) = memory.recall(min_confidence=0.0, context_filter={"id": memory_id})
     return found
 
 
 def place(memory: Memory) -> tuple[float, float, float]:
-    """Its position."""
+    """Return its position."""
     assert memory.pose is not None
     return memory.pose[:3]

@@ -1,4 +1,4 @@
-"""Runs Python in a process of its own: to be killed, to lack a package, to be somebody else."""
+"""Run Python in a separate process: to be killed, to lack a package, to be another user."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def without(*packages: str) -> str:
 
 @contextmanager
 def running(code: str, *arguments: object, before: Sequence[str] = ()) -> Iterator[subprocess.Popen[str]]:
-    """A Python process that runs code; it is killed at the end if it still runs.
+    """Run code in a Python process, which is killed at the end if it still runs.
 
     `before` is a command that starts it, such as `unshare` with its options.
     """
@@ -51,7 +51,7 @@ def running(code: str, *arguments: object, before: Sequence[str] = ()) -> Iterat
 
 
 def output_of(code: str, *arguments: object, before: Sequence[str] = ()) -> str:
-    """What code prints in a process of its own, which must succeed; `before` as in `running`."""
+    """Return what code prints in a separate process, which must succeed; `before` as in `running`."""
     with running(code, *arguments, before=before) as process:
         printed, complaints = process.communicate(timeout=120)
         assert process.returncode == 0, complaints

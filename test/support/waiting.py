@@ -1,4 +1,4 @@
-"""Waits for what happens in the background."""
+"""Wait for what happens in the background."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    """Waits for something that another thread does."""
+    """Wait for something that another thread does."""
     deadline = time.monotonic() + 60.0
     while not condition():
         assert time.monotonic() < deadline, f"no {what}"

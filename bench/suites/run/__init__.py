@@ -1,6 +1,6 @@
 """Compare with the published robotmem in one run: ours in process and through a real node.
 
-Writes one table. robotmem is installed into a virtual environment of its own.
+Writes one table. robotmem is installed into a separate virtual environment.
 """
 
 from __future__ import annotations

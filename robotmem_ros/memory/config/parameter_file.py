@@ -41,7 +41,7 @@ def misnamed(content: object, full_name: str, known: Collection[str]) -> list[st
     """Report sections of a file that the node ignores but was probably meant to read; `known` are its parameters.
 
     A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
-    keys are parameters of this node, unless this node has a section of its own.
+    keys are parameters of this node, unless this node has its own section.
     """
     found = list(sections(content)) if isinstance(content, Mapping) else []
     if any("*" not in section.node and section.is_read_by(full_name) for section in found):

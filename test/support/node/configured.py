@@ -1,4 +1,4 @@
-"""Nodes with configured topics: their arguments, and what they say of themselves."""
+"""Arguments of nodes with configured topics, and their diagnostics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPTIONS = {"topic": "/vlm/caption", "type": "std_msgs/msg/String", "description
 
 
 def topic(name: str, **keys: object) -> list[str]:
-    """The arguments that configure one topic; `__` in a key is a dot."""
+    """Return the arguments that configure one topic; `__` in a key is a dot."""
     arguments = ["-p", f"perception_topics:=[{name}]"]
     for key, value in keys.items():
         arguments += ["-p", f"{name}.{key.replace('__', '.')}:={value}"]
@@ -33,17 +33,17 @@ def recalled(client: Client, **fields: Any) -> list[Any]:
 
 
 def message(client: Client, name: str, part: str) -> str:
-    """The message of one status on /diagnostics that holds a text."""
+    """Return the message of one status on /diagnostics that contains a text."""
     return str(diagnostic(client, name, part).message)
 
 
 def values(client: Client, name: str) -> dict[str, str]:
-    """The values of one status on /diagnostics."""
+    """Return the values of one status on /diagnostics."""
     return {value.key: value.value for value in diagnostic(client, name).values}
 
 
 def diagnostic(client: Client, name: str, part: str = "") -> Any:
-    """The next status of a name on /diagnostics whose message holds a text."""
+    """Return the next status of a name on /diagnostics whose message contains a text."""
     found: list[Any] = []
 
     def is_there() -> bool:
@@ -56,7 +56,7 @@ def diagnostic(client: Client, name: str, part: str = "") -> Any:
 
 
 def newest_diagnostics(client: Client) -> DiagnosticArray:
-    """The next message on /diagnostics."""
+    """Return the next message on /diagnostics."""
     found: list[DiagnosticArray] = []
     subscription = client.node.create_subscription(DiagnosticArray, "/diagnostics", found.append, 10)
     client.until(lambda: bool(found), "diagnostics")

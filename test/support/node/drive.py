@@ -47,7 +47,7 @@ class Recorded(NamedTuple):
 
 
 def drive(maker: RosbagsMaker, seconds: float = 20.0) -> list[Recorded]:
-    """The messages of a drive, in the order they were recorded."""
+    """Return the messages of a drive, in the order of recording."""
     made = [Recorded("/tf_static", TF, START, maker.raw(TF, {"transforms": [*_mounts()]}))]
     for topic, type_name, stamp_ns, lag, values in _content(random.Random(5), seconds):
         made.append(Recorded(topic, type_name, stamp_ns + round(lag * SECOND), maker.raw(type_name, values)))
@@ -55,7 +55,7 @@ def drive(maker: RosbagsMaker, seconds: float = 20.0) -> list[Recorded]:
 
 
 def write(path: Path, maker: RosbagsMaker, messages: list[Recorded]) -> Path:
-    """The drive as a recording."""
+    """Write the drive as a recording."""
     from rosbags.rosbag2 import StoragePlugin, Writer
 
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:

@@ -29,7 +29,7 @@ _FIRST_PORT = 27_300
 
 @contextmanager
 def own_domain() -> Iterator[int]:
-    """A ROS domain that no other run of these tests on this machine uses: a bound port reserves it."""
+    """Reserve a ROS domain by binding a port, so that no other run of these tests on this machine uses it."""
     for domain in random.sample(range(1, 100), 99):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reservation:
             try:
@@ -57,15 +57,15 @@ class NodeProcess:
 
     @property
     def output(self) -> str:
-        """What the node printed so far."""
+        """Return what the node printed so far."""
         return self._log.read_text(errors="replace")
 
     def ended(self) -> int:
-        """Waits for the node to end by itself; its exit code."""
+        """Wait for the node to end by itself; return its exit code."""
         return self._process.wait(DEADLINE)
 
     def stop(self, number: int = signal.SIGINT) -> int:
-        """Sends a signal and waits; the exit code."""
+        """Send a signal and wait; return the exit code."""
         if self._process.poll() is None:
             self._process.send_signal(number)
         try:
@@ -98,7 +98,7 @@ class Client:
         )
 
     def start(self, service: Any, name: str, /, **fields: Any) -> Any:
-        """Sends a request to /memory/<name>; the future of its response."""
+        """Send a request to /memory/<name>; return the future of its response."""
         if name not in self._clients:
             self._clients[name] = self.node.create_client(
                 service, f"/memory/{name}", qos_profile=QoSProfile(depth=1000)
@@ -107,42 +107,42 @@ class Client:
         return self._clients[name].call_async(service.Request(**fields))
 
     def result(self, future: Any) -> Any:
-        """Waits for a response."""
+        """Wait for a response."""
         self._executor.spin_until_future_complete(future, timeout_sec=DEADLINE)
         assert future.done(), "no answer"
         return future.result()
 
     def call(self, service: Any, name: str, /, **fields: Any) -> Any:
-        """Calls /memory/<name> and waits for the response."""
+        """Call /memory/<name> and wait for the response."""
         return self.result(self.start(service, name, **fields))
 
     def publisher(self, kind: Any, topic: str, qos: Any = 1000) -> Any:
-        """A publisher that the node has found."""
+        """Return a publisher that the node has found."""
         publisher = self.node.create_publisher(kind, topic, qos)
         self.until(lambda: publisher.get_subscription_count() > 0, f"a subscription of {topic}")
         return publisher
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Spins until something holds."""
+        """Spin until a condition holds."""
         deadline = time.monotonic() + DEADLINE
         while not holds():
             assert time.monotonic() < deadline, f"waited in vain for {what}; last status: {self.status}"
             self._executor.spin_once(timeout_sec=0.05)
 
     def until_active(self, mode: str = "") -> MemoryStatus:
-        """Spins until the node takes and answers, in a mode if one is given; its status then."""
+        """Spin until the node accepts messages and requests, in `mode` if given; return its status."""
         return self.until_status(
             lambda status: status.state == "active" and mode in ("", status.mode), f"an active node {mode}"
         )
 
     def until_status(self, holds: Callable[[MemoryStatus], bool], what: str) -> MemoryStatus:
-        """Spins until a status says so; that status."""
+        """Spin until a status meets a condition; return that status."""
         self.until(lambda: self.status is not None and holds(self.status), what)
         assert self.status is not None
         return self.status
 
     def close(self) -> None:
-        """Leaves the graph."""
+        """Leave the graph."""
         self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self._context)

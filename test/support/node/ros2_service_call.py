@@ -14,7 +14,7 @@ _DEADLINE = 30.0
 
 
 def filled(message: Any, values: dict[str, Any]) -> Any:
-    """The message with its fields set to the values of a YAML document."""
+    """Set the fields of a message to the values of a YAML document."""
     types: dict[str, str] = message.get_fields_and_field_types()
     for name, value in values.items():
         setattr(message, name, _value(types[name], value))
@@ -35,7 +35,7 @@ def _type(name: str, folder: str) -> Any:
 
 
 def main(name: str, kind: str, request: str) -> None:
-    """Calls once."""
+    """Call once."""
     service = _type(kind, "srv")
     rclpy.init()
     node = rclpy.create_node("caller")

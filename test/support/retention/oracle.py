@@ -1,4 +1,4 @@
-"""Which memories stay, by brute force: a list, sorted and cut, budget after budget."""
+"""Find the memories that stay by brute force: sort a list and cut it, budget after budget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def protection(plain: Plain) -> int:
 
 
 def usefulness(plain: Plain) -> float:
-    """The formula as it is written down."""
+    """Compute the formula as documented."""
     observed = NOW - round(plain.age * DAY)
     ages = plain.category not in {"constraint", "preference"} and _WALL_CLOCK <= observed <= NOW
     days = (NOW - observed) / DAY if ages else 0.0
@@ -29,7 +29,7 @@ def usefulness(plain: Plain) -> float:
 
 
 def payload(plain: Plain) -> int:
-    """Octets of what was given."""
+    """Count the bytes of what was given."""
     return len(plain.content.encode()) + len('{"a":1}') + len(plain.data)
 
 
@@ -41,7 +41,7 @@ class Oracle:
         self.gone: list[int] = []
 
     def order(self, part: Part = (None, None)) -> list[int]:
-        """The ids of a part, those first that go first."""
+        """Return the ids of a part in the order of deletion."""
         collection, kind = part
         inside = [
             memory_id
@@ -51,7 +51,7 @@ class Oracle:
         return sorted(inside, key=self._place)
 
     def age(self, part: Part, days: float) -> None:
-        """Takes what is older."""
+        """Remove what is older."""
         for memory_id in self.order(part):
             plain = self.left[memory_id]
             observed = NOW - round(plain.age * DAY)
@@ -59,12 +59,12 @@ class Oracle:
                 self._take(memory_id)
 
     def rows(self, part: Part, most: int) -> None:
-        """Takes what is too much."""
+        """Remove what is too much."""
         while len(order := self.order(part)) > most:
             self._take(order[0])
 
     def bytes(self, part: Part, most: int) -> None:
-        """Takes what is too much."""
+        """Remove what is too much."""
         while sum(payload(self.left[memory_id]) for memory_id in self.order(part)) > most:
             self._take(self.order(part)[0])
 

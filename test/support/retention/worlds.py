@@ -1,4 +1,4 @@
-"""Memories for retention: made from plain values, and read back the same way, beside all code under test."""
+"""Store memories from plain values and read them back, without the code under test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPEN_SESSION, ENDED_SESSION = "open", "ended"
 
 @dataclass(frozen=True)
 class Plain:
-    """What counts of a memory."""
+    """Properties of a memory that retention considers."""
 
     collection: str = "default"
     kind: str = "fact"
@@ -51,7 +51,7 @@ PLAIN = st.builds(
 
 
 def stored(database: Database, world: Iterable[Plain]) -> None:
-    """Stores memories; their ids are 1, 2, 3 and so on."""
+    """Store memories; their ids are 1, 2, 3 and so on."""
 
     def work(connection: sqlite3.Connection) -> None:
         for name, status in ((OPEN_SESSION, "active"), (ENDED_SESSION, "ended")):
@@ -74,11 +74,11 @@ def stored(database: Database, world: Iterable[Plain]) -> None:
 
 
 def opened(path: object = ":memory:", **options: object) -> Database:
-    """A database whose ids begin with 1."""
+    """Open a database whose ids begin with 1."""
     return Database(Parameters(db_path=str(path), synchronous="normal").changed(**options))
 
 
 def ids(database: Database) -> list[int]:
-    """The ids of all memories, active or not."""
+    """Return the ids of all memories, active or not."""
     with database.reader() as connection:
         return [memory_id for (memory_id,) in connection.execute("SELECT id FROM memories ORDER BY id")]

@@ -16,7 +16,7 @@ _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
 @st.composite
 def queries(draw: st.DrawFn, world: World) -> Query:
-    """A query with a text, conditions and a spatial sort, or with some of them."""
+    """Draw a query with a text, conditions and a spatial sort, or with some of them."""
     conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
     now = draw(_times(world))
     changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}

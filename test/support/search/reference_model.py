@@ -36,14 +36,14 @@ class ReferenceMemory:
 
     @property
     def weight(self) -> float:
-        """What its score is multiplied with for its outcomes."""
+        """Return the factor of its score for its outcomes."""
         if self.outcome is None:
             return 1.0
         total, sessions = self.outcome
         return 1 + OUTCOME_WEIGHT * (2 * (total + 1) / (sessions + 2) - 1)
 
     def confidence(self, now: int, recalled_at: int) -> float:
-        """How sure it is at a time, after it was recalled last at another."""
+        """Return its confidence at a time, after its last recall at another."""
         fresh = max(self.new.observed_at, self.new.received_at, recalled_at)
         is_simulated = fresh < SIMULATED <= now
         if self.new.category in ("constraint", "preference") or is_simulated or now < fresh:
@@ -52,18 +52,18 @@ class ReferenceMemory:
 
     @cached_property
     def columns(self) -> list[list[str]]:
-        """The words of each indexed column."""
+        """Return the words of each indexed column."""
         texts = (self.new.content, self.new.human_summary, self.new.scope_files)
         entities = f"{self.new.scope_entities} {self.new.label}"
         return [text.lower().replace("_", " ").split() for text in (*texts, entities)]
 
     @cached_property
     def length(self) -> int:
-        """How many words it has."""
+        """Return the number of its words."""
         return sum(map(len, self.columns))
 
     def frequency(self, phrase: Sequence[str]) -> int:
-        """How often a phrase stands in it."""
+        """Count the occurrences of a phrase."""
         if len(phrase) == 1:
             return self._counts[phrase[0]]
         wanted = list(phrase)
@@ -75,7 +75,7 @@ class ReferenceMemory:
 
     @cached_property
     def own_fields(self) -> Mapping[str, object]:
-        """The fields that a filter can name, but the confidence, which changes; an empty text is absent."""
+        """Return the fields that a filter can name, except the confidence, which changes; an empty text is absent."""
         new = self.new
         found: dict[str, object] = {
             "kind": new.kind.value, "content": new.content, "human_summary": new.human_summary,
@@ -86,7 +86,7 @@ class ReferenceMemory:
         return {name: text for name, text in found.items() if text} | numbers
 
     def position(self, path: str) -> tuple[float, ...] | None:
-        """The position of a spatial field."""
+        """Return the position of a spatial field."""
         if path == "position":
             return None if self.new.pose is None else tuple(self.new.pose[:3])
         value = at_path(self.context, path)
@@ -94,7 +94,7 @@ class ReferenceMemory:
 
 
 def folded(label: str) -> str:
-    """A label of these worlds, which differ in case and spaces only, as it is compared."""
+    """Return a label of these worlds, which differ in case and spaces only, as it is compared."""
     return " ".join(label.casefold().split())
 
 
@@ -133,7 +133,7 @@ ABSENT = object()
 
 
 def at_path(value: object, path: str) -> object:
-    """The value at a dot path through objects, or ABSENT."""
+    """Return the value at a dot path through objects, or ABSENT."""
     for name in path.split("."):
         if not isinstance(value, Mapping) or name not in value:
             return ABSENT
@@ -142,12 +142,12 @@ def at_path(value: object, path: str) -> object:
 
 
 def is_position(value: object) -> TypeGuard[list[float]]:
-    """Whether it is an array of two or three numbers."""
+    """Tell whether a value is an array of two or three numbers."""
     return isinstance(value, list) and len(value) in (2, 3) and all(_type(part) is float for part in value)
 
 
 def holds(operator: str, operand: object, value: object) -> bool:
-    """Whether a value fits one comparison."""
+    """Tell whether a value fits one comparison."""
     if operator == "$exists":
         return (value is not ABSENT) == operand
     if value is ABSENT:

@@ -53,7 +53,7 @@ class World:
 
     @cached_property
     def oracle(self) -> Oracle:
-        """The oracle of this world."""
+        """Return the oracle of this world."""
         return Oracle(self.memories, WordVectors().embed_one if self.embeds else None)
 
     def recall(self, query: Query) -> RecallResult:
@@ -83,7 +83,7 @@ class World:
 
 
 def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bool = True) -> World:
-    """Fills a memory with `size` random memories, some of them withdrawn and some corrected."""
+    """Fill a memory with `size` random memories, some of them withdrawn and some corrected."""
     draw = random.Random(seed)
     texts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(1, 6))) for _ in range(min(20 + size // 10, 150))]
     news = [_new_memory(draw, texts) for _ in range(size)]

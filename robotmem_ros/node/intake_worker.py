@@ -27,7 +27,7 @@ class IntakeWorker:
     """Runs jobs one after the other in a thread of its own, until `close`.
 
     `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`: then
-    `pushes_back` asks callers to put no more, until `resume` is called. No more than 256 MB wait either. `backlog` says
+    callers have to put no more while it is `full`. No more than 256 MB wait either. `backlog` says
     whether to pause because the memory does not keep up with writing; `look` is called after jobs, and again while it
     says that something waits for its transform. A job that fails is given to `failed`. `yield_to_queries` is called
     before jobs, unless more came than was done at once.
@@ -42,7 +42,6 @@ class IntakeWorker:
         look: Callable[[], bool],
         yield_to_queries: Callable[[], None],
         failed: Callable[[Exception], None],
-        resume: Callable[[], None],
     ) -> None:
         self._limit = limit
         self._policy = policy
@@ -50,8 +49,6 @@ class IntakeWorker:
         self._look = look
         self._yield_to_queries = yield_to_queries
         self._failed = failed
-        self._resume = resume
-        self._pushing_back = False
         self._urgent: deque[Job] = deque()
         self._jobs: deque[_Queued] = deque()
         self._bytes = 0
@@ -86,13 +83,11 @@ class IntakeWorker:
             self._bytes += size
             self._changed.notify_all()
 
-    def pushes_back(self) -> bool:
-        """Whether no more is to be put now, because what waits fills the queue and must not be dropped."""
-        if self._policy() == "block":
-            with self._changed:
-                # What fills the queue now will be taken out of it, and then `_go_on` ends this.
-                self._pushing_back = self._pushing_back or not self._fits(0)
-        return self._pushing_back
+    @property
+    def full(self) -> bool:
+        """Whether no more may be put now, because what waits fills the queue and must not be dropped."""
+        with self._changed:
+            return self._policy() == "block" and not self._fits(0)
 
     def close(self) -> None:
         """Does what is queued and ends the thread; a second call does nothing."""
@@ -133,18 +128,11 @@ class IntakeWorker:
                 queued = self._jobs.popleft()
                 self._bytes -= queued.size
                 job = queued.job
-                self._go_on()
         try:
             job()
         except Exception as error:
             self._failed(error)
         return True
-
-    def _go_on(self) -> None:
-        # Not before half of the queue is free: each time, the executor builds its wait set anew.
-        if self._pushing_back and len(self._jobs) <= self._limit() // 2 and self._bytes <= _MOST_BYTES // 2:
-            self._pushing_back = False
-            self._resume()
 
     def _settled(self) -> bool:
         try:

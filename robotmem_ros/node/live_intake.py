@@ -19,7 +19,6 @@ from ..perception import Limits, LocalisationGate, MessageClasses
 from ..perception.intake import Intake
 from .conversions import Clock
 from .intake_worker import IntakeWorker
-from .pausing import wake
 from .subscriptions import MatchedSubscription
 from .topics import PerceptionTopics, TopicState, check_topic_name, declared_topics
 from .transforms import Point, Target, TargetFrames, TfTopics
@@ -101,7 +100,6 @@ class LiveIntake:
             look=self._look,
             yield_to_queries=self._memory.yield_to_queries,
             failed=self._failed,
-            resume=lambda: wake(self._node),
         )
         tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
         if self._configs:

@@ -6,20 +6,18 @@ import argparse
 import logging
 import signal
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 import rclpy
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
 from ..memory.errors import RobotMemoryError
+from .executors import new_executor, spin_once
 from .memory_node import MemoryNode
 
 _PACKAGE = __name__.partition(".")[0]
@@ -63,7 +61,6 @@ class _Bridge(logging.Handler):
 
 
 _TURN = 0.2
-_UNUSABLE = (RobotMemoryError, ParameterException, rclpy_implementation.RCLError)
 _EXAMPLES = """parameters and names are given as ROS arguments:
   memory_node --ros-args -p db_path:=/data/memory.db
   memory_node --ros-args --params-file memory.yaml -r __ns:=/robot1 --log-level memory:=debug
@@ -91,19 +88,19 @@ def main(arguments: list[str] | None = None) -> int:
         # Not rclpy's handlers: those end the context at once, before the node could commit and say so.
         rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
         node = MemoryNode()
-    except rclpy_implementation.UnknownROSArgsError as error:
-        parser.error(f"unknown ROS arguments: {error}")
-    except _UNUSABLE as error:
+    except (RobotMemoryError, ParameterException, RuntimeError) as error:
+        if type(error).__name__ == "UnknownROSArgsError":  # rclpy does not export the class
+            parser.error(f"unknown ROS arguments: {error}")
         print(f"memory_node: {error}", file=sys.stderr)
         try_shutdown()
         return 1
     with bridged(node.get_logger()):
-        executor = SingleThreadedExecutor()
+        executor = new_executor(node)
         executor.add_node(node)
         if node.parameters.autostart:
             _bring_up(node)
         while not stopping and rclpy.ok():
-            _turn(executor, node)
+            spin_once(executor, node, _TURN)
         node.shut_down()
         executor.shutdown()
     node.destroy_node()
@@ -138,13 +135,3 @@ def _not_for_ros(arguments: list[str]) -> list[str]:
 def _bring_up(node: MemoryNode) -> None:
     if node.trigger_configure().name == "SUCCESS":
         node.trigger_activate()
-
-
-def _turn(executor: SingleThreadedExecutor, node: MemoryNode) -> None:
-    # A bounded turn: spin() can miss a signal, and an exception out of one callback must not end the node.
-    try:
-        executor.spin_once(timeout_sec=_TURN)
-    except ExternalShutdownException:
-        return
-    except Exception:
-        node.get_logger().error(f"a callback failed:\n{traceback.format_exc()}")

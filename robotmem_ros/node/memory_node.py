@@ -12,11 +12,12 @@ import threading
 from concurrent.futures import Future
 
 from rclpy.clock import Clock, ClockType
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
 from .bond import Bond
+from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
 from .parameters import declare, ignored_parameters
@@ -30,7 +31,7 @@ _DIAGNOSTICS_PERIOD = 1.0
 _FINALIZED = "finalized"
 
 
-class MemoryNode(LifecycleNode):
+class MemoryNode(ThreadedNode):
     """Serves one memory.
 
     Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,

@@ -20,7 +20,7 @@ from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import NewMemory
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
-from .own_wait_set import NotByExecutor, OwnWaitSet, unused
+from .executors import CallbackThread, Receiver
 from .subscriptions import LostMessages
 
 _LOG = logging.getLogger(__name__)
@@ -58,17 +58,17 @@ class PerceptionTopic:
         self._counts = Counts()
         self._gaps = LostMessages(alone=lambda: node.count_publishers("~/perception") <= 1)
         parameters = memory.parameters
+        self._depth = parameters.perception_depth
+        self._thread = CallbackThread(node, "memory-perceptions", self._take_many)
         self._subscription = node.create_subscription(
             Perception,
             "~/perception",
-            unused,
-            qos.intake(parameters.perception_reliability, parameters.perception_depth),
+            Receiver(self._take_in),
+            qos.intake(parameters.perception_reliability, self._depth),
             raw=True,
-            callback_group=NotByExecutor(),
+            callback_group=self._thread.group,
         )
-        self._wait_set = OwnWaitSet(node, subscriptions=[self._subscription])
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="memory-perceptions", daemon=True)
+        self._thread.add(self._subscription)
         self._thread.start()
 
     def counts(self) -> Counts:
@@ -78,39 +78,20 @@ class PerceptionTopic:
 
     def close(self) -> None:
         """Takes what has come, and ends the subscription."""
-        self._closing = True
-        self._wait_set.wake()
-        self._thread.join()
-        self._wait_set.close()
+        self._thread.close(self._depth)
         self._node.destroy_subscription(self._subscription)
 
-    def _run(self) -> None:
-        behind = False
-        while not self._closing and self._node.context.ok():
-            if not behind:
-                self._wait_set.wait()
-                self._memory.yield_to_queries()
-            try:
-                behind = self._take(_BATCH)
-            except Exception as error:  # whatever it is, the next messages are taken
-                behind = False
-                self._node.get_logger().error(f"a perception could not be taken: {error!r}")
-            if not behind:
-                time.sleep(_REST)
-        self._take(self._subscription.qos_profile.depth)
-
-    def _take(self, most: int) -> bool:
-        """Takes so many messages; false when there are no more."""
-        handle = self._subscription.handle
-        with handle:
-            for _ in range(most):
-                taken = handle.take_message(Perception, True)
-                if taken is None:
-                    return False
-                self._take_in(*taken)
-        return True
+    def _take_many(self) -> None:
+        self._memory.yield_to_queries()
+        while not self._thread.closing.is_set():
+            before = self._thread.calls
+            self._thread.drain(_BATCH)
+            if self._thread.calls < before + _BATCH:
+                break
+        time.sleep(_REST)
 
     def _take_in(self, raw: bytes, info: Any) -> None:
+        self._thread.calls += 1
         lost = self._gaps.before(info)
         with self._lock:
             self._counts.received += 1 + lost

@@ -1,118 +1,76 @@
-"""Take requests in a thread of its own, and answer each from the thread that has its result."""
+"""Serve requests whose results come later, from any thread, without a thread or an executor that waits for them."""
 
 from __future__ import annotations
 
 import logging
-import threading
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
-from rclpy.service import Service
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 
 from ..memory.errors import RobotMemoryError
-from . import subscriptions as qos
-from .own_wait_set import NotByExecutor, OwnWaitSet, unused
+from .executors import CallbackThread
 
 _LOG = logging.getLogger(__name__)
+DEPTH = 1000
+"""Requests that may wait: the usual depth of 10 would lose what a burst holds beyond, and its callers would wait."""
+S = TypeVar("S")
 T = TypeVar("T")
 
 
-class ServiceThread:
-    """The services of a node. A bad request is answered with its error; nothing leaves a caller waiting."""
+def serve(
+    node: Node, thread: CallbackThread, kind: Any, name: str, *,
+    begin: Callable[[Any], Future[T]], fill: Callable[[Any, T], None],
+) -> None:  # fmt: skip
+    """Create a service. A bad request is answered with its error; nothing leaves a caller waiting.
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._services: list[_Served] = []
-        self._wait_set: OwnWaitSet | None = None
-        self._closing = False
-        self._thread = threading.Thread(target=self._run, name="memory-requests", daemon=True)
+    `begin` takes the request, in `thread`, and must not wait; `fill` writes the result into the response, in the
+    thread that has it.
+    """
 
-    def add(self, kind: Any, name: str, begin: Callable[[Any], Future[T]], fill: Callable[[Any, T], None]) -> None:
-        """A service that is there from now on and answers from `start` on.
-
-        `begin` takes the request and must not wait; `fill` writes the result into the response, in the thread that
-        has it.
-        """
-        group = NotByExecutor()
-        service = self._node.create_service(kind, name, unused, qos_profile=qos.requests(), callback_group=group)
-        self._services.append(_Served(service, begin, fill))
-
-    def start(self) -> None:
-        """Begins to take requests."""
-        self._wait_set = OwnWaitSet(self._node, services=[served.service for served in self._services])
-        self._thread.start()
-
-    def close(self) -> None:
-        """Takes no more requests; those that came before are still answered by whoever works on them."""
-        self._closing = True
-        if self._wait_set is not None:
-            self._wait_set.wake()
-            self._thread.join()
-
-    def _run(self) -> None:
-        assert self._wait_set is not None
-        while not self._closing:
-            ready = self._wait_set.wait()
-            for served in self._services:
-                if served.service.handle.pointer in ready:
-                    self._take(served)
-        for served in self._services:
-            while self._take(served):
-                pass
-
-    def _take(self, served: _Served) -> bool:
+    def take(request: Any, response: Any) -> Future[T]:
+        thread.calls += 1
         try:
-            with served.service.handle:
-                request, header = served.service.handle.service_take_request(served.service.srv_type.Request)
-        except Exception:
-            # A request that is no message of its type; without its header there is nobody to answer.
-            self._complain(f"a request of {served.service.srv_name} could not be read:\n{traceback.format_exc()}")
-            return True
-        if request is None:
-            return False
-        try:
-            begun = served.begin(request)
+            return begin(request)
         except Exception as error:
-            begun = Future()
-            begun.set_exception(error)
-        begun.add_done_callback(lambda done: self._answer(served, header, done))
-        return True
+            failed: Future[T] = Future()
+            failed.set_exception(error)
+            return failed
 
-    def _answer(self, served: _Served, header: Any, done: Future[Any]) -> None:
-        response = served.service.srv_type.Response()
+    def answer(header: Any, done: Future[T]) -> None:
+        response = kind.Response()
         try:
-            served.fill(response, done.result())
+            fill(response, done.result())
             response.success = True
         except RobotMemoryError as error:
-            _LOG.debug("%s refused: %s", served.service.srv_name, error)
-            response = served.refusal(str(error))
+            _LOG.debug("%s rejected: %s", name, error)
+            response = kind.Response(success=False, error=_encodable(str(error)))
         except Exception as error:
-            self._complain(f"a request of {served.service.srv_name} failed: {error!r}")
-            response = served.refusal(f"internal error: {error!r}")
+            _complain(node, f"a request of {name} failed: {error!r}")
+            response = kind.Response(success=False, error=_encodable(f"internal error: {error!r}"))
         try:
-            served.service.send_response(response, header)
-        except rclpy_implementation.RCLError as error:
-            self._complain(f"an answer of {served.service.srv_name} could not be sent: {error}")
+            send(response, header)
+        except RuntimeError as error:
+            _complain(node, f"an answer of {name} could not be sent: {error}")
 
-    def _complain(self, trouble: str) -> None:
-        self._node.get_logger().error(trouble)
-
-
-class _Served(NamedTuple):
-    service: Service[Any, Any]
-    begin: Callable[[Any], Future[Any]]
-    fill: Callable[[Any, Any], None]
-
-    def refusal(self, error: str) -> Any:
-        readable = error.encode("utf-8", "backslashreplace").decode("utf-8")
-        return self.service.srv_type.Response(success=False, error=readable)
+    qos = QoSProfile(depth=DEPTH, reliability=QoSReliabilityPolicy.RELIABLE)
+    service = node.create_service(kind, name, take, qos_profile=qos, callback_group=thread.group)
+    send = service.send_response
+    # An executor sends what the callback returns. Here that is a future, and the response follows when it is done. A
+    # coroutine would need turns of the executor, and keeps EventsExecutor of Kilted busy while it waits.
+    service.send_response = lambda result, header: result.add_done_callback(partial(answer, header))
+    thread.add(service)
 
 
-S = TypeVar("S")
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _complain(node: Node, trouble: str) -> None:
+    node.get_logger().error(trouble)
 
 
 def then(first: Future[S], step: Callable[[Future[S]], Future[T]]) -> Future[T]:

@@ -9,8 +9,7 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
-from .draining import drain
-from .pausing import PausingGroup
+from .executors import CallbackThread, Receiver
 
 Receive = Callable[[bytes], None]
 
@@ -19,13 +18,14 @@ class MatchedSubscription:
     """Subscribes when it is known how; `poll` from time to time, since publishers come and go.
 
     Where reliability or durability is `match`, that waits for the first publisher: reliable and transient local only
-    if all publishers are, so that all of them are heard and what a publisher latched arrives once. While `group` holds,
-    nothing is taken. `lost` gets the number of messages that were published and never came.
+    if all publishers are, so that all of them are heard and what a publisher latched arrives once. `receive` is called
+    in `thread`, by default in that of the node's executor. `lost` gets the number of messages that were published and
+    never came.
     """
 
     def __init__(
         self, node: Node, kind: Any, type_name: str, topic: str, receive: Receive, *,
-        reliability: str, durability: str, depth: int, group: PausingGroup | None = None,
+        reliability: str, durability: str, depth: int, thread: CallbackThread | None = None,
         lost: Callable[[int], None] = lambda number: None,
     ) -> None:  # fmt: skip
         self._node = node
@@ -35,7 +35,7 @@ class MatchedSubscription:
         self._receive = receive
         self._wanted = reliability, durability
         self._depth = depth
-        self._group = group
+        self._thread = thread
         self._lost = lost
         self._gaps = LostMessages(alone=lambda: self.publishers <= 1)
         self._current: tuple[str, str] | None = None
@@ -76,15 +76,14 @@ class MatchedSubscription:
     def close(self) -> None:
         """Ends the subscription."""
         if self._subscription is not None:
+            if self._thread is not None:
+                self._thread.remove(self._subscription)
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
     def _take(self, raw: bytes, info: Any) -> None:
-        self._take_one(raw, info)
-        if self._subscription is not None:
-            drain(self._subscription, self._take_one, holds=self._group.holds if self._group else None)
-
-    def _take_one(self, raw: bytes, info: Any) -> None:
+        if self._thread is not None:
+            self._thread.calls += 1
         # An empty message is none to a reliable reader of Fast DDS: it waits for it, and with it for all later ones,
         # until the publisher's history has let go of it. Then it is one that was lost.
         missing = self._gaps.before(info)
@@ -98,17 +97,19 @@ class MatchedSubscription:
         self._subscription = self._node.create_subscription(
             self._kind,
             self._topic,
-            self._take,
+            Receiver(self._take),
             QoSProfile(
                 depth=self._depth,
                 reliability=QoSReliabilityPolicy[reliability.upper()],
                 durability=QoSDurabilityPolicy[durability.upper()],
             ),
             raw=True,
-            callback_group=self._group,
+            callback_group=self._thread.group if self._thread else None,
             # Those would warn of publishers that are not heard: `unheard` and `other_types` tell more.
             event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
         )
+        if self._thread is not None:
+            self._thread.add(self._subscription)
 
 
 _MOST_PUBLISHERS = 256
@@ -149,11 +150,6 @@ def latched() -> QoSProfile:
     return QoSProfile(
         depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
     )
-
-
-def requests() -> QoSProfile:
-    """Requests of a service: the usual depth of 10 would lose what a burst holds beyond, and its callers would wait."""
-    return QoSProfile(depth=1000, reliability=QoSReliabilityPolicy.RELIABLE)
 
 
 def intake(reliability: str, depth: int) -> QoSProfile:

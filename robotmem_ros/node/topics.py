@@ -18,12 +18,13 @@ from ..memory.errors import InvalidFieldError
 from ..perception import TopicConfig, configured_topics, message_class
 from ..perception.intake import Intake
 from .conversions import Clock
+from .executors import CallbackThread
 from .intake_worker import IntakeWorker
 from .parameters import declare_group
-from .pausing import PausingGroup
 from .subscriptions import MatchedSubscription
 
 _LOG_PERIOD = 5.0
+_PAUSE = 0.002
 UNDECODABLE = "undecodable"
 INTAKE_FULL = "intake_full"
 LOST = "lost"
@@ -85,8 +86,10 @@ class PerceptionTopics:
     ) -> None:
         self._node = node
         self._intake = intake
-        group = PausingGroup(worker.pushes_back)
-        self._topics = [_Topic(node, intake, worker, config, clock=clock, group=group) for config in configs]
+        self._worker = worker
+        self._thread = CallbackThread(node, "memory-topics", self._pause)
+        self._topics = [_Topic(node, intake, worker, config, clock=clock, thread=self._thread) for config in configs]
+        self._thread.start()
 
     def poll(self) -> None:
         """Matches the subscriptions to the publishers that there are."""
@@ -123,8 +126,14 @@ class PerceptionTopics:
 
     def close(self) -> None:
         """Ends the subscriptions."""
+        self._thread.close(0)
         for topic in self._topics:
             topic.subscription.close()
+
+    def _pause(self) -> None:
+        # Messages stay with the middleware, which keeps as many as the history of the subscription is deep.
+        while self._worker.full and not self._thread.closing.wait(_PAUSE):
+            pass
 
 
 class _Topic:
@@ -132,7 +141,7 @@ class _Topic:
 
     def __init__(
         self, node: Node, intake: Intake, worker: IntakeWorker, config: TopicConfig, *, clock: Clock,
-        group: PausingGroup,
+        thread: CallbackThread,
     ) -> None:  # fmt: skip
         self.config = config
         self.told = ""
@@ -147,7 +156,7 @@ class _Topic:
         # After all else: messages may come at once.
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
-            reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, group=group,
+            reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
             lost=lambda number: self._count(LOST, number),
         )  # fmt: skip
 

@@ -58,7 +58,7 @@ def test_at_debug_the_log_follows_messages_facts_and_queries(own: Any, tmp_path:
     names = [stage.rpartition(" ")[0] for stage in stages.split(", ")]
     assert names == ["conditions", "text search", "vector search", "fusion", "weights", "read"]
     assert not client.call(Recall, "recall", n=3).success
-    said(client, node, r"\[DEBUG\] .* ~/recall refused: ")
+    said(client, node, r"\[DEBUG\] .* ~/recall rejected: ")
     assert node.stop() == 0
     # Nobody else does: [DEBUG] [time] [logger]: text
     assert {line.split("] [")[2].split("]")[0] for line in node.output.splitlines() if "[DEBUG]" in line} == {"memory"}

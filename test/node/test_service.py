@@ -1,4 +1,4 @@
-"""The thread that takes requests, on a real graph, with work of the test's own behind it."""
+"""Services whose results come later, on a real graph, with work of the test's own behind them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
 
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.node.service import ServiceThread
+from robotmem_ros.node.executors import CallbackThread, ThreadedNode, new_executor
+from robotmem_ros.node.service import serve as create_service
 from robotmem_ros.srv import Forget
 
 from ..support.node.graph import Client, own_domain
@@ -35,11 +34,11 @@ def serve() -> Iterator[Callable[[Begin], Client]]:
         context = Context()
         rclpy.init(context=context, domain_id=domain)
         stack.callback(context.try_shutdown)
-        node = Node("memory", context=context)
+        node = ThreadedNode("memory", context=context)
         stack.callback(node.destroy_node)
-        executor = SingleThreadedExecutor(context=context)
+        executor = new_executor(node)
         executor.add_node(node)
-        services = ServiceThread(node)
+        services = CallbackThread(node, "requests")
         done = threading.Event()
 
         def spin() -> None:
@@ -52,10 +51,10 @@ def serve() -> Iterator[Callable[[Begin], Client]]:
             done.set()
             spinner.join()
             executor.shutdown()
-            services.close()
+            services.close(1000)
 
         def begin_serving(begin: Begin) -> Client:
-            services.add(Forget, "~/forget", begin, fill)
+            create_service(node, services, Forget, "~/forget", begin=begin, fill=fill)
             services.start()
             spinner.start()
             stack.callback(stop)

@@ -1,0 +1,154 @@
+"""Choose an executor, and run some callbacks of a node in a thread of their own.
+
+A node belongs to one executor, and EventsExecutor knows no callback groups. So that services are answered while timers
+work, and topics can pause without all else, a `CallbackThread` shows some services and subscriptions of the node to an
+executor of its own. `ThreadedNode` hides them from the executor of the node.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode
+from rclpy.node import Node
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+
+_TURN = 1.0
+
+
+def new_executor(node: Node) -> Executor:
+    """Return an executor for the context of a node: EventsExecutor if this rclpy has it."""
+    try:
+        from rclpy.experimental import EventsExecutor
+    except ImportError:
+        node.get_logger().info("this rclpy has no EventsExecutor: services and topics take more time", once=True)
+        return SingleThreadedExecutor(context=node.context)
+    return EventsExecutor(context=node.context)
+
+
+def spin_once(executor: Executor, node: Node, seconds: float) -> None:
+    """Run one callback, waiting at most so long for it; an exception is logged, so that it does not end the node.
+
+    Always bounded: EventsExecutor of Kilted runs nothing without a timeout, and a turn that waits for ever can miss a
+    signal.
+    """
+    try:
+        executor.spin_once(timeout_sec=seconds)
+    except Exception:
+        if node.context.ok():
+            node.get_logger().error(f"a callback failed:\n{traceback.format_exc()}")
+
+
+class CallbackThread:
+    """Run the callbacks of some services and subscriptions of a node in a thread, from `start` to `close`.
+
+    They are created with the callback group `group`, then given to `add`. `after` is called after each turn, in the
+    thread.
+    """
+
+    def __init__(self, node: Node, name: str, after: Callable[[], None] = lambda: None) -> None:
+        self.group = OwnThreadGroup()
+        self.calls = 0
+        """Number of callbacks that ran; callbacks count themselves, since executors do not say."""
+        self.closing = threading.Event()
+        self._node = node
+        self._after = after
+        self._part = _Part(node)
+        self._executor = new_executor(node)
+        self._executor.add_node(cast(Node, self._part))
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin to run callbacks."""
+        self._thread.start()
+
+    def add(self, entity: Service[Any, Any] | Subscription[Any]) -> None:
+        """Run the callbacks of a service or subscription from now on."""
+        if isinstance(entity, Service):
+            self._part.services += (entity,)
+        else:
+            self._part.subscriptions += (entity,)
+        self._executor.wake()
+
+    def remove(self, subscription: Subscription[Any]) -> None:
+        """Run the callbacks of a subscription no more."""
+        self._part.subscriptions = tuple(other for other in self._part.subscriptions if other is not subscription)
+        self._executor.wake()
+
+    def drain(self, most: int) -> None:
+        """Run what is ready now, at most so many callbacks. Only in the thread, or after it ended."""
+        for _ in range(most):
+            before = self.calls
+            spin_once(self._executor, self._node, 0.0)
+            if self.calls == before:
+                return
+
+    def close(self, most: int) -> None:
+        """End the thread, then run what is ready, at most so many callbacks; a second call does nothing."""
+        if self.closing.is_set():
+            return
+        self.closing.set()
+        self._executor.create_task(lambda: None)  # ends the turn
+        self._thread.join()
+        self.drain(most)
+        self._executor.shutdown()
+
+    def _run(self) -> None:
+        while not self.closing.is_set() and self._node.context.ok():
+            spin_once(self._executor, self._node, _TURN)
+            self._after()
+
+
+class OwnThreadGroup(ReentrantCallbackGroup):
+    """Marks what belongs to a `CallbackThread`."""
+
+
+class ThreadedNode(LifecycleNode):
+    """A node whose executor leaves alone what belongs to a `CallbackThread`."""
+
+    @property
+    def subscriptions(self) -> Iterator[Any]:
+        """Subscriptions for the executor of the node."""
+        return (found for found in super().subscriptions if not isinstance(found.callback_group, OwnThreadGroup))
+
+    @property
+    def services(self) -> Iterator[Any]:
+        """Services for the executor of the node."""
+        return (found for found in super().services if not isinstance(found.callback_group, OwnThreadGroup))
+
+
+class Receiver:
+    """A callback of a subscription that gets each message and its information, on any executor and any rclpy.
+
+    EventsExecutor of Kilted hands both as one tuple, and Humble no information at all.
+    """
+
+    __signature__ = inspect.signature(lambda message, info: None)
+
+    def __init__(self, receive: Callable[[Any, Mapping[str, Any]], None]) -> None:
+        self._receive = receive
+
+    def __call__(self, message: Any, info: Mapping[str, Any] | None = None) -> None:
+        """Receive a message."""
+        if isinstance(message, tuple):
+            message, info = message
+        self._receive(message, info or {})
+
+
+class _Part:
+    """What an executor sees of a node: some of its services and subscriptions."""
+
+    timers = clients = guards = waitables = ()
+    executor: Executor | None = None
+
+    def __init__(self, node: Node) -> None:
+        self.services: tuple[Service[Any, Any], ...] = ()
+        self.subscriptions: tuple[Subscription[Any], ...] = ()
+        self.get_logger = node.get_logger

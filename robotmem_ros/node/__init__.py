@@ -1,27 +1,24 @@
 """The ROS 2 side: parameters, services and topics around `robotmem_ros.memory`. `memory_node` wires it up.
 
-A message's way, and the thread that takes each step:
+The way of a message, and the thread that takes each step:
 
-    executor             -                                    matched_subscription: bytes, many in one turn (draining)
-    memory-perceptions   perception_topic: takes and checks   -
-    memory-intake        -                                    intake_worker: a bounded queue; then `perception`: reads,
-                                                              samples, transforms or lets wait, gathers, stores
-    robotmem-writer      RobotMemory.store: many in one commit, after which they are counted as stored
-    robotmem-maintenance the vector, of what is on disk
+    memory-perceptions   ~/perception: check the message and queue it for the writer (`perception_topic`)
+    memory-topics        configured topics: queue the bytes (`topics`)
+    executor             /tf, localisation: queue the bytes before all else (`transforms`, `live_intake`)
+    memory-intake        read what is queued, sample, wait for transforms, store (`intake_worker`, then `perception`)
+    robotmem-writer      commit many at once, after which they are counted as stored
 
-On the left ~/perception; on the right the configured topics, and with them /tf and the localisation. When the writer
-does not keep up, perception_topic refuses and counts; for the others `queue_policy` decides: intake_worker drops and
-counts, or the subscriptions pause (pausing) and messages stay with the middleware. What its history pushes out,
-lost_messages counts.
+When the writer does not keep up, ~/perception drops and counts. For configured topics `queue_policy` decides: drop and
+count, or pause, and messages stay with the middleware. What its history pushes out is counted too (`subscriptions`).
 
-A request's way:
+The way of a request:
 
-    memory-requests      service_thread takes it, services converts it and hands it on
+    memory-requests      take the request, convert it and hand it on (`service`, `services`)
     memory-service       what waits for something: recall, learn, sessions
     robotmem-writer      save_perception
-                         whichever of the two has the result fills the response (conversions) and sends it
+                         the thread that has the result fills the response (`conversions`) and sends it
 
-Besides the configured topics the executor has what comes seldom: lifecycle, parameters, timers (status, diagnostics,
-markers). Questions go first: whoever takes or writes many messages gives way to
-them in between.
+The executor of the node also runs lifecycle, parameters and timers (status, diagnostics, markers). Each thread that
+takes requests or messages has an executor of its own (`executors`). Queries go first: whoever takes or writes many
+messages yields to them.
 """

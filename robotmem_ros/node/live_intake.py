@@ -19,6 +19,7 @@ from ..perception import Limits, LocalisationGate, MessageClasses
 from ..perception.intake import Intake
 from .conversions import Clock
 from .intake_worker import IntakeWorker
+from .parameters import ParametersNode
 from .subscriptions import MatchedSubscription
 from .topics import PerceptionTopics, TopicState, check_topic_name, declared_topics
 from .transforms import Point, Target, TargetFrames, TfTopics
@@ -61,7 +62,7 @@ class LiveIntake:
         InvalidFieldError: a topic, or what it reads, is not configured as it has to be.
     """
 
-    def __init__(self, node: Node, memory: RobotMemory, clock: Clock) -> None:
+    def __init__(self, node: ParametersNode, memory: RobotMemory, clock: Clock) -> None:
         parameters = memory.parameters
         self._node = node
         self._memory = memory

@@ -12,7 +12,7 @@ from types import FrameType
 
 import rclpy
 from rclpy.exceptions import ParameterException
-from rclpy.impl.rcutils_logger import RcutilsLogger
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
@@ -24,14 +24,14 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 @contextmanager
-def bridged(logger: RcutilsLogger) -> Iterator[None]:
-    """Log everything of this package through a ROS logger, from its level on, instead of to stderr."""
+def bridged(node: Node) -> Iterator[None]:
+    """Log everything of this package through the logger of a node, from its level on, instead of to stderr."""
     ours = logging.getLogger(_PACKAGE)
     before = ours.level, ours.propagate
-    handler = _Bridge(logger)
+    handler = _Bridge(node)
     ours.addHandler(handler)
     # The levels of both have the same numbers. What is below costs its caller next to nothing.
-    ours.setLevel(int(logger.get_effective_level()))
+    ours.setLevel(int(node.get_logger().get_effective_level()))
     ours.propagate = False
     try:
         yield
@@ -41,9 +41,9 @@ def bridged(logger: RcutilsLogger) -> Iterator[None]:
 
 
 class _Bridge(logging.Handler):
-    def __init__(self, logger: RcutilsLogger) -> None:
+    def __init__(self, node: Node) -> None:
         super().__init__()
-        self._logger = logger
+        self._logger = node.get_logger()
 
     def emit(self, record: logging.LogRecord) -> None:
         message = self.format(record)
@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"memory_node: {error}", file=sys.stderr)
         try_shutdown()
         return 1
-    with bridged(node.get_logger()):
+    with bridged(node):
         executor = new_executor(node)
         executor.add_node(node)
         if node.parameters.autostart:

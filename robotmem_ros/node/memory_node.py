@@ -20,7 +20,7 @@ from .bond import Bond
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
-from .parameters import declare, ignored_parameters
+from .parameters import ParametersNode, declare, ignored_parameters
 from .perception_topic import Counts, PerceptionTopic
 from .reports import Diagnostics, StatusTopic
 from .services import NotActiveError, Services
@@ -31,7 +31,7 @@ _DIAGNOSTICS_PERIOD = 1.0
 _FINALIZED = "finalized"
 
 
-class MemoryNode(ThreadedNode):
+class MemoryNode(ThreadedNode, ParametersNode):
     """Serves one memory.
 
     Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
-from rclpy.node import Node
+from rclpy.lifecycle import LifecycleNode
 from rclpy.parameter import Parameter
 
 from ..memory.config.parameter_file import misnamed
@@ -19,7 +19,30 @@ from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.yaml_file import read_yaml
 
 
-def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
+class ParametersNode(LifecycleNode):
+    """A node that knows by name which parameters were given at start, whether they are declared or not."""
+
+    given: Mapping[str, Any]
+    """The values given at start; None for an empty list."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
+
+    def declare_parameters(
+        self, namespace: str, parameters: Sequence[Any], ignore_override: bool = False
+    ) -> list[Parameter[Any]]:
+        """Declare parameters, but keep those of the constructor of rclpy, which comes first and has all that was given.
+
+        It would declare them without a description, and fails at an empty list, which has no type.
+        """
+        if not hasattr(self, "given"):
+            self.given = {name: value for name, value, *_ in parameters}
+            return []
+        declared: list[Parameter[Any]] = super().declare_parameters(namespace, parameters, ignore_override)
+        return declared
+
+
+def declare(node: ParametersNode, on_change: Callable[[Parameters], None]) -> Parameters:
     """Declares all parameters and gives their values; `on_change` gets the new ones after a set that was accepted.
 
     Raises:
@@ -43,14 +66,14 @@ def declare(node: Node, on_change: Callable[[Parameters], None]) -> Parameters:
     return current
 
 
-def declare_group(node: Node, name: str) -> dict[str, object]:
+def declare_group(node: ParametersNode, name: str) -> dict[str, object]:
     """Declares what was given at start for `<name>.<key>`, whatever the keys are; their values by key.
 
     Their names are not known before: they are checked by whoever reads them.
     """
     prefix = f"{name}."
     values: dict[str, object] = {}
-    for key in sorted(key for key in given(node) if key.startswith(prefix)):
+    for key in sorted(key for key in node.given if key.startswith(prefix)):
         if not node.has_parameter(key):
             node.declare_parameter(key, None, ParameterDescriptor(dynamic_typing=True, read_only=True))
         value = node.get_parameter(key).value
@@ -59,15 +82,9 @@ def declare_group(node: Node, name: str) -> dict[str, object]:
     return values
 
 
-def given(node: Node) -> Mapping[str, Any]:
-    """The values given at start by name, whether they are declared or not; None for an empty list."""
-    # rclpy has no public way to them but to declare them all, which fails where one is an empty list.
-    return {name: parameter.value for name, parameter in node._parameter_overrides.items()}
-
-
-def _declared(node: Node, entry: Field[Any]) -> Any:
+def _declared(node: ParametersNode, entry: Field[Any]) -> Any:
     # An empty list has no type for rcl: it is the default of every parameter that is a list.
-    is_empty = entry.name in given(node) and given(node)[entry.name] is None
+    is_empty = entry.name in node.given and node.given[entry.name] is None
     return node.declare_parameter(entry.name, _start(entry), _descriptor(entry), ignore_override=is_empty).value
 
 
@@ -98,12 +115,12 @@ def _descriptor(entry: Field[Any]) -> ParameterDescriptor:
 _OF_RCLPY = "qos_overrides."
 
 
-def ignored_parameters(node: Node, parameters: Parameters) -> Iterator[str]:
+def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator[str]:
     """Say of each what is wrong and what would be right, for the log."""
     topics = parameters.perception_topics
     known = [entry.name for entry in fields(Parameters)]
     blocks: dict[str, list[str]] = {}
-    for name in sorted(given(node)):
+    for name in sorted(node.given):
         block, dot, _ = name.partition(".")
         if node.has_parameter(name) or name.startswith(_OF_RCLPY) or (dot and block in topics):
             continue

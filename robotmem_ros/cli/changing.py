@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 import time
+from dataclasses import fields
 from datetime import datetime, timezone
 from typing import Any
 
@@ -70,21 +71,19 @@ def _consolidation_fields(done: Consolidation) -> dict[str, object]:
 
 
 _BUDGETS = {
-    "rows": ("max_memories", int, "largest number of memories"),
-    "bytes": ("retention_bytes", int, "largest size of the database"),
-    "age": ("retention_age", float, "days after which unused memories are deleted"),
-    "budgets": ("retention_budgets", str, "budgets such as 'lab: 5000 rows, */perception: 30 days'"),
-    "sightings": ("retention_sightings", int, "largest number of sightings of all objects"),
-    "export": ("retention_export", str, "file for the deleted memories, as JSON lines"),
-}
-"""Options, each with the parameter that it overrides, its type and its meaning."""
+    "rows": "max_memories", "bytes": "retention_bytes", "age": "retention_age", "budgets": "retention_budgets",
+    "sightings": "retention_sightings", "export": "retention_export",
+}  # fmt: skip
+"""Options, each with the parameter that it overrides."""
+_PARAMETERS = {entry.name: entry for entry in fields(Parameters)}
 
 
 def _retention(arguments: argparse.Namespace) -> None:
     parameters = load_config(arguments.config).parameters if arguments.config else Parameters()
-    names = [overridden for overridden, *_ in _BUDGETS.values()]
-    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    budgets: dict[str, Any] = {name: getattr(parameters, name) for name in names} | given
+    given = {name: getattr(arguments, name) for name in _BUDGETS.values()}
+    budgets: dict[str, Any] = {
+        name: getattr(parameters, name) if value is None else value for name, value in given.items()
+    }
     with opened(arguments.db, read_only=True, **budgets) as memory:
         planned = memory.retain(dry_run=True)
     empty = not (planned.memories or planned.sightings)
@@ -211,8 +210,11 @@ COMMANDS = (
             DATABASE,
             option("--config", help="parameter file of the node, for the budgets that are not given here"),
             *(
-                option(f"--{name}", dest=overridden, type=kind, help=f"{meaning}; overrides {overridden}")
-                for name, (overridden, kind, meaning) in _BUDGETS.items()
+                option(
+                    f"--{name}", dest=parameter, type=type(_PARAMETERS[parameter].default),
+                    help=f"override {parameter}: {_PARAMETERS[parameter].metadata['description']}",
+                )
+                for name, parameter in _BUDGETS.items()
             ),
             DRY_RUN,
             YES,

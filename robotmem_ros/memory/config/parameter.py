@@ -1,4 +1,4 @@
-"""One parameter: how the table declares it, and how a value for it is checked."""
+"""Declare a parameter in a table, and check a value for it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def parameter(
     choices: tuple[str, ...] = (),
     read_only: bool = False,
 ) -> _T:
-    """A row of the table: a field of a dataclass with its unit, its range (both ends included) or its choices.
+    """Declare a row of the table: a dataclass field with its unit, its range (both ends included) or its choices.
 
-    `read_only` is what cannot be changed while the memory is open.
+    A `read_only` parameter cannot be changed while the memory is open.
     """
     metadata = {
         "description": description,

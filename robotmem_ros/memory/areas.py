@@ -1,7 +1,7 @@
-"""Named regions of the map, and the area of a memory.
+"""Named polygons of the map, and the area of a memory.
 
-A region is a polygon or a circle in the memory frame. Memories get the area that they lie in as `spatial.area` in
-their context, so that it can be a condition.
+Polygons are in the memory frame. Memories get the area that they lie in as `spatial.area` in their context, so that it
+can be a condition.
 """
 
 from __future__ import annotations
@@ -21,25 +21,26 @@ from .models import NewMemory
 from .validation import compact_json, expanded_path, name, number
 from .yaml_file import read_yaml
 
-_LOOK_AGAIN = 1.0
-"""Seconds between two looks at the file."""
+_CHECK_PERIOD = 1.0
+"""Seconds between two checks whether the file has changed."""
+_AREA = "area"
 _LOG = logging.getLogger(__name__)
 
 
 class Area(NamedTuple):
-    """A polygon and its name."""
+    """A named polygon."""
 
     name: str
     corners: tuple[tuple[float, float], ...]
     """x, y in metres, in order around the polygon."""
 
     def size(self) -> float:
-        """In m²."""
+        """Return the area in m² (shoelace formula)."""
         doubled = sum(ax * by - bx * ay for (ax, ay), (bx, by) in self._edges())
         return abs(doubled) / 2.0
 
     def holds(self, x: float, y: float) -> bool:
-        """Whether a point lies inside: a ray from it to the right crosses an odd number of edges."""
+        """Tell whether a point lies inside: whether a ray from it to the right crosses an odd number of edges."""
         inside = False
         for (ax, ay), (bx, by) in self._edges():
             if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
@@ -51,38 +52,77 @@ class Area(NamedTuple):
 
 
 class Areas:
-    """The areas of a file, or none. Safe to use from several threads.
+    """The areas of the file `areas_file`, if any. Safe to use from several threads.
+
+    Memories are tagged if they lie in the memory frame of the current map.
+
+    Args:
+        parameters: Gives the parameters as they are now.
+        clock: Gives seconds, for the checks whether the file has changed.
 
     Raises:
-        InvalidFieldError: the file cannot be used. Once it was read, a change that cannot be used is logged and the
-            areas stay as they were.
+        InvalidFieldError: the file cannot be used. A later change that cannot be used is logged, and the areas stay as
+            they were.
     """
 
-    def __init__(self, areas_file: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._file = expanded_path("areas_file", areas_file) if areas_file else None
+    def __init__(self, parameters: Callable[[], Parameters], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._parameters = parameters
         self._clock = clock
         self._lock = threading.Lock()
         self._areas: tuple[Area, ...] = ()
-        self._looked = clock()
-        self._stamp: tuple[int, int, int] | None = None
-        if self._file is not None:
+        self._file: Path | None = None
+        self._checked = clock()
+        if name_of_file := parameters().areas_file:
+            self._file = expanded_path("areas_file", name_of_file)
             self._stamp = _stamp(self._file)
             self._areas = read_areas(self._file)
 
-    def __bool__(self) -> bool:
-        return self._file is not None
+    def tagged(self, new: NewMemory) -> NewMemory:
+        """Add the area of a memory's pose, else of `spatial.object_position` or `.position` in its context.
+
+        An area that the context names itself stays.
+        """
+        if not self._apply(new.frame_id, new.map_id):
+            return new
+        return replace(new, context=self._with_area(new.context, new.pose))
+
+    def placed(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
+        """Return the context of an object with the area of its position, which replaces its earlier area."""
+        if not self._apply(frame_id, map_id):
+            return context
+        return self._with_area(context, position, moving=True)
 
     def at(self, x: float, y: float) -> str:
-        """The name of the area that a point lies in; empty outside of all."""
+        """Return the name of the smallest area that a point lies in; empty outside of all."""
         self._refresh()
         return next((area.name for area in self._areas if area.holds(x, y)), "")
 
+    def _apply(self, frame_id: str, map_id: str) -> bool:
+        if self._file is None:
+            return False
+        parameters = self._parameters()
+        return (frame_id, map_id) == (parameters.memory_frame, parameters.map_id)
+
+    def _with_area(self, context: str, position: Sequence[float] | None, *, moving: bool = False) -> str:
+        parsed = json.loads(context)
+        spatial = parsed.get("spatial", {})
+        if not isinstance(spatial, dict) or (_AREA in spatial and not moving):
+            return context
+        place = position or _position(spatial)
+        found = "" if place is None else self.at(place[0], place[1])
+        if found == spatial.get(_AREA, ""):
+            return context
+        without = {key: value for key, value in spatial.items() if key != _AREA}
+        spatial = {**without, _AREA: found} if found else without
+        rest = {key: value for key, value in parsed.items() if key != "spatial"}
+        return compact_json({**rest, "spatial": spatial} if spatial else rest)
+
     def _refresh(self) -> None:
         now = self._clock()
-        if self._file is None or now - self._looked < _LOOK_AGAIN or not self._lock.acquire(blocking=False):
+        if self._file is None or now - self._checked < _CHECK_PERIOD or not self._lock.acquire(blocking=False):
             return
         try:
-            self._looked = now
+            self._checked = now
             stamp = _stamp(self._file)
             if stamp != self._stamp:
                 self._stamp = stamp
@@ -94,10 +134,10 @@ class Areas:
 
 
 def read_areas(file: Path) -> tuple[Area, ...]:
-    """The areas of a file, the smallest first.
+    """Read the areas of a file; return the smallest first.
 
     Raises:
-        InvalidFieldError: it cannot be read, or something in it is no area.
+        InvalidFieldError: it cannot be read, or an entry is no area.
     """
     content = read_yaml("areas_file", file).value
     named = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
@@ -133,51 +173,7 @@ def _stamp(file: Path) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-_AREA = "area"
-
-
-class AreaTags:
-    """Tags what lies in the memory frame of the current map. Safe to use from several threads."""
-
-    def __init__(self, areas: Areas, parameters: Callable[[], Parameters]) -> None:
-        self._areas = areas
-        self._parameters = parameters
-
-    def tagged(self, new: NewMemory) -> NewMemory:
-        """A memory with the area of its pose, else of its context's `spatial.object_position` or `.position`.
-
-        An area that its context names itself stays.
-        """
-        if not self._know(new.frame_id, new.map_id):
-            return new
-        return replace(new, context=self._with_area(new.context, new.pose))
-
-    def placed(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
-        """The context of an object with the area of its position, which replaces the area that it was in before."""
-        if not self._know(frame_id, map_id):
-            return context
-        return self._with_area(context, position, moving=True)
-
-    def _know(self, frame_id: str, map_id: str) -> bool:
-        parameters = self._parameters()
-        return bool(self._areas) and (frame_id, map_id) == (parameters.memory_frame, parameters.map_id)
-
-    def _with_area(self, context: str, position: Sequence[float] | None, *, moving: bool = False) -> str:
-        parsed = json.loads(context)
-        spatial = parsed.get("spatial", {})
-        if not isinstance(spatial, dict) or (_AREA in spatial and not moving):
-            return context
-        place = position or _place(spatial)
-        found = "" if place is None else self._areas.at(place[0], place[1])
-        if found == spatial.get(_AREA, ""):
-            return context
-        without = {key: value for key, value in spatial.items() if key != _AREA}
-        spatial = {**without, _AREA: found} if found else without
-        rest = {key: value for key, value in parsed.items() if key != "spatial"}
-        return compact_json({**rest, "spatial": spatial} if spatial else rest)
-
-
-def _place(spatial: dict[str, object]) -> tuple[float, float] | None:
+def _position(spatial: dict[str, object]) -> tuple[float, float] | None:
     for key in ("object_position", "position"):
         value = spatial.get(key)
         if isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 
-from .areas import Areas, AreaTags
+from .areas import Areas
 from .background import MaintenanceLoop, Step
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
@@ -57,7 +57,7 @@ class Parts:
     ) -> None:
         at_start = parameters()
         # What can be refused comes before the database is opened and threads run.
-        self.areas = AreaTags(Areas(at_start.areas_file), parameters)
+        self.areas = Areas(parameters)
         judge = Judge(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
         self.maintenance = MaintenanceLoop()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError
+from robotmem_ros.memory import InvalidFieldError, Parameters
 from robotmem_ros.memory.areas import Area, Areas
 
 from ..support.sightings import see, sighting, the
@@ -28,12 +29,18 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def areas(file: Path, **options: Any) -> Areas:
+    """Read a file of areas."""
+    parameters = Parameters(areas_file=str(file))
+    return Areas(lambda: parameters, **options)
+
+
 @pytest.mark.parametrize(
     ("x", "y", "wanted"),
     [(3, 3, "lab"), (1.5, 1.5, "desk"), (11, 3, ""), (11, 1, "corner"), (13, 3, "corner"), (-1, 1, ""), (7, 1, "")],
 )
 def test_a_point_lies_in_the_smallest_area_around_it(file: Path, x: float, y: float, wanted: str) -> None:
-    assert Areas(str(file)).at(x, y) == wanted
+    assert areas(file).at(x, y) == wanted
 
 
 def test_every_point_of_a_tiled_plane_lies_in_exactly_one_tile() -> None:
@@ -67,16 +74,16 @@ def test_an_object_that_moves_gets_the_area_of_its_new_place(file: Path, open_me
 
 def test_a_changed_file_is_read_again_and_a_broken_one_is_not(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
-    areas = Areas(str(file), clock=lambda: now[0])
+    known = areas(file, clock=lambda: now[0])
     file.write_text("areas: {kitchen: [[0, 0], [6, 0], [6, 4]]}")
-    assert areas.at(3, 1) == "lab"
+    assert known.at(3, 1) == "lab"
     now[0] = 2.0
-    assert areas.at(3, 1) == "kitchen"
+    assert known.at(3, 1) == "kitchen"
     with caplog.at_level(logging.WARNING):
         for text in ("areas: {kitchen: 5}", None):
             file.write_text(text) if text else file.unlink()
             now[0] += 2.0
-            assert (areas.at(3, 1), areas.at(3, 1)) == ("kitchen", "kitchen")
+            assert (known.at(3, 1), known.at(3, 1)) == ("kitchen", "kitchen")
     assert len(caplog.records) == 2
     assert "areas_file.areas.kitchen: 5 must be a list of at least 3 corners" in caplog.text
 
@@ -98,9 +105,9 @@ def test_a_changed_file_is_read_again_and_a_broken_one_is_not(file: Path, caplog
 def test_a_file_that_cannot_be_used_is_refused_at_start(file: Path, text: str, message: str) -> None:
     file.write_text(text)
     with pytest.raises(InvalidFieldError, match=f"^areas_file.*{message}"):
-        Areas(str(file))
+        areas(file)
 
 
 def test_a_file_that_is_not_there_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(InvalidFieldError, match=r"areas_file: .* cannot be read"):
-        Areas(str(tmp_path / "none.yaml"))
+        areas(tmp_path / "none.yaml")

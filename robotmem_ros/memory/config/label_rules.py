@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..errors import InvalidFieldError
 from ..text.labels import label_key
 
-_GREATEST_RADIUS = 100.0
+_MAX_RADIUS = 100.0
 
 
 class LabelRules(NamedTuple):
@@ -32,6 +32,7 @@ class LabelRules(NamedTuple):
         return self.confusions.get(key) or frozenset((key,))
 
 
+@lru_cache(maxsize=8)
 def label_rules(default_radius: float, radii: str, confusions: str) -> LabelRules:
     """Parse the parameters `object_radius`, `object_radii` and `object_confusions`.
 
@@ -41,7 +42,6 @@ def label_rules(default_radius: float, radii: str, confusions: str) -> LabelRule
     return LabelRules(default_radius, _radii(radii), _confusions(confusions))
 
 
-@lru_cache(maxsize=8)
 def _radii(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for entry in _entries(text):
@@ -50,9 +50,9 @@ def _radii(text: str) -> dict[str, float]:
             radius = float(number)
         except ValueError:
             radius = 0.0
-        if not (colon and label and 0.0 < radius <= _GREATEST_RADIUS):
+        if not (colon and label and 0.0 < radius <= _MAX_RADIUS):
             raise InvalidFieldError(
-                "object_radii", entry, f"must be `label: metres`, above 0 and at most {_GREATEST_RADIUS:g}"
+                "object_radii", entry, f"must be `label: metres`, above 0 and at most {_MAX_RADIUS:g}"
             )
         if label_key(label) in found:
             raise InvalidFieldError("object_radii", label, "is given twice")
@@ -60,7 +60,6 @@ def _radii(text: str) -> dict[str, float]:
     return found
 
 
-@lru_cache(maxsize=8)
 def _confusions(text: str) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for entry in _entries(text):

@@ -9,7 +9,7 @@ import logging
 import sqlite3
 from collections.abc import Callable
 
-from ..areas import AreaTags
+from ..areas import Areas
 from ..config.parameters import Parameters
 from ..embedding.background import BackgroundEmbedder
 from ..errors import shown
@@ -43,7 +43,7 @@ class Learning:
         database: Database,
         *,
         judge: Judge,
-        areas: AreaTags,
+        areas: Areas,
         embedder: BackgroundEmbedder,
         vectors: VectorIndex,
         parameters: Callable[[], Parameters],

@@ -9,7 +9,7 @@ import sqlite3
 from collections import Counter
 from dataclasses import replace
 
-from ..areas import AreaTags
+from ..areas import Areas
 from ..clocks import is_later
 from ..config.parameters import Parameters
 from ..geometry import combined, updated
@@ -33,7 +33,7 @@ class ObjectWriter:
         now: When the message arrived, by the robot's clock, in nanoseconds.
     """
 
-    def __init__(self, connection: sqlite3.Connection, parameters: Parameters, areas: AreaTags, now: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, parameters: Parameters, areas: Areas, now: int) -> None:
         self.connection = connection
         self.parameters = parameters
         self._areas = areas

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from .. import validation
-from ..areas import AreaTags
+from ..areas import Areas
 from ..clocks import possible_stamp
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
@@ -37,7 +37,7 @@ class Objects:
     """
 
     def __init__(
-        self, database: Database, areas: AreaTags, parameters: Callable[[], Parameters], clock: Callable[[], int]
+        self, database: Database, areas: Areas, parameters: Callable[[], Parameters], clock: Callable[[], int]
     ) -> None:
         self._database = database
         self._areas = areas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from ..models import Session
-from ..storage.decay import Decay, is_protected
+from ..storage.decay import IS_PROTECTED, Decay
 from .report import DecayReport
 
 _ASKED_FOR = 0.3
@@ -57,7 +57,7 @@ def decayed(connection: sqlite3.Connection, collection: str, decay: Decay) -> De
     row = connection.execute(
         "SELECT count(*), coalesce(sum(spared), 0), coalesce(sum(now < stored), 0), "
         "coalesce(sum(stored >= ? AND now < ?), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
-        f"SELECT m.confidence AS stored, {now.sql} AS now, {is_protected()} AS spared "
+        f"SELECT m.confidence AS stored, {now.sql} AS now, {IS_PROTECTED} AS spared "
         "FROM memories AS m WHERE m.collection = ? AND m.status = 'active')",
         (_ASKED_FOR, _ASKED_FOR, *now.arguments, collection),
     ).fetchone()

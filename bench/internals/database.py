@@ -16,7 +16,7 @@ import numpy as np
 
 from robotmem_ros.memory import Kind, Parameters, RobotMemory, Stored
 from robotmem_ros.memory.embedding import Vector, Vectors
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows
@@ -36,7 +36,7 @@ def perception(content: str, observed_at: int, **fields: Any) -> NewMemory:
 
 def save(memory: RobotMemory, text: str, **fields: Any) -> Future[Stored]:
     """Validate and store a perception without waiting, as is done with a message."""
-    return memory.store(new_perception(memory.parameters, now=time.time_ns, description=text, **fields))
+    return memory.store(new_perception(memory.parameters, NewPerception(description=text, **fields), now=time.time_ns))
 
 
 def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]], model: str = "") -> None:

@@ -13,7 +13,7 @@ from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
 from robotmem_ros.memory.learning.neighbours import Neighbours
 from robotmem_ros.memory.learning.store_or_merge import Limits, duplicates, near_subjects, opposed, same_lesson
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.text.statement import wording
@@ -33,7 +33,7 @@ class Times(NamedTuple):
 
 def as_fact(text: str) -> NewMemory:
     """Return a text as a fact that is ready to be classified."""
-    return new_fact(Parameters(), now=time.time_ns, insight=text)
+    return new_fact(Parameters(), NewFact(insight=text), now=time.time_ns)
 
 
 def duplicate_method(one: str, other: str, cosine: float | None) -> str:

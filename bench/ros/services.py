@@ -33,7 +33,7 @@ def main(name: str, *arguments: str) -> None:
         memory.warm_up()
 
         def fill(response: Recall.Response, request: Recall.Request) -> None:
-            conversions.fill_recall(response, memory.recall(**conversions.question_from(request)))
+            conversions.fill(response, memory.recall(**conversions.fields_of(request)))
 
         _serve(name, fill)
 

@@ -9,34 +9,27 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ..memory.errors import InvalidFieldError, StorageError
 from ..memory.models import Kind, NewMemory, Pose
+from ..memory.new_memory import LEFT_TO_RULES
 from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
-from ..memory.storage.connection import check_readable, connect, resolve
-from ..memory.storage.migrations import check_exportable
+from ..memory.storage import rows
+from ..memory.storage.connection import resolve
+from ..memory.storage.migrations import exportable
 from ..memory.storage.retention_rows import active_ids
+from ..memory.validation import compact_json
 from .command import DATABASE, Command, option
-
-_GIVEN = ("category", "tags", "confidence", "scope_files", "scope_entities")
-_SAME = (
-    "content", "collection", "observed_at", "frame_id", "map_id", "session_id", "human_summary", "perception_type",
-    "label", "confidence", "category", "scope_files", "scope_entities",
-)  # fmt: skip
 
 
 def _export(arguments: argparse.Namespace) -> None:
     path = resolve(arguments.db)
-    check_readable(path)
     written = 0
     try:
-        with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
-            check_exportable(connection, path)
-            connection.execute("BEGIN")
+        with exportable(path) as connection:
             active = active_ids(connection)
             descriptor = os.open(arguments.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -81,16 +74,17 @@ def _parsed(line: str, where: str) -> NewMemory:
 
 def _new(row: dict[str, Any]) -> NewMemory:
     data, metadata = row["perception_data"], row["perception_metadata"]
+    columns: dict[str, Any] = {name: row[name] for name in rows.COLUMNS if name in row}
+    columns["context"] = compact_json(row["context"])
+    columns["perception_data"] = None if data is None else base64.b64decode(data)
+    columns["perception_metadata"] = None if metadata is None else compact_json(metadata)
     return NewMemory(
-        Kind(row["type"]),
-        **{name: row[name] for name in _SAME},
-        context=json.dumps(row["context"], ensure_ascii=False, separators=(",", ":")),
+        **columns,
+        kind=Kind(row["type"]),
         pose=None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields)),
-        perception_data=None if data is None else base64.b64decode(data),
-        perception_metadata=None if metadata is None else json.dumps(metadata, ensure_ascii=False),
         tags=tuple(row["tags"]),
         received_at=row["refreshed_at"],
-        given=frozenset(name for name in _GIVEN if row[name]),
+        given=frozenset(name for name in LEFT_TO_RULES if row[name]),
     )
 
 

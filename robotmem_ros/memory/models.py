@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -61,9 +61,72 @@ class Pose(NamedTuple):
     qw: float = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
+class NewFact:
+    """A fact as its caller gives it, with the arguments of `RobotMemory.learn`; `new_fact` checks it.
+
+    Classification fills in a confidence of None and what is empty of category, tags and scope.
+    """
+
+    insight: str
+    context: Mapping[str, object] | str | None = None
+    """A JSON object, or plain text, which becomes `{"user_context": text}`. Its positions are in `spatial.frame_id`."""
+    session_id: str | None = None
+    collection: str | None = None
+    _: KW_ONLY
+    human_summary: str | None = None
+    category: str | None = None
+    tags: Iterable[str] = ()
+    confidence: float | None = None
+    observed_at: int | None = None
+    """Nanoseconds since the epoch; None for now by the robot's clock."""
+    scope_files: Iterable[str] = ()
+    scope_entities: Iterable[str] = ()
+
+
+@dataclass(slots=True)
+class NewPerception:
+    """A perception as its caller gives it, with the arguments of `RobotMemory.save_perception`."""
+
+    description: str
+    perception_type: str = "visual"
+    data: bytes | None = field(default=None, repr=False)
+    metadata: Mapping[str, object] | str | None = None
+    context: Mapping[str, object] | str | None = None
+    _: KW_ONLY
+    session_id: str | None = None
+    collection: str | None = None
+    pose: Iterable[float] | None = None
+    """x, y, z in metres in `frame_id`, and a quaternion x, y, z, w if there is one."""
+    frame_id: str | None = None
+    """Of the pose and of positions in the context; None for its `spatial.frame_id`, else the memory frame."""
+    label: str | None = None
+    as_object: bool = True
+    """Whether it is a sighting of an object if it has a label and a pose in the memory frame."""
+    confidence: float = 0.9
+    observed_at: int | None = None
+    """Nanoseconds since the epoch; None for now by the robot's clock."""
+    received_at: int = 0
+    """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
+
+
+@dataclass(slots=True)
+class MemoryUpdate:
+    """New values for fields of a memory, with the arguments of `RobotMemory.update`; None leaves a field as it is."""
+
+    memory_id: int
+    content: str | None = None
+    _: KW_ONLY
+    human_summary: str | None = None
+    context: Mapping[str, object] | str | None = None
+    category: str | None = None
+    tags: Iterable[str] | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A validated memory on its way into the database."""
+    """A checked memory on its way into the database, its fields named after the columns of `memories`."""
 
     kind: Kind
     content: str
@@ -80,7 +143,7 @@ class NewMemory:
     perception_metadata: str | None = None
     label: str = ""
     as_object: bool = True
-    """Of a perception: whether it is a sighting of an object where it has what that takes."""
+    """Whether a perception is a sighting of an object if it has a label and a pose in the memory frame."""
     confidence: float = 0.9
     category: str = ""
     tags: tuple[str, ...] = ()
@@ -89,7 +152,7 @@ class NewMemory:
     source: str = ""
     """What perceived it, such as a topic."""
     identity: str = ""
-    """Which thing it is to `source`, such as a tracking id; empty where that does not tell."""
+    """Which thing it is to `source`, such as a tracking id; empty if the source does not tell."""
     import_key: ImportKey | None = None
     received_at: int = 0
     """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""

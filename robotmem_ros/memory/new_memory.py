@@ -1,133 +1,159 @@
-"""Turns what a caller gives into a validated memory, ready to be stored."""
+"""Check what a caller gives: the one door through which facts, perceptions and corrections enter."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
 
 from . import validation
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
-from .models import Kind, NewMemory, PerceptionType
+from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType
+
+_Check = Callable[[str, Any, Parameters], Any]
 
 
-def new_fact(
-    parameters: Parameters,
-    *,
-    now: Callable[[], int],
-    insight: object,
-    context: object = None,
-    session_id: object = None,
-    collection: object = None,
-    human_summary: object = None,
-    category: object = None,
-    tags: object = (),
-    confidence: object = None,
-    observed_at: object = None,
-    scope_files: object = (),
-    scope_entities: object = (),
-) -> NewMemory:
-    """A fact; its positions are in `context.spatial.frame_id`, else in the memory frame.
+def _content(name: str, value: object, parameters: Parameters) -> str:
+    return validation.text(name, value, limit=parameters.content_limit, required=True)
 
-    A confidence of None, and what is empty of category, tags and scope, is left to classification.
+
+def _joined(name: str, value: object, parameters: Parameters) -> str:
+    return " ".join(validation.names(name, value))
+
+
+def _metadata(name: str, value: object, parameters: Parameters) -> str | None:
+    metadata = validation.json_object(name, value, limit=parameters.context_limit)
+    return validation.compact_json(metadata) if metadata else None
+
+
+def _data(name: str, value: object, parameters: Parameters) -> bytes | None:
+    if value is None:
+        return None
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidFieldError(name, value, "must be bytes")
+    data = bytes(value)
+    if len(data) > parameters.data_limit:
+        why = f"is too much; at most {parameters.data_limit} bytes are allowed"
+        raise InvalidFieldError(name, f"{len(data)} bytes", why)
+    return data or None
+
+
+def _short(name: str, value: object, parameters: Parameters) -> str:
+    return validation.name(name, value)
+
+
+_CHECKS: Mapping[str, _Check] = {
+    "content": _content,
+    "insight": _content,
+    "description": _content,
+    "human_summary": lambda name, value, p: validation.text(name, value or "", limit=p.summary_limit),
+    "context": lambda name, value, p: validation.context(name, value, limit=p.context_limit),
+    "metadata": _metadata,
+    "data": _data,
+    "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
+    "collection": lambda name, value, p: validation.name(name, value, default=p.collection),
+    "tags": lambda name, value, p: validation.names(name, value),
+    "scope_files": _joined,
+    "scope_entities": _joined,
+    "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
+    "pose": lambda name, value, p: validation.pose(name, value),
+    "as_object": lambda name, value, p: validation.flag(name, value),
+    "observed_at": lambda name, value, p: validation.time_ns(name, value),
+    "received_at": lambda name, value, p: validation.time_ns(name, value),
+    "memory_id": lambda name, value, p: validation.whole(name, value),
+}
+"""How fields are checked; those that are not here are short names."""
+_COLUMNS = {
+    "insight": "content",
+    "description": "content",
+    "data": "perception_data",
+    "metadata": "perception_metadata",
+}
+"""The columns of fields that have another name there."""
+_EMPTY = (None, "", ())
+LEFT_TO_RULES = ("category", "tags", "confidence", "scope_files", "scope_entities")
+"""Fields of a fact that classification fills in if its caller does not."""
+
+
+def _plan(given: type) -> list[tuple[str, str, object, _Check]]:
+    return [
+        (one.name, _COLUMNS.get(one.name, one.name), one.default, _CHECKS.get(one.name, _short))
+        for one in fields(given)
+    ]
+
+
+_FACT = _plan(NewFact)
+_PERCEPTION = _plan(NewPerception)
+_UPDATE = _plan(MemoryUpdate)
+
+
+def new_fact(parameters: Parameters, given: NewFact, *, now: Callable[[], int]) -> NewMemory:
+    """Check a fact; its positions are in `context.spatial.frame_id`, else in the memory frame.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    clean_context = validation.context("context", context, limit=parameters.context_limit)
-    open_fields = {
-        "category": validation.name("category", category),
-        "tags": validation.names("tags", tags),
-        "confidence": None if confidence is None else validation.number("confidence", confidence, low=0.0, high=1.0),
-        "scope_files": " ".join(validation.names("scope_files", scope_files)),
-        "scope_entities": " ".join(validation.names("scope_entities", scope_entities)),
+    clean = _checked(parameters, given, _FACT)
+    told = frozenset(name for name in LEFT_TO_RULES if clean.get(name) not in _EMPTY)
+    return _memory(Kind.FACT, clean, parameters, now, given=told)
+
+
+def new_perception(parameters: Parameters, given: NewPerception, *, now: Callable[[], int]) -> NewMemory:
+    """Check a perception; its pose and positions are in its frame, else `context.spatial.frame_id`, else the memory's.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    clean = _checked(parameters, given, _PERCEPTION)
+    clean.setdefault("perception_type", PerceptionType.VISUAL.value)
+    return _memory(Kind.PERCEPTION, clean, parameters, now)
+
+
+def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
+    """Check a correction and return the new values by column, without those that stay; `memory_id` is among them.
+
+    A context that names a frame changes that too.
+
+    Raises:
+        InvalidFieldError: a field cannot be used, or nothing is to be changed.
+    """
+    clean = _checked(parameters, given, _UPDATE)
+    if clean.keys() <= {"memory_id"}:
+        raise InvalidFieldError("memory_id", given.memory_id, "gets no correction; give at least one field to change")
+    if "context" in clean:
+        frame = context_frame(clean["context"])
+        clean["context"] = validation.compact_json(clean["context"])
+        if frame:
+            clean["frame_id"] = frame
+    return clean
+
+
+def _checked(parameters: Parameters, given: object, plan: list[tuple[str, str, object, _Check]]) -> dict[str, Any]:
+    # A default needs no check: NewMemory has the same, or one that follows from the parameters.
+    return {
+        column: check(name, value, parameters)
+        for name, column, default, check in plan
+        if (value := getattr(given, name)) is not default
     }
-    given = {name: value for name, value in open_fields.items() if value not in (None, "", ())}
-    return NewMemory(
-        kind=Kind.FACT,
-        content=validation.text("insight", insight, limit=parameters.content_limit, required=True),
-        human_summary=validation.text("human_summary", human_summary or "", limit=parameters.summary_limit),
-        context=validation.compact_json(clean_context),
-        session_id=validation.name("session_id", session_id),
-        collection=validation.name("collection", collection, default=parameters.collection),
-        observed_at=_observed_at(observed_at, now),
-        frame_id=_frame(None, clean_context, parameters),
-        map_id=parameters.map_id,
-        given=frozenset(given),
-        **given,  # type: ignore[arg-type]
-    )
 
 
-def new_perception(
-    parameters: Parameters,
-    *,
-    now: Callable[[], int],
-    description: object,
-    perception_type: object = "visual",
-    data: object = None,
-    metadata: object = None,
-    context: object = None,
-    session_id: object = None,
-    collection: object = None,
-    pose: object = None,
-    frame_id: object = None,
-    label: object = None,
-    as_object: object = True,
-    confidence: object = 0.9,
-    observed_at: object = None,
-    received_at: object = 0,
-) -> NewMemory:
-    """A perception; its pose and positions are in `frame_id`, else `context.spatial.frame_id`, else the memory frame.
-
-    Raises:
-        InvalidFieldError: a field cannot be used.
-    """
-    clean_context = validation.context("context", context, limit=parameters.context_limit)
-    clean_metadata = validation.json_object("metadata", metadata, limit=parameters.context_limit)
-    return NewMemory(
-        kind=Kind.PERCEPTION,
-        content=validation.text("description", description, limit=parameters.content_limit, required=True),
-        context=validation.compact_json(clean_context),
-        session_id=validation.name("session_id", session_id),
-        collection=validation.name("collection", collection, default=parameters.collection),
-        perception_type=validation.member("perception_type", perception_type or "visual", PerceptionType).value,
-        perception_data=_data(data, parameters.data_limit),
-        perception_metadata=validation.compact_json(clean_metadata) if clean_metadata else None,
-        pose=validation.pose("pose", pose),
-        label=validation.name("label", label),
-        as_object=validation.flag("as_object", as_object),
-        confidence=validation.number("confidence", confidence, low=0.0, high=1.0),
-        observed_at=_observed_at(observed_at, now),
-        frame_id=_frame(frame_id, clean_context, parameters),
-        map_id=parameters.map_id,
-        received_at=validation.time_ns("received_at", received_at),
-    )
-
-
-def _observed_at(value: object, now: Callable[[], int]) -> int:
-    if value is not None:
-        return validation.time_ns("observed_at", value)
-    time = validation.whole("clock", now())
-    if time <= 0:
-        raise InvalidFieldError("observed_at", value, "is not given, and the clock shows no time yet")
-    return time
-
-
-def _frame(given: object, context: dict[str, object], parameters: Parameters) -> str:
-    return validation.name("frame_id", given) or context_frame(context) or parameters.memory_frame
-
-
-def context_frame(context: dict[str, object]) -> str:
-    """The frame that a context names for its positions, `spatial.frame_id`; empty when it names none."""
+def context_frame(context: Mapping[str, object]) -> str:
+    """Return the frame that a context names for its positions, `spatial.frame_id`; empty if it names none."""
     spatial = context.get("spatial")
     return validation.name("context.spatial.frame_id", spatial.get("frame_id")) if isinstance(spatial, dict) else ""
 
 
-def _data(value: object, limit: int) -> bytes | None:
-    if value is None:
-        return None
-    if not isinstance(value, (bytes, bytearray, memoryview)):
-        raise InvalidFieldError("data", value, "must be bytes")
-    data = bytes(value)
-    if len(data) > limit:
-        raise InvalidFieldError("data", f"{len(data)} bytes", f"is too much; at most {limit} bytes are allowed")
-    return data or None
+def _memory(
+    kind: Kind, clean: dict[str, Any], parameters: Parameters, now: Callable[[], int], **more: Any
+) -> NewMemory:
+    context = clean.pop("context", None)
+    if context:
+        clean["context"] = validation.compact_json(context)
+    clean["frame_id"] = clean.get("frame_id") or (context and context_frame(context)) or parameters.memory_frame
+    if "observed_at" not in clean:
+        clean["observed_at"] = time = validation.whole("clock", now())
+        if time <= 0:
+            raise InvalidFieldError("observed_at", None, "is not given, and the clock shows no time yet")
+    clean.setdefault("collection", parameters.collection)
+    return NewMemory(kind=kind, map_id=parameters.map_id, **clean, **more)

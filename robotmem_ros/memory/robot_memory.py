@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
+from typing import Concatenate, ParamSpec, TypeVar
 
 from . import validation
 from .config.parameters import Parameters
@@ -17,7 +20,19 @@ from .errors import ForkedMemoryError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learned import Learned
-from .models import Change, NewMemory, PerceptionData, Recording, SeenObject, Session, Sighting, Stored
+from .models import (
+    Change,
+    MemoryUpdate,
+    NewFact,
+    NewMemory,
+    NewPerception,
+    PerceptionData,
+    Recording,
+    SeenObject,
+    Session,
+    Sighting,
+    Stored,
+)
 from .new_memory import new_fact, new_perception
 from .objects.field_of_view import FieldOfView
 from .objects.sightings import is_sighting
@@ -36,6 +51,26 @@ from .storage.decay import Decay
 from .storage.purge_rows import Preview, preview
 
 _LOAD_PATIENCE = 60.0
+P = ParamSpec("P")
+S = TypeVar("S")
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Concatenate[S, P], T]]:
+    """Let a method that takes a value take the fields of the value as its arguments."""
+
+    def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
+        @wraps(method)
+        def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
+            return method(self, value(*arguments, **named))
+
+        of_method, of_value = inspect.signature(method), inspect.signature(value)
+        parameters = [next(iter(of_method.parameters.values())), *of_value.parameters.values()]
+        call.__signature__ = of_method.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return call
+
+    return taking_fields
 
 
 class RobotMemory:
@@ -80,47 +115,18 @@ class RobotMemory:
         # Its threads keep it alive until it is closed, and none of them may be in C++ code when the interpreter ends.
         atexit.register(self.close)
 
-    def learn(
-        self,
-        insight: str,
-        context: Mapping[str, object] | str | None = None,
-        session_id: str | None = None,
-        collection: str | None = None,
-        *,
-        human_summary: str | None = None,
-        category: str | None = None,
-        tags: Iterable[str] = (),
-        confidence: float | None = None,
-        observed_at: int | None = None,
-        scope_files: Iterable[str] = (),
-        scope_entities: Iterable[str] = (),
-    ) -> Learned:
-        """Learns a fact: stores it, or strengthens the one that says the same. When this returns, it is on disk.
+    @takes(NewFact)
+    def learn(self, fact: NewFact) -> Learned:
+        """Learn a fact: store it, or strengthen the one that says the same. When this returns, it is on disk.
 
-        What is left open of category, tags, confidence, scope and `context.params` is found by rules; `explain` says
-        by which. A context in plain text becomes `{"user_context": text}`, here as everywhere.
+        Rules find what is left open of category, tags, confidence, scope and `context.params`; `explain` says which.
+        A context in plain text becomes `{"user_context": text}`, here as everywhere.
 
         Raises:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        return self.learn_fact(
-            new_fact(
-                self.parameters,
-                now=self._clock,
-                insight=insight,
-                context=context,
-                session_id=session_id,
-                collection=collection,
-                human_summary=human_summary,
-                category=category,
-                tags=tags,
-                confidence=confidence,
-                observed_at=observed_at,
-                scope_files=scope_files,
-                scope_entities=scope_entities,
-            )
-        )
+        return self.learn_fact(new_fact(self.parameters, fact, now=self._clock))
 
     def learn_fact(self, new: NewMemory) -> Learned:
         """Learns a validated fact. When this returns, it is on disk.
@@ -158,54 +164,21 @@ class RobotMemory:
         with self._database.snapshot() as connection:
             return explain(connection, wanted)
 
-    def save_perception(
-        self,
-        description: str,
-        perception_type: str = "visual",
-        data: bytes | None = None,
-        metadata: Mapping[str, object] | str | None = None,
-        context: Mapping[str, object] | str | None = None,
-        *,
-        session_id: str | None = None,
-        collection: str | None = None,
-        pose: Iterable[float] | None = None,
-        frame_id: str | None = None,
-        label: str | None = None,
-        as_object: bool = True,
-        confidence: float = 0.9,
-        observed_at: int | None = None,
-    ) -> Stored:
-        """Stores a perception. When this returns, it is on disk.
+    @takes(NewPerception)
+    def save_perception(self, perception: NewPerception) -> Stored:
+        """Store a perception. When this returns, it is on disk.
 
         `pose` is x, y, z in metres, and a quaternion x, y, z, w if there is one, in `frame_id`. A perception with a
         label and a pose in the memory frame is a sighting of an object: the id is that of the object, and `times_seen`
-        is 1 for one that was not known. Of an object the first description and data stay, and the latest context. What
-        is no sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object`
-        false, and what the robot perceives of itself (proprioceptive, procedural).
+        is 1 for a new object. An object keeps its first description and data, and the latest context. What is no
+        sighting is a memory of its own, the same saved twice is two: without label or pose, with `as_object` false, and
+        what the robot perceives of itself (proprioceptive, procedural).
 
         Raises:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be written.
         """
-        return self.store(
-            new_perception(
-                self.parameters,
-                now=self._clock,
-                description=description,
-                perception_type=perception_type,
-                data=data,
-                metadata=metadata,
-                context=context,
-                session_id=session_id,
-                collection=collection,
-                pose=pose,
-                frame_id=frame_id,
-                label=label,
-                as_object=as_object,
-                confidence=confidence,
-                observed_at=observed_at,
-            )
-        ).result()
+        return self.store(new_perception(self.parameters, perception, now=self._clock)).result()
 
     def store(self, new: NewMemory) -> Future[Stored]:
         """Queues a validated memory: a sighting for its object, all else as it is; done when it is on disk."""
@@ -358,37 +331,18 @@ class RobotMemory:
                 raise MemoryNotFoundError(wanted)
             return changes.history(connection, wanted)
 
-    def update(
-        self,
-        memory_id: int,
-        content: str | None = None,
-        *,
-        human_summary: str | None = None,
-        context: Mapping[str, object] | str | None = None,
-        category: str | None = None,
-        tags: Iterable[str] | None = None,
-        confidence: float | None = None,
-    ) -> None:
-        """Corrects a memory; what is None stays. A new context or new tags replace the old ones as a whole.
+    @takes(MemoryUpdate)
+    def update(self, values: MemoryUpdate) -> None:
+        """Correct a memory; what is None stays. A new context or new tags replace the old ones as a whole.
 
-        What rules found in the old text they find anew in the new one; `history` keeps what it was before.
+        Rules read a new text or context again for what they found in the old one; `history` keeps what was before.
 
         Raises:
             InvalidFieldError: a field cannot be used, or nothing is to be changed.
             MemoryNotFoundError: no active memory has this id.
         """
-        correction = parse_correction(
-            self.parameters,
-            memory_id,
-            content=content,
-            human_summary=human_summary,
-            context=context,
-            category=category,
-            tags=tags,
-            confidence=confidence,
-        )
-        self._writable.learning.correct(correction)
-        if content is not None:
+        self._writable.learning.correct(parse_correction(self.parameters, values))
+        if values.content is not None:
             self._parts.maintenance.notify()
 
     def start_session(

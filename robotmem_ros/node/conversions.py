@@ -8,34 +8,39 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
+from robotmem_ros.msg import Count, DecayReport, MemoryStatus, Perception
 from robotmem_ros.msg import Memory as MemoryMessage
-from robotmem_ros.msg import MemoryStatus, Perception
+from robotmem_ros.msg import Merge as MergeMessage
 from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
-from robotmem_ros.srv import Forget, GetData, Learn, ObjectHistory, Recall, SavePerception, Update
+from robotmem_ros.srv import EndSession, Learn, ObjectHistory, Update
 
-from ..memory import Learned, Memory, PerceptionData, Pose, RecallResult, Sighting, Status, Stored
+from ..memory import Pose, Sighting, Status
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..memory.models import NewMemory
-from ..memory.new_memory import new_fact, new_perception
+from ..memory.models import NewMemory, NewPerception
+from ..memory.new_memory import new_perception
+from ..memory.sessions.consolidation import Merge
+from ..memory.sessions.report import SessionReport
 from .transforms import Target
 
 _NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
+_EMPTY: tuple[object, ...] = ("", None, [])
 
 Clock = Callable[[], int]
 
 
 def time_from(field: str, message: Time) -> int | None:
-    """Nanoseconds since the epoch; None for a zero time.
+    """Return nanoseconds since the epoch; None for a zero time.
 
     Raises:
         InvalidFieldError: the time lies before the epoch, or its nanoseconds make a second or more.
@@ -47,7 +52,7 @@ def time_from(field: str, message: Time) -> int | None:
 
 
 def seconds_from(field: str, message: Duration) -> float:
-    """Seconds of a duration.
+    """Return the seconds of a duration.
 
     Raises:
         InvalidFieldError: the duration is negative, or its nanoseconds make a second or more.
@@ -58,7 +63,7 @@ def seconds_from(field: str, message: Duration) -> float:
 
 
 def _stamp_from(field: str, message: Time, clock: Clock) -> int:
-    """Nanoseconds since the epoch; of a zero time, what the clock shows."""
+    """Return nanoseconds since the epoch; for a zero time, what the clock shows."""
     stamp = time_from(field, message) or clock()
     if stamp <= 0:
         why = "is not set, and the clock shows no time yet: set it, or publish /clock if use_sim_time is true"
@@ -67,186 +72,82 @@ def _stamp_from(field: str, message: Time, clock: Clock) -> int:
 
 
 def time_message(time_ns: int) -> Time:
-    """A time message; what does not fit its 32-bit seconds is cut to the last second that does."""
+    """Return a time message; a time that does not fit 32-bit seconds becomes the last second that does."""
     sec, nanosec = divmod(time_ns, _NS)
     return Time(sec=min(int(sec), _MAX_SEC), nanosec=int(nanosec))
 
 
-def fact_from(request: Learn.Request, parameters: Parameters, clock: Clock) -> NewMemory:
-    """The fact that a Learn request carries.
+def learn_fields(request: Learn.Request, clock: Clock) -> dict[str, Any]:
+    """Return the arguments of RobotMemory.learn that a request carries.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    return new_fact(
-        parameters,
-        now=clock,
-        insight=request.insight,
-        context=request.context,
-        session_id=request.session_id,
-        collection=request.collection,
-        human_summary=request.human_summary,
-        category=request.category,
-        tags=request.tags,
-        confidence=exact_float(request.confidence[0]) if request.confidence else None,
-        observed_at=_stamp_from("stamp", request.stamp, clock),
-    )
-
-
-def fill_learned(response: Learn.Response, learned: Learned) -> None:
-    """Puts what became of a fact into the response of Learn."""
-    response.status = learned.status
-    response.memory_id = int(learned.memory_id)
-    response.method = learned.method
-    response.similarity = float(learned.similarity)
-    response.category = learned.category
-    response.tags = list(learned.tags)
-    response.confidence = float(learned.confidence)
-    response.contradicts = list(learned.contradicts)
-    response.reason = learned.reason
+    return {**fields_of(request, but={"stamp"}), "observed_at": _stamp_from("stamp", request.stamp, clock)}
 
 
 def perception_from(message: Perception, parameters: Parameters, clock: Clock, *, received_at: int = 0) -> NewMemory:
-    """The perception that a message carries; `received_at` for what comes with a stream, see NewMemory.
+    """Return the perception that a message carries; `received_at` for what comes with a stream, see NewPerception.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    return new_perception(
-        parameters,
-        now=clock,
-        description=message.description,
-        perception_type=message.perception_type,
-        data=bytes(message.data),
+    given = NewPerception(
+        **fields_of(message, but={"header", "data_format"}),
         metadata={"format": message.data_format} if message.data_format else None,
-        context=message.context,
-        session_id=message.session_id,
-        collection=message.collection,
-        pose=_pose_from(message.pose[0]) if message.pose else None,
         frame_id=message.header.frame_id,
-        label=message.label,
-        as_object=bool(message.as_object),
-        confidence=exact_float(message.confidence),
         observed_at=_stamp_from("header.stamp", message.header.stamp, clock),
         received_at=received_at,
     )
+    return new_perception(parameters, given, now=clock)
 
 
-def question_from(request: Recall.Request) -> dict[str, Any]:
-    """The arguments of RobotMemory.recall that a Recall request carries.
+def update_fields(request: Update.Request) -> dict[str, Any]:
+    """Return the arguments of RobotMemory.update that a request carries, without what is empty."""
+    return {name: value for name, value in fields_of(request).items() if value not in _EMPTY}
+
+
+def fields_of(message: Any, *, but: Container[str] = ()) -> dict[str, Any]:
+    """Return the fields of a request as arguments of the core, which have the same names.
 
     Raises:
-        InvalidFieldError: a time cannot be used.
+        InvalidFieldError: a time, a duration or a position cannot be used.
     """
-    return {
-        "query": request.query,
-        "n": int(request.n),
-        "min_confidence": exact_float(request.min_confidence),
-        "session_id": request.session_id,
-        "kind": request.kind,
-        "context_filter": request.context_filter,
-        "spatial_sort": _spatial_sort_from(request.spatial_sort[0]) if request.spatial_sort else None,
-        "after": time_from("after", request.after),
-        "before": time_from("before", request.before),
-        "collection": request.collection,
-    }
+    return {name: _FROM_FIELD[kind](name, getattr(message, name)) for name, kind in _types(message) if name not in but}
 
 
-def correction_from(request: Update.Request) -> dict[str, Any]:
-    """The arguments of RobotMemory.update that an Update request carries; what is empty is left out."""
-    return {
-        "content": request.content or None,
-        "human_summary": request.human_summary or None,
-        "context": request.context or None,
-        "category": request.category or None,
-        "tags": list(request.tags) or None,
-        "confidence": exact_float(request.confidence[0]) if request.confidence else None,
-    }
+def fill(message: Any, value: object = None, **instead: Any) -> Any:
+    """Fill the fields of a message with the attributes of a value that have the same names, and return the message.
 
-
-def fill_stored(response: SavePerception.Response, stored: Stored) -> None:
-    """Puts what became of a perception into the response."""
-    response.memory_id = int(stored.memory_id)
-    response.times_seen = int(stored.times_seen)
-
-
-def fill_nothing(response: Forget.Response | Update.Response, result: None) -> None:
-    """That it succeeded is all that this response says."""
-
-
-def fill_recall(response: Recall.Response, result: RecallResult) -> None:
-    """Put a result into the response of Recall."""
-    response.memories = [memory_message(memory) for memory in result]
-    response.mode = result.mode.value
-    response.reason = result.reason
-
-
-def memory_message(memory: Memory) -> MemoryMessage:
-    """A memory as a message."""
-    return MemoryMessage(
-        id=memory.id,
-        kind=memory.kind.value,
-        content=memory.content,
-        human_summary=memory.human_summary,
-        stamp=time_message(memory.observed_at),
-        created=time_message(memory.created_at),
-        frame_id=memory.frame_id,
-        pose=[_pose_message(memory.pose)] if memory.pose else [],
-        perception_type=memory.perception_type,
-        label=memory.label,
-        confidence=float(memory.confidence),
-        first_seen=time_message(memory.first_seen or 0),
-        last_seen=time_message(memory.last_seen or 0),
-        times_seen=int(memory.times_seen),
-        confirmed=bool(memory.confirmed),
-        contradicted_by=int(memory.contradicted_by),
-        category=memory.category,
-        tags=list(memory.tags),
-        context=memory.context_json,
-        session_id=memory.session_id,
-        collection=memory.collection,
-        score=float(memory.score),
-        distance=float(memory.distance),
-    )
+    `instead` has fields that are no attribute of the value. `success` and `error` of a response stay as they are.
+    """
+    for name, kind in _types(message):
+        if name in instead:
+            setattr(message, name, _TO_FIELD[kind](instead[name]))
+        elif name not in {"success", "error"}:
+            setattr(message, name, _TO_FIELD[kind](getattr(value, _ATTRIBUTES.get(name, name))))
+    return message
 
 
 def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ...]) -> None:
-    """Puts the sightings of an object into the response."""
-    response.sightings = [sighting_message(sighting) for sighting in sightings]
+    """Fill a response with the sightings of an object."""
+    fill(response, sightings=sightings)
 
 
-def fill_data(response: GetData.Response, found: PerceptionData) -> None:
-    """Puts the data and metadata of a perception into the response."""
-    response.data = array("B", found.data)
-    response.data_format = found.data_format
-    response.perception_type = found.perception_type
-    response.metadata = found.metadata_json
-
-
-def sighting_message(sighting: Sighting) -> SightingMessage:
-    """A sighting of an object as a message."""
-    x, y, z = sighting.position
-    return SightingMessage(
-        stamp=time_message(sighting.observed_at),
-        position=Point(x=float(x), y=float(y), z=float(z)),
-        confidence=float(sighting.confidence),
-        label=sighting.label,
-        subsampled=int(sighting.subsampled),
-    )
+def fill_report(response: EndSession.Response, report: SessionReport) -> None:
+    """Fill a response with what came of a session."""
+    session, consolidation = report.session, report.consolidation
+    fill(
+        response, report, started=session.started_at, ended=session.ended_at,
+        considered=consolidation.considered, merges=consolidation.merges,
+    )  # fmt: skip
 
 
 def fill_status(message: MemoryStatus, status: Status) -> None:
-    """Puts what the core says of itself into a status message."""
-    message.mode = status.mode.value
-    message.reason = status.reason
-    message.db_path = status.db_path
-    message.db_bytes = int(status.db_bytes)
-    message.schema_version = int(status.schema_version)
-    message.embedding_model = status.embedding_model
-    message.memories = int(status.memories)
-    message.facts = int(status.facts)
-    message.perceptions = int(status.perceptions)
-    message.pending_vectors = max(int(status.pending_vectors), 0)
+    """Fill the fields of a status message that the core knows."""
+    for name, kind in _types(MemoryStatus):
+        if hasattr(status, name):
+            setattr(message, name, _TO_FIELD[kind](getattr(status, name)))
 
 
 def target_from(message: SpatialSortMessage, parameters: Parameters) -> Target:
@@ -273,6 +174,11 @@ def _timeout_from(message: Duration, most: float) -> float:
     return seconds
 
 
+def exact_float(value: float) -> float:
+    """Return the number that a 32-bit float stands for: 0.3 travels as 0.30000001192..., and six digits hold."""
+    return round(value, 6) if math.isfinite(value) else value
+
+
 def _spatial_sort_from(message: SpatialSortMessage) -> dict[str, Any]:
     point = message.target.point
     return {
@@ -295,6 +201,69 @@ def _pose_message(pose: Pose) -> PoseMessage:
     )
 
 
-def exact_float(value: float) -> float:
-    """The number that was meant by a 32-bit float: 0.3 travels as 0.30000001192..., and six digits hold for sure."""
-    return round(value, 6) if math.isfinite(value) else value
+def _point_message(position: Sequence[float]) -> Point:
+    x, y, z = position
+    return Point(x=float(x), y=float(y), z=float(z))
+
+
+def _merge_message(merge: Merge) -> MergeMessage:
+    kept, superseded = merge.kept, merge.superseded
+    return fill(
+        MergeMessage(), merge, kept=kept.id, content=kept.content, category=kept.category,
+        superseded=[one.id for one in superseded], superseded_contents=[one.content for one in superseded],
+    )  # fmt: skip
+
+
+def _each(kind: Callable[[], Any]) -> Callable[[Iterable[object]], list[Any]]:
+    return lambda values: [fill(kind(), value) for value in values]
+
+
+def _types(message: Any) -> Iterable[tuple[str, str]]:
+    fields: Mapping[str, str] = message.get_fields_and_field_types()
+    return fields.items()
+
+
+_FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
+    "boolean": lambda name, value: bool(value),
+    "int64": lambda name, value: int(value),
+    "uint32": lambda name, value: int(value),
+    "float": lambda name, value: exact_float(value),
+    "string": lambda name, value: value,
+    "sequence<string>": lambda name, value: list(value),
+    "sequence<uint8>": lambda name, value: bytes(value),
+    "sequence<float, 1>": lambda name, value: exact_float(value[0]) if value else None,
+    "sequence<geometry_msgs/Pose, 1>": lambda name, value: _pose_from(value[0]) if value else None,
+    "sequence<robotmem_ros/SpatialSort, 1>": lambda name, value: _spatial_sort_from(value[0]) if value else None,
+    "builtin_interfaces/Time": time_from,
+    "builtin_interfaces/Duration": seconds_from,
+}
+"""By the type of a field of a request: its value for the core."""
+_TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
+    "boolean": bool,
+    "int64": int,
+    "uint32": int,
+    "uint64": lambda value: max(int(value), 0),
+    "float": float,
+    "double": float,
+    "string": lambda value: value.value if isinstance(value, Enum) else value,
+    "sequence<string>": list,
+    "sequence<int64>": list,
+    "sequence<uint8>": lambda value: array("B", value),
+    "sequence<geometry_msgs/Pose, 1>": lambda value: [_pose_message(value)] if value else [],
+    "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
+    "sequence<robotmem_ros/Memory>": _each(MemoryMessage),
+    "sequence<robotmem_ros/Merge>": lambda value: [_merge_message(merge) for merge in value],
+    "sequence<robotmem_ros/Sighting>": _each(SightingMessage),
+    "robotmem_ros/DecayReport": lambda value: fill(DecayReport(), value),
+    "geometry_msgs/Point": _point_message,
+    "builtin_interfaces/Time": lambda value: time_message(value or 0),
+}
+"""By the type of a field of a message: what a value of the core becomes."""
+_ATTRIBUTES = {
+    "stamp": "observed_at",
+    "created": "created_at",
+    "context": "context_json",
+    "metadata": "metadata_json",
+    "protected_memories": "protected",
+}
+"""Attributes of the core that have another name than their fields."""

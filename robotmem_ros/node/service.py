@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 def serve(
     node: Node, thread: CallbackThread, kind: Any, name: str, *,
-    begin: Callable[[Any], Future[T]], fill: Callable[[Any, T], None],
+    begin: Callable[[Any], Future[T]], fill: Callable[[Any, T], object],
 ) -> None:  # fmt: skip
     """Create a service. A bad request is answered with its error; nothing leaves a caller waiting.
 

@@ -14,7 +14,7 @@ from ..memory import FieldOfView, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.geometry import checked_covariance
-from ..memory.models import ImportKey, NewMemory
+from ..memory.models import ImportKey, NewMemory, NewPerception
 from ..memory.new_memory import new_perception
 from .batch import Batch, Origin
 from .drop_reason import Reason
@@ -127,19 +127,21 @@ class Storing:
         seen = placed.observation
         new = new_perception(
             self._memory.parameters,
+            NewPerception(
+                description=seen.description,
+                perception_type=seen.perception_type,
+                data=seen.data or None,
+                metadata={"format": seen.data_format} if seen.data_format else None,
+                context=seen.context,
+                session_id=seen.session_id,
+                collection=seen.collection,
+                pose=seen.pose,
+                frame_id=placed.frame_id,
+                label=seen.label,
+                confidence=seen.confidence,
+                observed_at=seen.stamp_ns,
+            ),
             now=self._now,
-            description=seen.description,
-            perception_type=seen.perception_type,
-            data=seen.data or None,
-            metadata={"format": seen.data_format} if seen.data_format else None,
-            context=seen.context,
-            session_id=seen.session_id,
-            collection=seen.collection,
-            pose=seen.pose,
-            frame_id=placed.frame_id,
-            label=seen.label,
-            confidence=seen.confidence,
-            observed_at=seen.stamp_ns,
         )
         key = None if origin is None else ImportKey(*origin, placed.element)
         return replace(new, source=topic.topic, identity=seen.identity, import_key=key)

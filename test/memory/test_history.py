@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.storage.changes import KEPT
 
@@ -59,7 +60,9 @@ def test_an_id_that_cannot_be_restored_is_reported_with_the_reason(memory: Robot
 def test_an_object_that_became_part_of_another_cannot_be_restored(memory: RobotMemory) -> None:
     ids = []
     for place in ([0, 0, 0], [5, 5, 0]):
-        new = new_perception(memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=place)
+        new = new_perception(
+            memory.parameters, NewPerception(description="a cup", label="cup", pose=place), now=lambda: 1
+        )
         ids.append(memory.store_sightings([new]).result()[0].memory_id)
     from robotmem_ros.memory.storage import object_rows
 
@@ -69,7 +72,9 @@ def test_an_object_that_became_part_of_another_cannot_be_restored(memory: RobotM
 
 
 def test_a_forgotten_object_keeps_its_sightings_until_it_is_restored(memory: RobotMemory) -> None:
-    new = new_perception(memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[0, 0, 0])
+    new = new_perception(
+        memory.parameters, NewPerception(description="a cup", label="cup", pose=[0, 0, 0]), now=lambda: 1
+    )
     cup = memory.store_sightings([new]).result()[0].memory_id
     seen = memory.object_history(cup)
     memory.forget(cup, "a test")

@@ -13,7 +13,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.background import MaintenanceLoop, QueryPriority, Step, piecewise
 from robotmem_ros.memory.embedding import Vectors
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ..support.embedders import WordVectors
@@ -235,7 +235,7 @@ class SlowVectors(WordVectors):
 
 def memory_of(memory: RobotMemory, number: int) -> NewMemory:
     """A perception of its own text."""
-    return new_perception(memory.parameters, now=lambda: 1, description=f"box {number}")
+    return new_perception(memory.parameters, NewPerception(description=f"box {number}"), now=lambda: 1)
 
 
 def indexed(memory: RobotMemory) -> int:

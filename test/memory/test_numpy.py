@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as of_numpy
 
 from robotmem_ros.memory import FieldOfView, InvalidFieldError, Parameters, RobotMemory, StorageError
 from robotmem_ros.memory import validation as check
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from .conftest import OpenMemory
@@ -88,9 +89,18 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
     place = np.array([2, 0, 0, 0, 0, 0, 1], np.float32)
     for t in range(2):
         seen = new_perception(
-            memory.parameters, now=lambda: np.int64(1), description="a mug", label="mug", pose=place, received_at=STAMP,
-            confidence=np.float64(0.8), observed_at=STAMP + t, context={"spatial": {"at": np.array([1.5, 2.5])}},
-        )  # fmt: skip
+            memory.parameters,
+            NewPerception(
+                description="a mug",
+                label="mug",
+                pose=place,
+                received_at=STAMP,
+                confidence=np.float64(0.8),
+                observed_at=STAMP + t,
+                context={"spatial": {"at": np.array([1.5, 2.5])}},
+            ),
+            now=lambda: np.int64(1),
+        )
         memory.store_sightings([seen], np.eye(3, dtype=np.float32)[np.newaxis]).result()
     memory.store_sightings([], np.empty((0, 3, 3))).result()
     number = np.float32

@@ -57,9 +57,10 @@ def test_a_perception_comes_back_with_its_pose_and_sense(real_memory: RobotMemor
 
 
 def test_data_and_vectors_stay_out_of_what_is_printed(memory: RobotMemory) -> None:
+    from robotmem_ros.memory.models import NewPerception
     from robotmem_ros.memory.new_memory import new_perception
 
-    new = new_perception(memory.parameters, now=lambda: 1, description="mug", data=b"secret bytes")
+    new = new_perception(memory.parameters, NewPerception(description="mug", data=b"secret bytes"), now=lambda: 1)
     assert "secret" not in repr(new)
     assert {entry.name for entry in fields(Memory)} & {"embedding", "vector", "data", "perception_data"} == set()
 

@@ -11,6 +11,7 @@ import pytest
 
 from robotmem_ros.frames import Transform, TransformBuffer
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.perception import Intake, Reason, TopicCounts, TopicError, parse_topic
 
@@ -186,7 +187,9 @@ def test_messages_that_come_too_soon_are_no_views(make: Make) -> None:
 def test_other_detectors_miss_nothing_of_this_one(make: Make) -> None:
     camera = make()
     keys = new_perception(
-        camera.memory.parameters, now=lambda: STAMP_NS, description="keys", label="keys", pose=(2.0, 0.0, 1.0)
+        camera.memory.parameters,
+        NewPerception(description="keys", label="keys", pose=(2.0, 0.0, 1.0)),
+        now=lambda: STAMP_NS,
     )
     camera.memory.store_sightings([replace(keys, source="/vlm")]).result()
     camera.sees((2.0, 0.5, 0.0))

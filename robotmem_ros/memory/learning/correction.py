@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .. import validation
 from ..config.parameters import Parameters
-from ..errors import InvalidFieldError
-from ..models import CALLER, Decision, NewMemory
-from ..new_memory import context_frame
+from ..models import CALLER, Decision, MemoryUpdate, NewMemory
+from ..new_memory import new_values
 from ..storage import changes, contribution_rows, learning_rows, rows
 from ..storage.contribution_rows import Contribution
 from .classification import Classifier, tags_given
@@ -30,42 +28,10 @@ class Correction:
     tags: tuple[str, ...] | None
 
 
-def parse_correction(
-    parameters: Parameters,
-    memory_id: object,
-    *,
-    content: object,
-    human_summary: object,
-    context: object,
-    category: object,
-    tags: object,
-    confidence: object,
-) -> Correction:
-    """Checks what a caller wants to correct; what is None stays. A context that names a frame changes that too.
-
-    Raises:
-        InvalidFieldError: a field cannot be used, or nothing is to be changed.
-    """
-    wanted = validation.whole("memory_id", memory_id)
-    columns: dict[str, object] = {}
-    if content is not None:
-        columns["content"] = validation.text("content", content, limit=parameters.content_limit, required=True)
-    if human_summary is not None:
-        columns["human_summary"] = validation.text("human_summary", human_summary, limit=parameters.summary_limit)
-    if context is not None:
-        clean = validation.context("context", context, limit=parameters.context_limit)
-        columns["context"] = validation.compact_json(clean)
-        frame = context_frame(clean)
-        if frame:
-            columns["frame_id"] = frame
-    if category is not None:
-        columns["category"] = validation.name("category", category)
-    if confidence is not None:
-        columns["confidence"] = validation.number("confidence", confidence, low=0.0, high=1.0)
-    new_tags = None if tags is None else validation.names("tags", tags)
-    if not columns and new_tags is None:
-        raise InvalidFieldError("memory_id", wanted, "gets no correction; give at least one field to change")
-    return Correction(wanted, columns, new_tags)
+def parse_correction(parameters: Parameters, given: MemoryUpdate) -> Correction:
+    """Check what a caller wants to correct; raises as `new_values` does."""
+    columns = new_values(parameters, given)
+    return Correction(columns.pop("memory_id"), columns, columns.pop("tags", None))
 
 
 def correct(connection: sqlite3.Connection, classifier: Classifier, correction: Correction) -> None:
@@ -135,8 +101,8 @@ def _as_if_new(old: NewMemory, correction: Correction) -> NewMemory:
     elif "tag" in by_caller:
         given.add("tags")
     context = correction.columns.get("context", without_lifted(old.context, old.decisions))
-    values = {**vars(old), **correction.columns, "context": context, "tags": tags, "given": frozenset(given)}
-    return NewMemory(**values)
+    columns: dict[str, Any] = {**correction.columns, "context": context, "tags": tags, "given": frozenset(given)}
+    return replace(old, **columns)
 
 
 def _decisions_given(correction: Correction) -> list[Decision]:

@@ -6,17 +6,16 @@ import json
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 
 from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..models import Change
+from ..models import Change, MemoryUpdate
 from .rows import check_active, replace_tags
 
 KEPT = 100
 """Changes kept of one memory, the latest ones."""
-_UPDATABLE = frozenset({
-    "content", "human_summary", "context", "category", "confidence", "frame_id", "scope_files", "scope_entities",
-})  # fmt: skip
+_UPDATABLE = {one.name for one in fields(MemoryUpdate)} | {"frame_id", "scope_files", "scope_entities"}
 
 
 def update(

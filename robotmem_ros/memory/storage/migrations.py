@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from .connection import create_empty
+from .connection import check_readable, connect, create_empty
 
 MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
 """Step i brings a database from version i to version i + 1. Never change a released step; add one."""
@@ -62,18 +63,25 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def check_exportable(connection: sqlite3.Connection, path: Path) -> None:
-    """Check that memories can be exported: the file has this schema, or the last one before the first release.
+@contextmanager
+def exportable(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a file to read one state of it, with this schema or with the last one before the first release.
 
     Raises:
-        DatabaseUnusableError: it has another one.
+        DatabaseUnusableError: it cannot be read, or has another schema.
     """
-    if _application(connection) != BEFORE_RELEASE:
-        check_version(connection, path)
-    elif schema_version(connection) != LAST_BEFORE_RELEASE:
-        why = f"has version {schema_version(connection)} of the schema before the first release"
-        way_out = f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version"
-        raise DatabaseUnusableError(path, why, way_out)
+    check_readable(path)
+    with closing(connect(path, busy_timeout=5.0, synchronous="normal", read_only=True)) as connection:
+        if _application(connection) != BEFORE_RELEASE:
+            check_version(connection, path)
+        elif schema_version(connection) != LAST_BEFORE_RELEASE:
+            why = f"has version {schema_version(connection)} of the schema before the first release"
+            way_out = (
+                f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version"
+            )
+            raise DatabaseUnusableError(path, why, way_out)
+        connection.execute("BEGIN")
+        yield connection
 
 
 def _application(connection: sqlite3.Connection) -> int:

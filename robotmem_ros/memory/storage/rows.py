@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
 
 from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
@@ -16,26 +19,57 @@ from . import bulk, learning_rows
 from .decay import Decay
 from .indexing import index
 
-_NEW = """memories (
-    id, session_id, collection, type, content, human_summary, context, perception_type, perception_data,
-    perception_metadata, label, label_key, category, scope_files, scope_entities, content_hash, confidence, observed_at,
-    refreshed_at, frame_id, map_id, x, y, z, qx, qy, qz, qw, created_at, updated_at
+_ELSEWHERE = frozenset({
+    "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "received_at", "given", "decisions",
+})  # fmt: skip
+"""Fields of NewMemory that are no columns of the same name."""
+COLUMNS = tuple(one.name for one in fields(NewMemory) if one.name not in _ELSEWHERE)
+"""Fields of NewMemory that are columns of `memories`."""
+_same = attrgetter(*COLUMNS)
+_MORE = ("type", "label_key", "content_hash", "refreshed_at", *Pose._fields, "created_at", "updated_at")
+_NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
+_NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
+_NO_POSE = (None,) * len(Pose._fields)
+
+_CONTRADICTED_BY = """(
+    SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
+    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
+    ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
 )"""
-_NEW_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')"
-_NO_POSE = (None,) * 7
-_COLUMNS = """
-    m.id, m.type, m.content, m.human_summary, m.observed_at, m.created_at, m.frame_id, m.map_id, m.x, m.y, m.z, m.qx,
-    m.qy, m.qz, m.qw, m.perception_type, m.label, {confidence}, m.category, m.context, m.session_id, m.collection,
-    o.first_seen, o.last_seen, o.times_seen, o.confirmed, (
-        SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
-        WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
-        ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
-    )
-"""
+_SOURCES = {
+    "kind": "m.type",
+    "context_json": "m.context",
+    "first_seen": "o.first_seen",
+    "last_seen": "o.last_seen",
+    "times_seen": "o.times_seen",
+    "confirmed": "o.confirmed",
+    "contradicted_by": _CONTRADICTED_BY,
+    "confidence": "{confidence}",
+}
+"""Fields of Memory that are no columns of `memories` of the same name."""
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
+    "int": lambda stored: 0 if stored is None else int(stored),
+    "str": lambda stored: "" if stored is None else str(stored),
+    "float": float,
+    "bool": bool,
+    "Kind": Kind,
+}
+"""From what a column holds, in a damaged file of any type, to what a field has."""
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    one.name: nanoseconds if one.name == "created_at" else _CONVERSIONS.get(str(one.type), lambda stored: stored)
+    for one in fields(Memory)
+    if one.name not in {"tags", "pose", "score", "distance"}
+}
+_SELECTED = ", ".join(
+    [
+        *(_SOURCES.get(name, f"m.{name}") for name in _READ),
+        *(f"m.{axis}" for axis in Pose._fields),
+    ]
+)
 
 
 def insert(connection: sqlite3.Connection, new: NewMemory) -> int:
-    """Stores a memory and gives its id."""
+    """Store a memory and return its id."""
     return insert_all(connection, [new])[0]
 
 
@@ -45,7 +79,7 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
     added = list(zip(ids, new, strict=True))
-    bulk.insert(connection, _NEW, _NEW_ROW, [(memory_id, *_values(one), now) for memory_id, one in added])
+    bulk.insert(connection, _NEW, _NEW_ROW, [_values(memory_id, one, now) for memory_id, one in added])
     index(connection, added)
     for memory_id, one in added:
         if one.tags:
@@ -84,13 +118,13 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
     ):
         tags.setdefault(memory_id, []).append(tag)
     confidence = decay.confidence()
-    columns = _COLUMNS.format(confidence=confidence.sql)
     rows = connection.execute(
-        f"SELECT {columns} FROM memories AS m LEFT JOIN objects AS o ON o.memory_id = m.id "
+        f"SELECT {_SELECTED.format(confidence=confidence.sql)} FROM memories AS m "
+        "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
         (*confidence.arguments, ids),
     )
-    return {row[0]: _whole(row, tags.get(row[0], ())) for row in rows}
+    return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
 
 
 def counters(connection: sqlite3.Connection) -> dict[str, int]:
@@ -119,20 +153,17 @@ def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
 
 def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
     """A fact as it would be given to be stored again, with its decisions; None for what is no fact."""
-    row = connection.execute(
-        "SELECT content, collection, observed_at, frame_id, map_id, session_id, human_summary, context, confidence, "
-        "category, scope_files, scope_entities FROM memories WHERE id = ? AND type = 'fact'",
-        (memory_id,),
-    ).fetchone()
+    sql = f"SELECT {', '.join(COLUMNS)} FROM memories WHERE id = ? AND type = 'fact'"
+    row = connection.execute(sql, (memory_id,)).fetchone()
     if row is None:
         return None
     tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
-    content, collection, observed_at, frame_id, map_id, session_id, summary, context, confidence, category, *scope = row
     return NewMemory(
-        Kind.FACT, content, collection, observed_at, frame_id, map_id, session_id, summary, context,
-        confidence=confidence, category=category, tags=tuple(tag for (tag,) in tags), scope_files=scope[0],
-        scope_entities=scope[1], decisions=learning_rows.decisions_of(connection, memory_id),
-    )  # fmt: skip
+        kind=Kind.FACT,
+        **dict(zip(COLUMNS, row, strict=True)),
+        tags=tuple(tag for (tag,) in tags),
+        decisions=learning_rows.decisions_of(connection, memory_id),
+    )
 
 
 def perception_data(connection: sqlite3.Connection, memory_id: int) -> PerceptionData:
@@ -174,49 +205,16 @@ def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]
     )
 
 
-def _values(new: NewMemory) -> tuple[object, ...]:
-    return (
-        new.session_id, new.collection, new.kind.value, new.content, new.human_summary, new.context,
-        new.perception_type, new.perception_data, new.perception_metadata, new.label, label_key(new.label),
-        new.category, new.scope_files, new.scope_entities, digest(new.content) if new.kind is Kind.FACT else None,
-        new.confidence, new.observed_at, new.received_at, new.frame_id, new.map_id, *(new.pose or _NO_POSE),
-    )  # fmt: skip
+def _values(memory_id: int, new: NewMemory, now: str) -> tuple[object, ...]:
+    content_hash = digest(new.content) if new.kind is Kind.FACT else None
+    pose = new.pose or _NO_POSE
+    return (memory_id, *_same(new), new.kind.value, label_key(new.label), content_hash, new.received_at, *pose, now, "")
 
 
-def _whole(row: Sequence[object], tags: Iterable[str]) -> Memory:
+def _memory(row: Sequence[Any], tags: Iterable[str]) -> Memory:
     try:
-        return _memory(row, tags)
+        values = {name: convert(stored) for (name, convert), stored in zip(_READ.items(), row, strict=False)}
+        pose = row[len(_READ) :]
+        return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags))
     except MALFORMED as cause:
         raise StorageError(f"read memory {row[0]}", cause) from cause
-
-
-def _memory(row: Sequence[object], tags: Iterable[str]) -> Memory:
-    (
-        memory_id, kind, content, human_summary, observed_at, created_at, frame_id, map_id, x, y, z, qx, qy, qz, qw,
-        perception_type, label, confidence, category, context, session_id, collection,
-        first_seen, last_seen, times_seen, confirmed, contradicted_by,
-    ) = row  # fmt: skip
-    return Memory(
-        id=int(memory_id),  # type: ignore[call-overload]
-        kind=Kind(kind),
-        content=str(content),
-        human_summary=str(human_summary),
-        observed_at=int(observed_at),  # type: ignore[call-overload]
-        created_at=nanoseconds(str(created_at)),
-        frame_id=str(frame_id),
-        map_id=str(map_id),
-        pose=None if x is None else Pose(x, y, z, qx, qy, qz, qw),  # type: ignore[arg-type]
-        perception_type=str(perception_type or ""),
-        label=str(label),
-        confidence=float(confidence),  # type: ignore[arg-type]
-        category=str(category),
-        tags=tuple(tags),
-        context_json=str(context),
-        session_id=str(session_id),
-        collection=str(collection),
-        first_seen=first_seen,  # type: ignore[arg-type]
-        last_seen=last_seen,  # type: ignore[arg-type]
-        times_seen=int(times_seen or 0),  # type: ignore[call-overload]
-        confirmed=bool(confirmed),
-        contradicted_by=int(contradicted_by or 0),  # type: ignore[call-overload]
-    )

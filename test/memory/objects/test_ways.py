@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
-from robotmem_ros.memory.models import ImportKey, Recording
+from robotmem_ros.memory.models import ImportKey, NewPerception, Recording
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.clock import DAY, NOW, SECOND, Clock
@@ -32,7 +32,7 @@ def test_the_same_thing_saved_four_times_is_one_object_seen_four_times(memory: R
 
 def test_what_is_saved_and_what_a_topic_sees_are_sightings_of_one_object(memory: RobotMemory) -> None:
     memory.save_perception(**MUG)
-    new = new_perception(memory.parameters, now=time.time_ns, **MUG)
+    new = new_perception(memory.parameters, NewPerception(**MUG), now=time.time_ns)
     assert [memory.store(new).result().memory_id, *see(memory, new)] == [1, 1]
     assert the(memory, 1).times_seen == 3
 
@@ -57,7 +57,7 @@ def test_a_thing_that_is_saved_elsewhere_is_another_object(memory: RobotMemory) 
 )
 def test_what_is_no_sighting_is_a_memory_of_its_own_each_time(memory: RobotMemory, changes: dict[str, Any]) -> None:
     saved = [memory.save_perception(**{**MUG, **changes}) for _ in range(2)]
-    new = new_perception(memory.parameters, now=time.time_ns, **{**MUG, **changes})
+    new = new_perception(memory.parameters, NewPerception(**{**MUG, **changes}), now=time.time_ns)
     assert [one.times_seen for one in saved] == [0, 0]
     assert [one.memory_id for one in saved] + see(memory, new) == [1, 2, 3]
     assert objects(memory) == []
@@ -85,14 +85,14 @@ def test_what_is_told_of_an_object_of_the_past_has_decayed_and_what_a_topic_brin
     memory = open_memory(clock=Clock())
     old = {**MUG, "observed_at": NOW - 100 * DAY}
     memory.save_perception(**old)
-    see(memory, new_perception(memory.parameters, now=Clock(), **{**old, "label": "cup"}))
+    see(memory, new_perception(memory.parameters, NewPerception(**{**old, "label": "cup"}), now=Clock()))
     assert [round(the(memory, number).confidence, 2) for number in (1, 2)] == [0.33, 0.9]
 
 
 def test_a_sighting_of_a_recording_is_stored_once(memory: RobotMemory) -> None:
     number = memory.begin_import(Recording("digest", "/detections", "configuration", "path"))
     key = ImportKey(number, NOW, 0, 0)
-    new = new_perception(memory.parameters, now=time.time_ns, **MUG, observed_at=NOW - SECOND)
+    new = new_perception(memory.parameters, NewPerception(**MUG, observed_at=NOW - SECOND), now=time.time_ns)
     new = replace(new, import_key=key)
     assert [memory.store(new).result().is_new for _ in range(2)] == [True, False]
     assert the(memory, 1).times_seen == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.consistency import check_file
@@ -95,9 +95,18 @@ def context(which: str) -> dict[str, object]:
 def sighting(memory: RobotMemory, second: int, label: str, mark: str, **others: Any) -> NewMemory:
     """One sighting of a thing at a place, with an image, metadata and a tracking id that have a mark."""
     new = new_perception(
-        memory.parameters, now=lambda: 1, description=f"{mark} seen", label=label, pose=[5.0, 5.0, 0.0],
-        data=f"{mark} image".encode(), metadata={"camera": f"{mark} lens"}, observed_at=second * SECOND, **others,
-    )  # fmt: skip
+        memory.parameters,
+        NewPerception(
+            description=f"{mark} seen",
+            label=label,
+            pose=[5.0, 5.0, 0.0],
+            data=f"{mark} image".encode(),
+            metadata={"camera": f"{mark} lens"},
+            observed_at=second * SECOND,
+            **others,
+        ),
+        now=lambda: 1,
+    )
     return replace(new, source=f"{mark}source", identity=f"{mark}track")
 
 

@@ -13,6 +13,7 @@ from robotmem_ros.memory import (
     Purged,
     RobotMemory,
 )
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.consistency import check_file
@@ -130,9 +131,10 @@ def test_by_age_an_object_that_was_seen_again_loses_its_earlier_sightings_but_no
     cup = 0
     for second in range(10, 20):
         new = new_perception(
-            memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[1, 2, 3],
-            observed_at=second * SECOND,
-        )  # fmt: skip
+            memory.parameters,
+            NewPerception(description="a cup", label="cup", pose=[1, 2, 3], observed_at=second * SECOND),
+            now=lambda: 1,
+        )
         cup = memory.store_sightings([new]).result()[0].memory_id
     memory.purge(before=17 * SECOND, collection="elsewhere")
     assert len(memory.object_history(cup)) == 10
@@ -148,9 +150,10 @@ def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
     memory.parameters = memory.parameters.changed(sighting_interval=100.0)
     for second in (10, 20, 30):
         new = new_perception(
-            memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[1, 2, 3],
-            observed_at=second * SECOND,
-        )  # fmt: skip
+            memory.parameters,
+            NewPerception(description="a cup", label="cup", pose=[1, 2, 3], observed_at=second * SECOND),
+            now=lambda: 1,
+        )
         cup = memory.store_sightings([new]).result()[0].memory_id
     memory.purge(before=25 * SECOND)
     assert memory.object_history(cup) == ()
@@ -187,7 +190,11 @@ def test_what_superseded_a_memory_stays(memory: RobotMemory) -> None:
 
 def test_more_memories_than_one_step_takes_all_go(memory: RobotMemory) -> None:
     for pending in [
-        memory.store(new_perception(memory.parameters, now=lambda: 1, description=f"mug {number}", collection="lab"))
+        memory.store(
+            new_perception(
+                memory.parameters, NewPerception(description=f"mug {number}", collection="lab"), now=lambda: 1
+            )
+        )
         for number in range(600)
     ]:
         pending.result()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.vector_index.segment import SegmentBuilder
 from robotmem_ros.memory.storage.vector_rows import SegmentRow
@@ -117,9 +117,10 @@ def test_sightings_of_a_purged_object_leave_no_trace(open_memory: OpenMemory) ->
 def sighting(memory: RobotMemory, place: tuple[float, ...], when: int) -> NewMemory:
     """One sighting of a thing with a telling label."""
     return new_perception(
-        memory.parameters, now=lambda: 1, description="a zqvtoothbrush", label="zqvtoothbrush", pose=place,
-        observed_at=when,
-    )  # fmt: skip
+        memory.parameters,
+        NewPerception(description="a zqvtoothbrush", label="zqvtoothbrush", pose=place, observed_at=when),
+        now=lambda: 1,
+    )
 
 
 def fill_index(memory: RobotMemory, first: int, count: int) -> None:

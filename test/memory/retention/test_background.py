@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.models import NewFact
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.search.vector_index.brute_force import BruteForceVectors
 from robotmem_ros.memory.storage.file_size import file_size, to_give_back
@@ -21,7 +22,9 @@ from ..conftest import OpenMemory
 def fill(memory: RobotMemory, first: int, last: int, size: int = 0) -> None:
     """Stores facts of about `size` bytes, numbered, each a nanosecond later."""
     facts = (
-        new_fact(memory.parameters, now=lambda: 1, insight=f"mug {n}", context={"x": "y" * size}, observed_at=n + 1)
+        new_fact(
+            memory.parameters, NewFact(insight=f"mug {n}", context={"x": "y" * size}, observed_at=n + 1), now=lambda: 1
+        )
         for n in range(first, last)
     )
     for pending in [memory.store(fact) for fact in facts]:

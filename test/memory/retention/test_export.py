@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.retention.export import ExportError
 
@@ -18,9 +19,17 @@ from ..conftest import OpenMemory
 def cup(memory: RobotMemory, second: int) -> int:
     """Sees a cup; its id."""
     new = new_perception(
-        memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[1, 2, 3], data=b"\xff\x00",
-        metadata={"camera": 1}, observed_at=second * 10**9,
-    )  # fmt: skip
+        memory.parameters,
+        NewPerception(
+            description="a cup",
+            label="cup",
+            pose=[1, 2, 3],
+            data=b"\xff\x00",
+            metadata={"camera": 1},
+            observed_at=second * 10**9,
+        ),
+        now=lambda: 1,
+    )
     return memory.store_sightings([new]).result()[0].memory_id
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ..conftest import OpenMemory
@@ -17,9 +18,10 @@ from ..conftest import OpenMemory
 def see(memory: RobotMemory, thing: int, second: int) -> int:
     """Sees a thing at its place; the id of the object."""
     new = new_perception(
-        memory.parameters, now=lambda: 1, description="a cup", label="cup", pose=[thing * 10, 0, 0],
-        observed_at=second * 10**9,
-    )  # fmt: skip
+        memory.parameters,
+        NewPerception(description="a cup", label="cup", pose=[thing * 10, 0, 0], observed_at=second * 10**9),
+        now=lambda: 1,
+    )
     return memory.store_sightings([new]).result()[0].memory_id
 
 

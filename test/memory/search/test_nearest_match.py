@@ -189,18 +189,21 @@ def test_a_query_with_nothing_near_enough_has_an_empty_result_without_a_reason(m
 
 
 def test_a_rare_condition_finds_its_one_memory_among_20000(memory: RobotMemory) -> None:
+    from robotmem_ros.memory.models import NewPerception
     from robotmem_ros.memory.new_memory import new_perception
 
     futures = [
         memory.store(
             new_perception(
                 memory.parameters,
+                NewPerception(
+                    description=f"red mug {index % 50}",
+                    context={"task": {"rare": index == 123}},
+                    pose=(float(index % 200), float(index // 200), 0.0),
+                    session_id="one" if index == 777 else "many",
+                    observed_at=index + 1,
+                ),
                 now=lambda: 1,
-                description=f"red mug {index % 50}",
-                context={"task": {"rare": index == 123}},
-                pose=(float(index % 200), float(index // 200), 0.0),
-                session_id="one" if index == 777 else "many",
-                observed_at=index + 1,
             )
         )
         for index in range(20_000)
@@ -225,11 +228,12 @@ def test_the_same_perception_saved_20_times_is_20_perceptions(real_memory: Robot
 
 @pytest.mark.parametrize("copies", [300, 700])
 def test_many_memories_at_the_same_distance_are_ranked_once_each_newest_first(memory: RobotMemory, copies: int) -> None:
+    from robotmem_ros.memory.models import NewFact
     from robotmem_ros.memory.new_memory import new_fact
 
     texts = ["mug"] * copies + [f"plant number {index}" for index in range(2500)]
     random.Random(3).shuffle(texts)
-    futures = [memory.store(new_fact(memory.parameters, now=lambda: 1, insight=text)) for text in texts]
+    futures = [memory.store(new_fact(memory.parameters, NewFact(insight=text), now=lambda: 1)) for text in texts]
     mugs = [future.result().memory_id for future, text in zip(futures, texts, strict=True) if text == "mug"]
     memory.flush()
     assert [found.id for found in memory.recall("mug", n=100)] == mugs[::-1][:100]

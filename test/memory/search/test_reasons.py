@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.embedders import Borrowed, HeldVectors
@@ -161,4 +161,4 @@ def test_with_a_full_result_only_the_newest_memories_without_a_position_are_coun
 
 def _mugs(memory: RobotMemory, count: int) -> Iterator[NewMemory]:
     for number in range(count):
-        yield new_perception(memory.parameters, now=lambda: 1, description=f"mug {number} of many")
+        yield new_perception(memory.parameters, NewPerception(description=f"mug {number} of many"), now=lambda: 1)

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Pose, RobotMemory, SessionNotFoundError
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.clock import DAY, NOW, SECOND, Clock
@@ -72,7 +72,9 @@ def test_end_session_tells_what_came_of_it(memory: RobotMemory, clock: Clock) ->
 
 def _sighting(memory: RobotMemory, label: str, x: float, when: int) -> NewMemory:
     return new_perception(
-        memory.parameters, now=lambda: when, description=f"a {label}", label=label, pose=Pose(x, 0.0, 0.0)
+        memory.parameters,
+        NewPerception(description=f"a {label}", label=label, pose=Pose(x, 0.0, 0.0)),
+        now=lambda: when,
     )
 
 

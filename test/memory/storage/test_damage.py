@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import FieldOfView, RobotMemory, RobotMemoryError, StorageError
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.embedders import WordVectors
@@ -76,7 +77,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def chairs(memory: RobotMemory, count: int) -> list[Any]:
     """Perceptions of chairs, five of them in different places."""
     return [
-        new_perception(memory.parameters, now=lambda: 5, description="a chair", label="chair", pose=(n % 5, 3, 0))
+        new_perception(
+            memory.parameters, NewPerception(description="a chair", label="chair", pose=(n % 5, 3, 0)), now=lambda: 5
+        )
         for n in range(count)
     ]
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.storage.decay import Decay
@@ -134,7 +135,9 @@ def test_without_a_rate_nothing_decays(open_memory: OpenMemory, clock: Clock) ->
 
 def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, clock: Clock) -> None:
     old = new_perception(
-        memory.parameters, now=clock, description="a red mug", label="mug", pose=[1, 2, 3], observed_at=NOW - 2000 * DAY
+        memory.parameters,
+        NewPerception(description="a red mug", label="mug", pose=[1, 2, 3], observed_at=NOW - 2000 * DAY),
+        now=clock,
     )
     memory.store_sightings([old]).result()
     assert only(memory, 0.9).confidence == 0.9

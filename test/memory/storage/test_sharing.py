@@ -11,6 +11,7 @@ import pytest
 
 from robotmem_ros.memory import MemoryClosedError, MemoryNotFoundError, RobotMemory, StorageError
 from robotmem_ros.memory.config.parameters import Parameters
+from robotmem_ros.memory.models import NewFact
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
 
@@ -28,7 +29,9 @@ def contents(memory: RobotMemory, query: str, n: int = 1) -> list[str]:
 def test_two_memories_on_one_file_see_what_the_other_does(open_memory: OpenMemory) -> None:
     one, other = open_memory(), open_memory()
     # Many memories, so that vectors are compared in RAM, not one by one.
-    for memory in [one.store(new_fact(one.parameters, now=lambda: 1, insight=f"thing {n}")) for n in range(2500)]:
+    for memory in [
+        one.store(new_fact(one.parameters, NewFact(insight=f"thing {n}"), now=lambda: 1)) for n in range(2500)
+    ]:
         memory.result()
     one.flush()
     assert len(other.recall("thing 7", n=5)) == 5
@@ -145,7 +148,9 @@ def test_threads_learn_recall_update_and_forget_at_once(tmp_path: Path, open_mem
 
 def test_what_was_accepted_is_committed_by_close_and_nothing_goes_on_after_it(tmp_path: Path) -> None:
     memory = RobotMemory(tmp_path / "memory.db", embedder=WordVectors())
-    futures = [memory.store(new_fact(memory.parameters, now=lambda: 1, insight=f"fact {n}")) for n in range(200)]
+    futures = [
+        memory.store(new_fact(memory.parameters, NewFact(insight=f"fact {n}"), now=lambda: 1)) for n in range(200)
+    ]
     memory.close()
     memory.close()
     assert [future.result().memory_id for future in futures] == list(range(1, 201))

@@ -12,15 +12,12 @@ from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import find_folder, inspect
-from robotmem_ros.memory.search import result as ranking
-from robotmem_ros.memory.search import scoring as fusion
+from robotmem_ros.memory.search import result, scoring
 from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
-from robotmem_ros.memory.search.text_index import TextIndex, bm25
+from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
 from robotmem_ros.memory.search.text_index.fts import rare_and_common
-from robotmem_ros.memory.search.text_search import max_score, text_search
 from robotmem_ros.memory.search.vector_index import VectorIndex
-from robotmem_ros.memory.search.vector_search import vector_search
 from robotmem_ros.memory.storage import Database, functions
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
@@ -30,8 +27,8 @@ __all__ = [
     "describe_model", "find_model", "fuse", "load_model", "nearest_vectors", "plainer_words", "stems",
 ]  # fmt: skip
 
-Ranking = ranking.Ranking
-Scores = fusion.Scores
+Ranking = result.Ranking
+Scores = scoring.Scores
 STOP_WORDS = stop_words.ENGLISH
 _UNBOUNDED = 10**9
 _POSTINGS = 1000
@@ -67,13 +64,13 @@ class Stages:
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, limit = (self._blocks, self._parameters.text_candidates) if bounded else ((), _UNBOUNDED)
-        return text_search(self._connection, blocks, query, self._candidates, depth=depth, limit=limit)
+        return TextReader(blocks, query, limit).search(self._connection, self._candidates, depth)
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
-        words = tokens.query_words(query)
-        statistics = bm25.statistics(self._connection, words)
-        return not self._blocks and bool(rare_and_common(words, statistics, self._parameters.text_candidates)[1])
+        terms = bm25.parse_terms(query)
+        statistics = bm25.read_statistics(self._connection, terms)
+        return not self._blocks and bool(rare_and_common(terms.words, statistics, self._parameters.text_candidates)[1])
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""
@@ -82,11 +79,11 @@ class Stages:
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return max_score(self._connection, query)
+        return TextReader((), query, _UNBOUNDED).max_score(self._connection)
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
-        return vector_search(self._connection, self._vectors, vector, self._candidates, depth)
+        return self._vectors.search(self._connection, vector, self._candidates, depth)
 
 
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
@@ -96,15 +93,15 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
     with memory._database.snapshot() as connection:
         query = parse_query(memory.parameters, decay=memory.decay(), **wanted)
         candidates = narrow_down(connection, find_candidates(connection, query))
-        hits = vector_search(connection, memory.vectors, vector, candidates, fusion.blend_depth(wanted["n"]))
+        hits = memory.vectors.search(connection, vector, candidates, scoring.blend_depth(wanted["n"]))
     return [hit.memory_id for hit in hits[: wanted["n"]]]
 
 
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
     if method == "scores":
-        return fusion.blend(text, vector, max_score)
-    return fusion.reciprocal_rank_fusion([text, vector], 60)
+        return scoring.blend(text, vector, max_score)
+    return scoring.reciprocal_rank_fusion([text, vector], 60)
 
 
 @contextmanager

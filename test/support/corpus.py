@@ -14,8 +14,8 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, enumerate_if_few, find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.result import Ranking
-from robotmem_ros.memory.search.text_index import Block, TextIndex
-from robotmem_ros.memory.search.text_search import text_search
+from robotmem_ros.memory.search.text_index import TextIndex, TextReader
+from robotmem_ros.memory.search.text_index.block import Block
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
 
@@ -126,7 +126,7 @@ def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQue
     wanted = _candidates(connection, one)
     if blocks:
         wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
-    return text_search(connection, blocks, one.query, wanted, depth=one.depth, limit=UNBOUNDED)
+    return TextReader(blocks, one.query, UNBOUNDED).search(connection, wanted, one.depth)
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:

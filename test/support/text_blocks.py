@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.text_index import Block, Bm25
-from robotmem_ros.memory.search.text_index.block import BlockBuilder
+from robotmem_ros.memory.search.text_index.block import Block, BlockBuilder
+from robotmem_ros.memory.search.text_index.bm25 import Formula
 
 WORDS = ("red", "blue", "mug", "grip", "forc", "12", "5", "杯子", "杯", "käse")
 Texts = Mapping[int, Sequence[str]]
 """The words of each memory, by id."""
 
-FORMULA = Bm25(1.2, 0.3, 0.9 / 4.0)
+FORMULA = Formula(1.2, 0.3, 0.9 / 4.0)
 
 texts_behind_three = st.dictionaries(st.integers(4, 63), st.lists(st.sampled_from(WORDS), max_size=9), max_size=40).map(
     lambda found: dict(sorted(found.items()))
@@ -36,7 +36,9 @@ def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[st
     return builder.block()
 
 
-def score(words: Sequence[str], weights: Mapping[str, float], compounds: Mapping[str, float], formula: Bm25) -> float:
+def score(
+    words: Sequence[str], weights: Mapping[str, float], compounds: Mapping[str, float], formula: Formula
+) -> float:
     """The BM25 score of a text, term by term; what stands together counts once more."""
     norm = formula.least + formula.per_word * len(words)
     total = sum(_term(weight, words.count(word), norm, formula) for word, weight in weights.items())
@@ -47,5 +49,5 @@ def score(words: Sequence[str], weights: Mapping[str, float], compounds: Mapping
     return total
 
 
-def _term(weight: float, count: int, norm: float, formula: Bm25) -> float:
+def _term(weight: float, count: int, norm: float, formula: Formula) -> float:
     return weight * count * (formula.k1 + 1) / (count + norm)

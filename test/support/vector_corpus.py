@@ -56,9 +56,10 @@ def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database,
 def nearest(database: Database, index: VectorIndex, query: Vectors, wanted: int) -> list[int]:
     """The ids of the nearest vectors, best first by their exact distances: of one batch, as wide as recall's first."""
     with database.reader() as connection:
-        batch = index.search(connection, query).next(wanted * 5 // 4 + 16)
+        batches = index.batches(connection, query)
+        batch = batches.next(wanted * 5 // 4 + 16)
         assert batch is not None
-        near = index.distances(connection, query, batch.ids.tolist())
+        near = batches.exact(batch.ids.tolist())
     return sorted(near, key=lambda one: near[one])[:wanted]
 
 

@@ -12,7 +12,6 @@ from ..models import Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, vector_rows, wording_rows
 
-_FIRST = 64
 _MOST = 5_000
 _LOG = logging.getLogger(__name__)
 
@@ -53,12 +52,6 @@ def neighbours(
 def _near(
     connection: sqlite3.Connection, vectors: VectorIndex, vector: Vector, model: str, distance: float
 ) -> Neighbours:
-    found: list[int] = []
-    search, width = vectors.search(connection, vector), _FIRST
-    while (batch := search.next(width)) is not None:
-        found += batch.ids[batch.distances <= distance + batch.error].tolist()
-        if batch.complete_up_to - batch.error > distance or len(found) >= _MOST:
-            break
-        width *= 4
+    found = vectors.within(connection, vector, distance, _MOST)
     ids = tuple(vector_rows.facts_of(connection, found, _MOST))
     return Neighbours(vector.tobytes(), model, ids, wording_rows.last_id(connection))

@@ -1,4 +1,4 @@
-"""Stage 2, conditions: which memories may answer at all. Exact, in SQL, before anything is ranked or cut.
+"""Conditions first: which memories may be in the result at all. Exact, in SQL, before anything is ranked or cut.
 
 The condition that an index finds the fewest memories for lists them, and the others are checked of each. If few are
 left, they are named one by one, and every later stage looks at them alone.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,24 +26,25 @@ _GROUP = 50
 
 
 class Candidates(NamedTuple):
-    """The memories that may answer: conditions, all of which must hold, and their ids where they were found few."""
+    """The memories under all of some conditions, and what is known of their ids."""
 
     conditions: tuple[Condition, ...]
     ids: tuple[int, ...] | None = None
-    among: npt.NDArray[np.int64] | None = None
-    """Ids, ascending, of which all of them are, where that is known: who has an id can tell without the database."""
+    """All of them, if they were found few."""
+    superset: npt.NDArray[np.int64] | None = None
+    """Sorted ids that contain every candidate, if known, so that membership needs no query."""
 
     def and_(self, extra: Condition) -> Candidates:
         """Those of them for which another condition holds too."""
-        return Candidates((*self.conditions, extra), among=self.among)
+        return Candidates((*self.conditions, extra), superset=self.superset)
 
-    def may_be(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which of some ids can be among them, as far as that is known without the database."""
-        if self.among is None or not len(self.among):
-            return np.full(len(ids), self.among is None)
-        at = np.minimum(np.searchsorted(self.among, ids), len(self.among) - 1)
-        known: npt.NDArray[np.bool_] = self.among[at] == ids
-        return known
+    def may_contain(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which of some ids can be candidates, as far as `superset` tells."""
+        if self.superset is None or not len(self.superset):
+            return np.full(len(ids), self.superset is None)
+        at = np.minimum(np.searchsorted(self.superset, ids), len(self.superset) - 1)
+        found: npt.NDArray[np.bool_] = self.superset[at] == ids
+        return found
 
     def check(self) -> Source:
         """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
@@ -98,14 +99,16 @@ def narrow_down(connection: sqlite3.Connection, wanted: Candidates) -> Candidate
     These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
     """
     wanted = enumerate_if_few(connection, wanted)
+    if wanted.ids is not None or wanted.superset is not None:
+        return wanted
     most = _all(connection) // _SHARE
     sources = [condition.source for condition in wanted.conditions if condition.source]
     unknown = [source for source in sources if source.size is None or source.size <= most]
-    if wanted.ids is not None or wanted.among is not None or not unknown:
+    if not unknown:
         return wanted
     lists = (bulk.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
     shortest = min(lists, key=len)
-    return wanted._replace(among=np.sort(shortest)) if len(shortest) <= most else wanted
+    return wanted._replace(superset=np.sort(shortest)) if len(shortest) <= most else wanted
 
 
 def _all(connection: sqlite3.Connection) -> int:
@@ -122,14 +125,29 @@ def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> li
     """The newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
     if wanted.ids is not None:
         return sorted(wanted.ids, reverse=True)[:limit]
-    if wanted.among is not None:
-        found: list[int] = wanted.among[::-1][:limit].tolist()
+    if wanted.superset is not None:
+        found: list[int] = wanted.superset[::-1][:limit].tolist()
         return found
     return bulk.ids(connection, "SELECT id FROM memories ORDER BY id DESC LIMIT ?", (limit,))
 
 
-def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Sequence[int]) -> set[int]:
+def most_recent(connection: sqlite3.Connection, wanted: Candidates, n: int) -> list[int]:
+    """The `n` candidates that were observed last, most recent first."""
+    wanted = enumerate_if_few(connection, wanted)
+    check = wanted.check()
+    # The index by time gives the most recent first, and the walk ends at the n-th candidate.
+    source = "memories AS m" if wanted.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
+    rows = connection.execute(
+        f"SELECT m.id FROM {source} WHERE {check.sql} ORDER BY m.observed_at DESC, m.id DESC LIMIT ?",
+        (*check.arguments, n),
+    )
+    return [memory_id for (memory_id,) in rows]
+
+
+def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Collection[int]) -> set[int]:
     """Those of some memories that are candidates."""
+    if not ids:
+        return set()
     check = wanted.check()
     sql = f"SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {check.sql}"
     return set(bulk.ids(connection, sql, (json.dumps(list(ids)), *check.arguments)))

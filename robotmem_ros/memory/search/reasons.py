@@ -11,16 +11,16 @@ from ..storage import bulk, rows, vector_rows
 from .candidates import Candidates
 from .filters import OWN_FIELDS, Comparison, context_path
 from .query import Query, SpatialSort
-from .result import Mode, RecallResult
+from .result import Mode
 from .spatial import Space
 
-FEW, MANY = 32, 2000
-"""So many memories are looked at: few if the answer has as many as were asked for, many if it has fewer."""
+_NAMES, _TOLD = 1000, 3
+"""So many names at most are searched for near ones, and so many unknown ones are told."""
 _ELSEWHERE = """
     SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?) AND {check}
 """
-_PLACES = """
+_FRAMES = """
     SELECT s.frame_id, s.map_id, count(*) FROM json_each(?) AS j LEFT JOIN spaces AS s ON s.id = (
         SELECT p.space_id FROM positions AS p
         WHERE p.memory_id = j.value AND p.space_id IN (SELECT id FROM spaces WHERE field = ?)
@@ -34,29 +34,27 @@ def unknown_field(connection: sqlite3.Connection, spatial: SpatialSort) -> str:
     return "" if spatial.field in fields else f"no memory has a {spatial.field!r}{did_you_mean(spatial.field, fields)}"
 
 
-def unplaced(
-    connection: sqlite3.Connection, ids: Sequence[int], candidates: Candidates, spatial: SpatialSort, space: Space
-) -> Iterator[tuple[int, str]]:
-    """Count those of some memories that are candidates but have no position in a space, by where their position is."""
+def without_position(
+    connection: sqlite3.Connection,
+    ids: Sequence[int],
+    candidates: Candidates,
+    spatial: SpatialSort,
+    space: Space,
+    *,
+    is_all: bool,
+) -> Iterator[str]:
+    """Say how many of some memories are candidates but have no position in a space, by where their position is.
+
+    `is_all` tells whether these are all memories that match.
+    """
     check = candidates.check()
     arguments = (json.dumps(ids), space.id or 0, *check.arguments)
     elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
-    places = connection.execute(_PLACES, (json.dumps(elsewhere), spatial.field)) if elsewhere else ()
-    for frame, in_map, count in places:
-        if frame is None:
-            yield count, f"no {spatial.field!r}"
-        else:
-            yield count, f"a {spatial.field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
-
-
-def told(count: int, what: str, *, is_all: bool) -> str:
-    """Say how many memories match and have something instead of the position asked for."""
-    verb = "memory matches but has" if count == 1 else "memories match but have"
-    return f"{'' if is_all else 'at least '}{count} {verb} {what}"
-
-
-_NAMES, _TOLD = 1000, 3
-"""So many names at most are searched for near ones, and so many unknown ones are told."""
+    found = connection.execute(_FRAMES, (json.dumps(elsewhere), spatial.field)) if elsewhere else ()
+    for frame, in_map, count in found:
+        what = f"a {spatial.field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
+        verb = "memory matches but has" if count == 1 else "memories match but have"
+        yield f"{'' if is_all else 'at least '}{count} {verb} {what if frame is not None else f'no {spatial.field!r}'}"
 
 
 def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -72,8 +70,8 @@ def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparis
         yield f"nor {len(unknown) - _TOLD} other paths of the filter"
 
 
-def why_nothing(connection: sqlite3.Connection, query: Query, result: RecallResult) -> Iterator[str]:
-    """Say what may be why an answer has no memories: an unknown collection or session, or vectors that are to come."""
+def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
+    """Say what may be why a result has no memories: an unknown collection or session, or vectors that are to come."""
     name = query.collection
     if not rows.count_in(connection, name):
         others = connection.execute(
@@ -87,6 +85,6 @@ def why_nothing(connection: sqlite3.Connection, query: Query, result: RecallResu
         if not connection.execute(find, (query.session_id, name)).fetchone():
             yield f"no memory of the collection {name!r} has the session_id {query.session_id!r}"
     lacking = vector_rows.lacking(connection)
-    if result.mode is Mode.HYBRID and lacking:
+    if mode is Mode.HYBRID and lacking:
         counters = rows.counters(connection)
         yield f"{lacking} of {counters['fact'] + counters['perception']} memories have no vector yet"

@@ -1,13 +1,6 @@
-"""Score what the searches found: fusion, session neighbours, then weights of source, contradiction and outcome.
+"""Score what the searches found: fusion first, then a list of steps, each with its least and greatest factor.
 
-The weight of an outcome is
-
-    weight = 1 + bound * (2 * u - 1),  u = (sum of share * outcome + 1) / (sum of shares + 2)
-
-The sums are over the sessions in which a memory was recalled, a share is 1 / rank at which it was returned there. u is
-Laplace's estimate of how well a session goes in which the memory is recalled: one half while nothing is known, and
-neither 0 nor 1 however often. So the weight lies between 1 - bound and 1 + bound, and is 1 for what was never recalled
-in a rated session.
+A new step is an entry in `scoring_steps` with its parameter; the depth of the searches follows from the list.
 """
 
 from __future__ import annotations
@@ -15,12 +8,95 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from ..config.parameters import Parameters
 from .result import Ranking
 
 Scores = dict[int, float]
 """Score by memory id, higher is better."""
+
+_NEIGHBOR = """(SELECT p.id FROM memories AS p INDEXED BY idx_mem_session
+    WHERE p.session_id = m.session_id AND p.session_id <> '' AND p.id {before} m.id ORDER BY p.id {order} LIMIT 1)"""
+_NEIGHBORS = (_NEIGHBOR.format(before="<", order="DESC"), _NEIGHBOR.format(before=">", order="ASC"))
+_IS_REAL = """EXISTS (
+    SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
+    AND value = 'real' AND memory_id = m.id)"""
+_IS_CONTRADICTED = """EXISTS (
+    SELECT 1 FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id WHERE c.memory_id = m.id
+    AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id))"""
+_LIKELY_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
+
+
+class Step(NamedTuple):
+    """One step of scoring."""
+
+    columns: tuple[str, ...]
+    """What it reads of a memory: SQL expressions over the alias `m` of memories."""
+    score: Callable[..., float]
+    """The new score of a memory, given all scores before this step, its id, and the values of its columns."""
+    least: float
+    """It multiplies no score by less than this."""
+    greatest: float
+    """It multiplies no score by more than this."""
+
+
+def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, ...]:
+    """List the steps in their order. `has_outcomes` tells whether any memory was recalled in a rated session."""
+    steps = (
+        _neighbors(0.0 if parameters.fusion == "rrf" else parameters.session_neighbor_weight),
+        _weight(_IS_REAL, parameters.real_weight),
+        _weight(_IS_CONTRADICTED, parameters.contradicted_weight),
+        _outcomes(parameters.outcome_weight if has_outcomes else 0.0),
+    )
+    return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
+
+
+def _neighbors(share: float) -> Step:
+    # What was stored just before or after something relevant, in the same session, belongs to it. A neighbour without a
+    # score adds nothing.
+    def score(scores: Scores, memory_id: int, before: int | None, after: int | None) -> float:
+        better = max(scores.get(before or 0, 0.0), scores.get(after or 0, 0.0))
+        return scores[memory_id] + share * better
+
+    return Step(_NEIGHBORS, score, 1.0, math.inf if share else 1.0)
+
+
+def _weight(condition: str, weight: float) -> Step:
+    # Real runs count more than simulated ones; facts that a newer active fact contradicts count less. Newer is what was
+    # observed later, and of two observed at once, what was stored later.
+    def score(scores: Scores, memory_id: int, holds: int) -> float:
+        return scores[memory_id] * weight if holds else scores[memory_id]
+
+    return Step((condition,), score, min(weight, 1.0), max(weight, 1.0))
+
+
+def _outcomes(bound: float) -> Step:
+    # weight = 1 + bound * (2 * u - 1),  u = (sum of share * outcome + 1) / (sum of shares + 2)
+    # The sums are over the sessions in which the memory was recalled; a share is 1 / rank at which it was returned
+    # there. u is Laplace's estimate of how well such a session goes: one half while nothing is known, never 0 or 1.
+    def score(scores: Scores, memory_id: int, likely: float | None) -> float:
+        return scores[memory_id] * (1.0 if likely is None else 1.0 + bound * (2.0 * likely - 1.0))
+
+    return Step((_LIKELY_OUTCOME,), score, 1.0 - bound, 1.0 + bound)
+
+
+def apply_steps(connection: sqlite3.Connection, scores: Scores, steps: Sequence[Step]) -> Scores:
+    """Return the scores after all steps. All columns are read by one statement."""
+    if not scores or not steps:
+        return scores
+    columns = ", ".join(column for step in steps for column in step.columns)
+    rows = connection.execute(
+        f"SELECT m.id, {columns} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
+        (json.dumps(list(scores)),),
+    ).fetchall()
+    first = 1
+    for step in steps:
+        last = first + len(step.columns)
+        scores = {row[0]: step.score(scores, row[0], *row[first:last]) for row in rows}
+        first = last
+    return scores
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
@@ -35,12 +111,22 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
     return scores
 
 
+def rrf_depth(n: int, k: int, steps: Sequence[Step]) -> int:
+    """How many hits each search must give so that no memory outside of both lists can reach the best `n`.
+
+    With r the ratio of the greatest and the least factor of all steps together, such a memory scores at most
+    2r / (k + 1 + depth), the n-th best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for r = 1.5.
+    """
+    ratio = math.prod(step.greatest / step.least for step in steps)
+    return math.ceil(2 * ratio * (k + n)) - k
+
+
 def blend(text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Half for the words and half for the meaning; each memory should be measured by both searches.
 
-    The words: BM25 over `max_score`, what a memory of mean length gets that holds each word of the query once. The
-    meaning: cosine similarity over that of the nearest memory, where it is above zero; what opposes the query gets
-    nothing for it. Where there is no vector yet, the words count for both.
+    The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
+    meaning: cosine similarity over that of the nearest memory, if it is above zero; what opposes the query gets
+    nothing for it. If a memory has no vector yet, the words count for both.
     """
     measured = {hit.memory_id for hit in vector}
     scores: Scores = {}
@@ -54,91 +140,11 @@ def blend(text: Ranking, vector: Ranking, max_score: float) -> Scores:
 
 
 def blend_depth(n: int) -> int:
-    """How many hits of each search are blended: far more than are asked for."""
+    """How many hits of each search are blended: far more than are wanted."""
     return max(50, 5 * n)
 
 
-def rrf_depth(n: int, k: int, ratio: float) -> int:
-    """How many hits each search must give so that no memory outside of both lists can reach the best `n`.
-
-    With r the ratio of the greatest and the least weight, such a memory scores at most 2r / (k + 1 + depth), the n-th
-    best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for the ratio 1.5.
-    """
-    return math.ceil(2 * ratio * (k + n)) - k
-
-
-_NEIGHBOURS = """
-    SELECT m.id,
-    (SELECT p.id FROM memories AS p INDEXED BY idx_mem_session
-     WHERE p.session_id = m.session_id AND p.session_id <> '' AND p.id < m.id ORDER BY p.id DESC LIMIT 1),
-    (SELECT p.id FROM memories AS p INDEXED BY idx_mem_session
-     WHERE p.session_id = m.session_id AND p.session_id <> '' AND p.id > m.id ORDER BY p.id LIMIT 1)
-    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE m.session_id <> ''
-"""
-
-
-def add_neighbours(connection: sqlite3.Connection, scores: Scores, share: float) -> Scores:
-    """The scores, each with a share of the better one of the memories stored next before and next after in its session.
-
-    A neighbour that has no score itself gives nothing.
-    """
-    if not share:
-        return scores
-    rows = connection.execute(_NEIGHBOURS, (json.dumps(list(scores)),))
-    added = {one: share * max(scores.get(before, 0.0), scores.get(after, 0.0)) for one, before, after in rows}
-    return {one: score + added.get(one, 0.0) for one, score in scores.items()}
-
-
-_REAL = """
-    SELECT memory_id FROM json_values
-    WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real'
-    AND memory_id IN (SELECT value FROM json_each(?))
-"""
-
-
-def weigh_sources(connection: sqlite3.Connection, scores: Scores, weight: float) -> Scores:
-    """The scores, times `weight` for memories whose context has `env.sim_or_real` equal to `real`."""
-    real = {memory_id for (memory_id,) in connection.execute(_REAL, (json.dumps(list(scores)),))}
-    return {memory_id: score * weight if memory_id in real else score for memory_id, score in scores.items()}
-
-
-_CONTRADICTED = """
-    SELECT DISTINCT c.memory_id FROM json_each(?) AS j CROSS JOIN contradictions AS c ON c.memory_id = j.value
-    JOIN memories AS m ON m.id = c.memory_id JOIN memories AS other ON other.id = c.other_id
-    WHERE other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
-"""
-
-
-def weigh_contradictions(connection: sqlite3.Connection, scores: Scores, weight: float) -> Scores:
-    """The scores, times `weight` for memories that a newer one contradicts.
-
-    Newer is what was observed later, of what was observed at once what was stored later.
-    """
-    contradicted = {memory_id for (memory_id,) in connection.execute(_CONTRADICTED, (json.dumps(list(scores)),))}
-    return {memory_id: score * weight if memory_id in contradicted else score for memory_id, score in scores.items()}
-
-
-_OUTCOMES = """
-    SELECT memory_id, (total + 1.0) / (weight + 2.0) FROM memory_outcomes
-    WHERE memory_id IN (SELECT value FROM json_each(?))
-"""
-
-
-def has_outcomes(connection: sqlite3.Connection) -> bool:
-    """Whether any memory has a weight other than 1."""
-    return connection.execute("SELECT 1 FROM memory_outcomes LIMIT 1").fetchone() is not None
-
-
-def weigh_outcomes(connection: sqlite3.Connection, scores: Scores, bound: float) -> Scores:
-    """The scores, each times the weight of its memory."""
-    likely = dict(connection.execute(_OUTCOMES, (json.dumps(list(scores)),)))
-    return {
-        memory_id: score * (1.0 + bound * (2.0 * likely[memory_id] - 1.0)) if memory_id in likely else score
-        for memory_id, score in scores.items()
-    }
-
-
 def normalise(scores: Scores) -> Scores:
-    """The scores divided by the highest one."""
+    """Divide the scores by the highest one, so that results of different queries can be compared."""
     best = max(scores.values(), default=0.0)
     return {memory_id: score / best if best > 0 else 1.0 for memory_id, score in scores.items()}

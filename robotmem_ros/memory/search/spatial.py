@@ -100,11 +100,11 @@ def _within_radius(
         f"SELECT p.memory_id, {squared} AS squared FROM {source} WHERE p.space_id = ? ORDER BY squared",
         (*square_arguments, *source_arguments, space.id),
     )
-    nearest_first = rows if candidates.among is None else _possible(rows, candidates)
+    nearest_first = rows if candidates.superset is None else _possible(rows, candidates)
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
     for batch in _growing_batches(nearest_first, n):
-        found += _eligible_of(connection, candidates, dict(batch))
+        found += _candidates_of(connection, candidates, dict(batch))
         if len(found) >= n:
             break
     rows.close()
@@ -113,7 +113,7 @@ def _within_radius(
     return [hit for hit in hits if hit.measure <= radius]
 
 
-def _eligible_of(
+def _candidates_of(
     connection: sqlite3.Connection, candidates: Candidates, squares: Mapping[int, float]
 ) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
@@ -129,7 +129,7 @@ def _eligible_of(
 def _possible(rows: sqlite3.Cursor, candidates: Candidates) -> Iterator[tuple[int, float]]:
     while batch := rows.fetchmany(_FETCHED):
         yield from itertools.compress(
-            batch, candidates.may_be(np.array([memory_id for memory_id, _ in batch], np.int64))
+            batch, candidates.may_contain(np.array([memory_id for memory_id, _ in batch], np.int64))
         )
 
 

@@ -9,13 +9,13 @@ class Stopwatch:
     """Notes times between laps. Off, it does nothing."""
 
     def __init__(self, *, is_on: bool) -> None:
-        self._is_on = is_on
+        self.is_on = is_on
         self._laps: list[tuple[str, float]] = []
         self._start = self._last = time.perf_counter() if is_on else 0.0
 
     def lap(self, name: str) -> None:
         """End a stage; one that is run several times is noted several times."""
-        if self._is_on:
+        if self.is_on:
             now = time.perf_counter()
             self._laps.append((name, now - self._last))
             self._last = now

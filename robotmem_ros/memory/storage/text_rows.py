@@ -46,8 +46,8 @@ def changes(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(number), 0) FROM text_changes").fetchone()[0])
 
 
-def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> list[int]:
-    """The memories behind the id `low` up to `high` whose texts have changed after the change of a number."""
+def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> list[tuple[int, int]]:
+    """The memories behind the id `low` up to `high` whose texts changed after `since`, with their numbers."""
     # By number: of what changed since there is little, of what ever changed there may be much.
-    sql = "SELECT memory_id FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
-    return [memory_id for (memory_id,) in connection.execute(sql, (since, low, high))]
+    sql = "SELECT memory_id, number FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
+    return connection.execute(sql, (since, low, high)).fetchall()

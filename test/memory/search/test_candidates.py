@@ -22,11 +22,11 @@ from .test_oracle import check
 SIZE = 6000
 
 
-@pytest.fixture(scope="module", params=["chosen", "index", "all"])
+@pytest.fixture(scope="module", params=["selected", "index", "all"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A world in which next to nothing is few, so that all else is narrowed down where an index can.
 
-    Its vectors are then chosen, out of a file of the index or out of all, or else all are looked at.
+    Its vectors are then selected, out of a file of the index or out of all, or else all are looked at.
     """
     clock = Clock(START)
     path = tmp_path_factory.mktemp("world") / "memory.db"
@@ -34,8 +34,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("robotmem_ros.memory.search.candidates._FEW", 5)
         patch.setattr("robotmem_ros.memory.search.candidates._SHARE", 2)
-        for name in ("_KNOWN_COST", "_KNOWN_COST_FLAT"):
-            patch.setattr(f"robotmem_ros.memory.search.vector_search.{name}", 0 if request.param == "all" else 10**9)
+        for name in ("_SELECTION_COST", "_SELECTION_COST_BRUTE_FORCE"):
+            patch.setattr(
+                f"robotmem_ros.memory.search.vector_index.index.{name}", 0 if request.param == "all" else 10**9
+            )
         memory = RobotMemory(
             path, embedder=WordVectors(), embedding_model="", vector_index_size=size, synchronous="normal", clock=clock
         )
@@ -60,9 +62,9 @@ def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world
         both = narrow_down(connection, Candidates((common, rare)))
         one = narrow_down(connection, Candidates((common,)))
         none = narrow_down(connection, Candidates((most,)))
-    assert both.among is not None
-    assert both.among.tolist() == list(range(50, max(both.among) + 1, 50))
-    assert one.among is not None
-    assert (one.among[:2].tolist(), bool((one.among[1:] > one.among[:-1]).all())) == ([4, 8], True)
-    assert none.among is None
+    assert both.superset is not None
+    assert both.superset.tolist() == list(range(50, max(both.superset) + 1, 50))
+    assert one.superset is not None
+    assert (one.superset[:2].tolist(), bool((one.superset[1:] > one.superset[:-1]).all())) == ([4, 8], True)
+    assert none.superset is None
     database.close()

@@ -41,7 +41,7 @@ def test_a_memory_without_a_vector_is_found_however_candidates_are_chosen(
     late: tuple[RobotMemory, HeldVectors], listed: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory, _ = late
-    monkeypatch.setattr("robotmem_ros.memory.search.vector_search._LISTED", listed)
+    monkeypatch.setattr("robotmem_ros.memory.search.vector_index.index._LISTED", listed)
     monkeypatch.setattr("robotmem_ros.memory.search.candidates._FEW", few)
     assert distances(memory, "shiny mug") == [("blue mug", 1.0), ("red mug", 9.0)]
 

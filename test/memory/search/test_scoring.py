@@ -12,12 +12,14 @@ from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.result import Hit, Ranking
 from robotmem_ros.memory.search.scoring import (
-    add_neighbours,
+    Step,
+    apply_steps,
     blend,
     blend_depth,
     normalise,
     reciprocal_rank_fusion,
     rrf_depth,
+    scoring_steps,
 )
 from robotmem_ros.memory.storage import Database, rows
 
@@ -46,7 +48,7 @@ def test_being_first_twice_beats_being_first_once() -> None:
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000))
 def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int) -> None:
-    outside = 1.5 * 2 / (k + 1 + rrf_depth(n, k, 1.5))
+    outside = 1.5 * 2 / (k + 1 + rrf_depth(n, k, [Step((), float, 1.0, 1.5)]))
     nth_best_at_least = 1 / (k + n)
     assert outside < nth_best_at_least
 
@@ -75,7 +77,7 @@ def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> No
 
 
 @given(n=st.integers(1, 100))
-def test_more_is_blended_than_is_asked_for(n: int) -> None:
+def test_more_hits_are_blended_than_are_wanted(n: int) -> None:
     assert blend_depth(n) >= max(5 * n, 50)
 
 
@@ -113,8 +115,11 @@ def test_the_better_neighbour_of_the_session_adds_its_share(
         new = NewMemory(Kind.FACT, "text", "default", 1, "map", "", session_id=session)
         database.write(lambda connection, new=new: rows.insert(connection, new)).result()  # type: ignore[misc]
     with database.reader() as connection:
-        assert add_neighbours(connection, scores, 0.5) == pytest.approx(expected)
-        assert add_neighbours(connection, scores, 0.0) == scores
+        for share, scored in ((0.5, expected), (0.0, scores)):
+            steps = scoring_steps(Parameters(session_neighbor_weight=share), has_outcomes=False)
+            assert apply_steps(connection, scores, steps) == pytest.approx(scored)
+        rrf = scoring_steps(Parameters(session_neighbor_weight=0.5, fusion="rrf"), has_outcomes=False)
+        assert apply_steps(connection, scores, rrf) == scores
     database.close()
 
 

@@ -16,7 +16,7 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import enumerate_if_few, find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.result import Ranking
-from robotmem_ros.memory.search.text_search import text_search
+from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import tokens
@@ -59,7 +59,7 @@ def search(connection: sqlite3.Connection, query: str, limit: int, *, depth: int
         Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None,
         context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
     )  # fmt: skip
-    return text_search(connection, (), query, find_candidates(connection, parsed), depth=depth, limit=limit)
+    return TextReader((), query, limit).search(connection, find_candidates(connection, parsed), depth)
 
 
 def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
@@ -112,14 +112,14 @@ def test_a_search_with_room_for_all_is_the_formula(crowd: sqlite3.Connection, wo
     assert dict(found) == pytest.approx(expected, abs=1e-9)
 
 
-def test_few_eligible_memories_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
+def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
     query = parse_query(
         Parameters(), decay=Decay(0.0, now=0), query="red mug", n=5, min_confidence=0.3, session_id=None, kind=None,
         context_filter=None, spatial_sort=None, after=10, before=400, collection=None,
     )  # fmt: skip
     few = enumerate_if_few(crowd, find_candidates(crowd, query))
     assert few.ids is not None
-    found = text_search(crowd, (), "red mug", few, depth=SIZE, limit=100)
+    found = TextReader((), "red mug", 100).search(crowd, few, SIZE)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 

@@ -18,7 +18,6 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, only
 from robotmem_ros.memory.search.filters import Condition, Source
 from robotmem_ros.memory.search.vector_index import VectorIndex
-from robotmem_ros.memory.search.vector_search import similar, vector_search
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.functions import missing_sqlite_vec
@@ -54,12 +53,12 @@ class World:
     """A number of each memory in [0, 1): a filter that keeps a share keeps those below it."""
 
     def search(self, query: Vectors, share: float, depth: int, *, listed: bool | None = True) -> list[int]:
-        """What the stage finds; with `listed` None, where a few more ids are known than those that are eligible."""
+        """What the stage finds; with `listed` None, where a few more ids are known than those of the candidates."""
         wanted = kept(share, listed=bool(listed))
         if listed is None:
-            wanted = wanted._replace(among=np.flatnonzero(self.shares < 1.3 * share) + 1)
+            wanted = wanted._replace(superset=np.flatnonzero(self.shares < 1.3 * share) + 1)
         with self.database.snapshot() as connection:
-            hits = vector_search(connection, self.index, query, wanted, depth)
+            hits = self.index.search(connection, query, wanted, depth)
         assert [hit.measure for hit in hits] == sorted(hit.measure for hit in hits)
         return [hit.memory_id for hit in hits]
 
@@ -132,7 +131,7 @@ def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
     draw = random.Random(depth)
     for query in clustered(20, 7):
         ids = draw.sample(range(1, len(world.vectors) + 1), k=500)
-        hits = vector_search(connection, world.index, query, only(ids), depth)
+        hits = world.index.search(connection, query, only(ids), depth)
         near = {one: round(float(1 - kept_as[one - 1] @ query), 6) for one in ids}
         exact = sorted(ids, key=lambda one: (near[one], -one))[:depth]
         assert [near[hit.memory_id] for hit in hits] == pytest.approx([near[one] for one in exact], abs=2e-6)
@@ -154,7 +153,7 @@ def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path:
     database.write(fill).result()
     with database.snapshot() as connection:
         for depth in (1, 2, 10):
-            hits = vector_search(connection, index, query, only(range(1, 11)), depth)
+            hits = index.search(connection, query, only(range(1, 11)), depth)
             assert (hits[0].memory_id, len(hits)) == (3, depth)
         assert {hit.memory_id: hit.measure for hit in hits}[1] == 1.0
     database.close()
@@ -179,10 +178,10 @@ def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> No
 def test_similar_memories_are_all_within_the_margin_of_the_nearest(
     world: World, listed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robotmem_ros.memory.search.vector_search._LISTED", listed)
+    monkeypatch.setattr("robotmem_ros.memory.search.vector_index.index._LISTED", listed)
     for query in clustered(10, 6):
         with world.database.snapshot() as connection:
-            near_enough = similar(connection, world.index, query, kept(0.05, listed=False), 0.1, unmeasured=False)
+            near_enough = world.index.similar(connection, query, kept(0.05, listed=False), 0.1, unmeasured=False)
             assert near_enough is not None
             check = near_enough.check()
             found = {

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.scoring import rrf_depth, weigh_outcomes
+from robotmem_ros.memory import Kind, Parameters, RobotMemory
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.scoring import apply_steps, rrf_depth, scoring_steps
+from robotmem_ros.memory.storage import Database, rows
 
 from ..conftest import OpenMemory
 
@@ -91,24 +93,38 @@ def test_a_weight_of_zero_disables_outcomes(open_memory: OpenMemory) -> None:
     bound=st.floats(0.0, 0.5),
 )
 def test_the_weight_is_its_formula_and_bounded(scores: list[float], sessions: int, bound: float) -> None:
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE memory_outcomes (memory_id, total, weight)")
-    rows = [(number, score * sessions, sessions) for number, score in enumerate(scores)]
-    connection.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", rows)
-    weights = weigh_outcomes(connection, {**dict.fromkeys(range(len(scores)), 1.0), -1: 1.0}, bound)
-    connection.close()
-    assert weights.pop(-1) == 1.0
+    database = Database(Parameters(db_path=":memory:"))
+    totals = [(number, score * sessions, sessions) for number, score in enumerate(scores, start=1)]
+
+    def fill(connection: sqlite3.Connection) -> None:
+        for _ in range(len(scores) + 1):
+            rows.insert(connection, NewMemory(Kind.FACT, "text", "default", 1, "map", ""))
+        connection.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", totals)
+
+    database.write(fill).result()
+    steps = scoring_steps(Parameters(outcome_weight=bound), has_outcomes=True)
+    with database.reader() as connection:
+        weights = apply_steps(connection, dict.fromkeys(range(1, len(scores) + 2), 1.0), steps)
+    database.close()
+    assert weights.pop(len(scores) + 1) == 1.0
     assert all(1 - bound <= weight <= 1 + bound for weight in weights.values())
     expected = [1 + bound * (2 * (score * sessions + 1) / (sessions + 2) - 1) for score in scores]
     assert list(weights.values()) == pytest.approx(expected)
 
 
-@given(n=st.integers(1, 100), k=st.integers(1, 1000), weight=st.floats(0.1, 10.0), bound=st.floats(0.0, 0.5))
-def test_what_both_searches_left_out_cannot_reach_the_best_n_whatever_the_outcomes(
-    n: int, k: int, weight: float, bound: float
+@given(
+    n=st.integers(1, 100),
+    k=st.integers(1, 1000),
+    real=st.floats(0.1, 10.0),
+    contradicted=st.floats(0.1, 1.0),
+    bound=st.floats(0.0, 0.5),
+)
+def test_what_both_searches_left_out_cannot_reach_the_best_n_whatever_the_weights(
+    n: int, k: int, real: float, contradicted: float, bound: float
 ) -> None:
-    ratio = max(weight, 1.0) / min(weight, 1.0) * (1 + bound) / (1 - bound)
-    outside = max(weight, 1.0) * (1 + bound) * 2 / (k + 1 + rrf_depth(n, k, ratio))
-    nth_best_at_least = min(weight, 1.0) * (1 - bound) / (k + n)
+    parameters = Parameters(fusion="rrf", real_weight=real, contradicted_weight=contradicted, outcome_weight=bound)
+    depth = rrf_depth(n, k, scoring_steps(parameters, has_outcomes=True))
+    outside = max(real, 1.0) * (1 + bound) * 2 / (k + 1 + depth)
+    nth_best_at_least = min(real, 1.0) * contradicted * (1 - bound) / (k + n)
     assert outside < nth_best_at_least
     assert Parameters().outcome_weight <= 0.5

@@ -28,7 +28,7 @@ def run(database: Database, sql: str) -> None:
 def changed(database: Database, since: int = 0, low: int = 0, high: int = ALL) -> list[int]:
     """The memories that have changed."""
     with database.reader() as connection:
-        return text_rows.changed(connection, since, low, high)
+        return [memory_id for memory_id, _ in text_rows.changed(connection, since, low, high)]
 
 
 def number(database: Database) -> int:

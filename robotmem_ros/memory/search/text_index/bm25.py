@@ -1,7 +1,7 @@
-"""BM25: how well the words of a memory answer the words of a query.
+"""BM25: how well the words of a memory match the words of a query.
 
-The formula is FTS5's. A compound of the query, such as `grip_force`, counts once more where its words stand
-together, and as much as the rarest of them.
+The formula is FTS5's. A compound of the query, such as `grip_force`, counts once more if its words stand together, and
+as much as the rarest of them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,56 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from ...storage import bulk
-from ..result import Hit, Ranking
-from . import Bm25
+from ...text import tokens
 
 _K1, _B = 1.2, 0.75
 _LEAST_WEIGHT = 1e-6
+_STATISTICS = """
+    SELECT memories, words, (
+        SELECT json_group_object(w.word, w.memories) FROM words AS w WHERE w.word IN (SELECT value FROM json_each(?))
+    ) FROM text_totals
+"""
 _TEXTS = """
     SELECT c.id, c.c0, c.c1, c.c2, c.c3
     FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
 """
+
+
+class Terms(NamedTuple):
+    """The words and the compounds of a query, as they are indexed."""
+
+    words: Sequence[str]
+    compounds: Sequence[str]
+    """Words that should stand together, a space between two."""
+
+
+def parse_terms(text: str) -> Terms:
+    """The terms of a query; function words are dropped."""
+    return Terms(tokens.query_words(text), tokens.query_phrases(text))
+
+
+class Formula(NamedTuple):
+    """The constants of the formula, of which `per_word` contains the mean length."""
+
+    k1: float
+    least: float
+    """k1 * (1 - b)"""
+    per_word: float
+    """k1 * b / (words in a memory, on average)"""
+
+    @property
+    def most(self) -> float:
+        """More than what a word of weight 1 gives however often it stands."""
+        return self.k1 + 1
+
+    def part(self, counts: npt.ArrayLike, lengths: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """What a word of weight 1 gives memories of some lengths that contain it so often."""
+        times = np.asarray(counts, np.float64)
+        return times * self.most / (times + (self.least + self.per_word * np.asarray(lengths, np.float64)))
 
 
 class Statistics(NamedTuple):
@@ -33,63 +73,52 @@ class Statistics(NamedTuple):
     frequencies: Mapping[str, int]
     """In how many memories a word of the query stands."""
 
+    @property
+    def formula(self) -> Formula:
+        """The constants of BM25 for these memories."""
+        return Formula(_K1, _K1 * (1 - _B), _K1 * _B / max(self.mean_length, 1e-9))
+
     def weight(self, *words: str) -> float:
         """The weight of a word, or of a compound: ln((N - n + 0.5) / (n + 0.5)), at least a millionth."""
         n = min(self.frequencies.get(word, 0) for word in words)
         return max(math.log((self.memories - n + 0.5) / (n + 0.5)), _LEAST_WEIGHT)
 
     def decides(self, word: str) -> bool:
-        """Whether less than half of all memories hold the word."""
+        """Whether less than half of all memories contain the word."""
         return self.weight(word) > _LEAST_WEIGHT
 
 
-def statistics(connection: sqlite3.Connection, words: Sequence[str]) -> Statistics:
-    """The statistics for some words."""
-    memories, total = connection.execute("SELECT memories, words FROM text_totals").fetchone()
-    found = connection.execute(
-        "SELECT word, memories FROM words WHERE word IN (SELECT value FROM json_each(?))", (json.dumps(list(words)),)
-    )
-    return Statistics(memories, total / max(memories, 1), dict(found.fetchall()))
+def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
+    """The statistics for some terms."""
+    words = {*terms.words, *(word for compound in terms.compounds for word in compound.split())}
+    memories, total, frequencies = connection.execute(_STATISTICS, (json.dumps(list(words)),)).fetchone()
+    return Statistics(memories, total / max(memories, 1), json.loads(frequencies))
 
 
-def formula(known: Statistics) -> Bm25:
-    """The constants of BM25 for the memories of some statistics."""
-    return Bm25(_K1, _K1 * (1 - _B), _K1 * _B / max(known.mean_length, 1e-9))
-
-
-def ranked(
-    connection: sqlite3.Connection,
-    ids: Iterable[int],
-    words: Sequence[str],
-    phrases: Sequence[str],
-    *,
-    known: Statistics,
-    depth: int,
-) -> Ranking:
-    """The best `depth` of some memories, of those that hold a word; the more negative the measure, the better."""
-    terms = [(word, known.weight(word)) for word in words]
-    compounds = [(_spaced(phrase), known.weight(*phrase.split())) for phrase in phrases]
-    _, least, per_word = formula(known)
-    order: list[tuple[float, int]] = []
+def scores(
+    connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics
+) -> Iterator[tuple[int, float]]:
+    """The scores of some memories; 0 for those that contain no word."""
+    words = [(word, statistics.weight(word)) for word in terms.words]
+    compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
+    _, least, per_word = statistics.formula
     for memory_id, content, *others in _texts(connection, ids):
         held = content.split()
         for text in filter(None, others):
             held += text.split()
         norm = least + per_word * len(held)
         score = 0.0
-        for word, weight in terms:
+        for word, weight in words:
             if count := held.count(word):
                 score += weight * (count * (_K1 + 1) / (count + norm))
         if score:
-            for phrase, weight in compounds:
-                count = sum(_spaced(text).count(phrase) for text in (content, *others))
+            for compound, weight in compounds:
+                count = sum(_spaced(text).count(compound) for text in (content, *others))
                 score += weight * (count * (_K1 + 1) / (count + norm))
-            order.append((-score, -memory_id))
-    order.sort()
-    return [Hit(-negative, measure) for measure, negative in order[:depth]]
+        yield memory_id, score
 
 
-def held_words(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:
+def words_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:
     """All words of some memories, by memory."""
     return {memory_id: frozenset(" ".join(texts).split()) for memory_id, *texts in _texts(connection, ids)}
 

@@ -26,12 +26,14 @@ _LEAST_ROOM = 20
 _FEW = 400
 
 
-def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tuple[list[str], list[str]]:
+def rare_and_common(words: Iterable[str], statistics: Statistics, limit: int) -> tuple[list[str], list[str]]:
     """The words that stand in any memory, rarest first, parted: the rare ones stand in at most `limit` all together."""
-    rarest_first = sorted((word for word in words if word in known.frequencies), key=known.frequencies.__getitem__)
+    rarest_first = sorted(
+        (word for word in words if word in statistics.frequencies), key=statistics.frequencies.__getitem__
+    )
     total = 0
     for index, word in enumerate(rarest_first):
-        total += known.frequencies[word]
+        total += statistics.frequencies[word]
         if total > limit:
             return rarest_first[:index], rarest_first[index:]
     return rarest_first, []
@@ -40,7 +42,7 @@ def rare_and_common(words: Iterable[str], known: Statistics, limit: int) -> tupl
 def bounded_choice(
     connection: sqlite3.Connection,
     words: Sequence[str],
-    known: Statistics,
+    statistics: Statistics,
     candidates: Candidates,
     *,
     limit: int,
@@ -52,12 +54,12 @@ def bounded_choice(
     """
     if behind and (few := _if_few(connection, candidates, behind)) is not None:
         return few
-    rare, common = rare_and_common(words, known, limit)
-    search = _Search(connection, known, candidates, behind, room=limit // 2)
+    rare, common = rare_and_common(words, statistics, limit)
+    search = _Search(connection, statistics, candidates, behind, room=limit // 2)
     if rare:
         search.found |= search.newest(tokens.any_of(rare), limit)
     if common:
-        search.add_common([word for word in common if known.decides(word)] or common)
+        search.add_common([word for word in common if statistics.decides(word)] or common)
     return search.found
 
 
@@ -72,7 +74,7 @@ class _Search:
     """A choice of memories that grows, and what it may still cost."""
 
     connection: sqlite3.Connection
-    known: Statistics
+    statistics: Statistics
     candidates: Candidates
     behind: int
     room: int
@@ -84,7 +86,7 @@ class _Search:
         if len(words) > _COMBINED:
             self._add_newest(words, least_left=self.room // 2)
         combined = words[:_COMBINED]
-        for pair in sorted(combinations(combined, 2), key=lambda pair: -sum(map(self.known.weight, pair))):
+        for pair in sorted(combinations(combined, 2), key=lambda pair: -sum(map(self.statistics.weight, pair))):
             self._add_all_with(pair, combined)
         for word in combined:
             self._add_newest([word], least_left=0 if word == combined[-1] else self.room // 2)
@@ -124,6 +126,6 @@ class _Search:
 
     def _is_spent(self, group: Sequence[str]) -> bool:
         # A search for all of some words reads about as many postings of each as there are of the rarest, or all.
-        rarest, *others = (self.known.frequencies[word] for word in group)
+        rarest, *others = (self.statistics.frequencies[word] for word in group)
         self.postings -= rarest + sum(min(other, 8 * rarest) for other in others)
         return self.room < _LEAST_ROOM or (self.postings < 0 and bool(self.found))

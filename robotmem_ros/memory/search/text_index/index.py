@@ -1,7 +1,7 @@
-"""Keeps the postings in step with the texts, in the background.
+"""Keep the postings in step with the texts.
 
-They are made from the text index of the database, and never written: what they do not cover yet, or no longer as it is,
-the text index answers for. So they can make no answer wrong, only quicker.
+They are made from the text index of the database, and never written. FTS5 searches the texts that they do not cover
+yet, or no longer as they are. So they make no result wrong, only quicker.
 """
 
 from __future__ import annotations
@@ -13,16 +13,7 @@ from dataclasses import replace
 
 from ...storage import Database, text_rows
 from .block import REACH, SPAN, Block, BlockBuilder
-
-
-def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
-    """The ids of the memories of which blocks say what is no longer so; those behind the last block are not asked."""
-    return [
-        memory_id
-        for block in blocks
-        for memory_id in text_rows.changed(connection, block.changes, block.low, block.high)
-    ]
-
+from .reader import TextReader, outdated
 
 _READ = 256
 _FRESH = 250
@@ -39,17 +30,17 @@ class TextIndex:
     def __init__(self, database: Database, minimum: int) -> None:
         self._database = database
         self._minimum = minimum
-        self._blocks: tuple[Block, ...] = ()
+        self.blocks: tuple[Block, ...] = ()
+        """In the order of their ids; they cover all ids up to the last one of the last block."""
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
 
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        """The blocks that there are now, in the order of their ids; they cover all ids up to that of the last.
+    def reader(self, text: str, limit: int) -> TextReader:
+        """A reader that searches for one query; to be made before the snapshot of the database that it searches.
 
-        To be read before the snapshot in which they are used: then no text in them is newer than the snapshot.
+        So no text in the postings is newer than the snapshot. `limit` is the parameter `text_candidates`.
         """
-        return self._blocks
+        return TextReader(self.blocks, text, limit)
 
     def update(self) -> bool:
         """Read a few hundred texts that the postings lack; return whether there is more to do.
@@ -77,8 +68,8 @@ class TextIndex:
 
     def _missing(self) -> list[tuple[int, int]]:
         with self._database.snapshot() as connection:
-            self._blocks = _still_right(connection, self._blocks)
-            return [*_changed(connection, self._blocks), *_behind(connection, self._blocks, self._minimum)]
+            self.blocks = _still_right(connection, self.blocks)
+            return [*_changed(connection, self.blocks), *_behind(connection, self.blocks, self._minimum)]
 
     def _build(self, low: int, high: int) -> Iterator[None]:
         with self._database.reader() as connection:
@@ -94,24 +85,21 @@ class TextIndex:
             builder.add(ids, texts)
             last = ids[-1]
             yield
-        others = (other for other in self._blocks if other.high <= low or other.low >= high)
-        self._blocks = tuple(sorted((*others, builder.block()), key=lambda one: one.low))
+        others = (other for other in self.blocks if other.high <= low or other.low >= high)
+        self.blocks = tuple(sorted((*others, builder.block()), key=lambda one: one.low))
 
 
 def _still_right(connection: sqlite3.Connection, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    # A block is right where its texts have not changed since; where some have, they are asked for in each search.
+    # A block whose texts have not changed is as right as a new one; of the others each search asks what has changed.
     if 2 * text_rows.count(connection) < sum(block.memories for block in blocks):
         return ()  # more than half are gone, and would be found in vain
     number = text_rows.changes(connection)
-    return tuple(
-        block if text_rows.changed(connection, block.changes, block.low, block.high) else replace(block, changes=number)
-        for block in blocks
-    )
+    return tuple(block if outdated(connection, [block]) else replace(block, changes=number) for block in blocks)
 
 
 def _changed(connection: sqlite3.Connection, blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
     for block in blocks:
-        if len(text_rows.changed(connection, block.changes, block.low, block.high)) >= _CHANGED:
+        if len(outdated(connection, [block])) >= _CHANGED:
             yield block.low, block.high
 
 

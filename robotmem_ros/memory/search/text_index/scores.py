@@ -1,4 +1,4 @@
-"""Which of the memories that blocks cover answer the words of a query best, by BM25."""
+"""Find the memories that match the words of a query best, by the postings and BM25."""
 
 from __future__ import annotations
 
@@ -10,29 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .block import Block
+from .bm25 import Formula
 
 Floats = npt.NDArray[np.float64]
 Docs = npt.NDArray[np.intp]
-
-
-class Bm25(NamedTuple):
-    """The constants of the formula, of which `per_word` holds the mean length."""
-
-    k1: float
-    least: float
-    """k1 * (1 - b)"""
-    per_word: float
-    """k1 * b / (words in a memory, on average)"""
-
-    @property
-    def most(self) -> float:
-        """More than what a word of weight 1 gives however often it stands."""
-        return self.k1 + 1
-
-    def part(self, counts: npt.ArrayLike, lengths: npt.ArrayLike) -> Floats:
-        """What a word of weight 1 gives memories of some lengths that hold it so often."""
-        times = np.asarray(counts, np.float64)
-        return times * self.most / (times + (self.least + self.per_word * np.asarray(lengths, np.float64)))
 
 
 class Best(NamedTuple):
@@ -49,24 +30,24 @@ class Best(NamedTuple):
 class Scores:
     """The words of a query and its compounds, with their weights.
 
-    A compound counts wherever all of its words stand, and as much as it ever can. So no memory has a higher score than
-    here: `best` leaves out none that it should not.
+    A compound counts if the memory contains all of its words, with the greatest count. So no memory has a higher score
+    than here, and `best` misses none.
     """
 
     blocks: Sequence[Block]
     words: Mapping[str, float]
     compounds: Mapping[str, float]
-    formula: Bm25
+    formula: Formula
 
-    def best(self, wanted: int, among: npt.NDArray[np.int64] | None = None) -> Best:
+    def best(self, wanted: int, superset: npt.NDArray[np.int64] | None = None) -> Best:
         """The best memories, of equally good ones the newest.
 
-        If there are less than `wanted`, they are all that hold a word, and the bound is 0. `among` names ids,
-        ascending, outside of which none is wanted.
+        If there are less than `wanted`, they are all that contain a word, and the bound is 0. No memory outside of the
+        sorted ids `superset` is given.
         """
         ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
         for block in reversed(self.blocks):
-            docs, found = self._better(block, bound, None if among is None else block.docs_of(among))
+            docs, found = self._better(block, bound, None if superset is None else block.docs_of(superset))
             ids, scores = np.concatenate((ids, block.ids(docs[::-1]))), np.concatenate((scores, found[::-1]))
             if len(ids) >= wanted:
                 ids, scores = _first(ids, scores, wanted)

@@ -1,6 +1,5 @@
 """The vectors of the memories: how they are kept, compared one by one, and searched by an index."""
 
-from .batch import Batch
 from .index import VectorIndex
 
-__all__ = ["Batch", "VectorIndex"]
+__all__ = ["VectorIndex"]

@@ -1,7 +1,7 @@
 """Vectors in RAM that are compared one by one: all of a small collection, the newest of a large one.
 
-It takes up rows that it has not seen; whether a row still counts is asked of the database. So it can never give a wrong
-answer, whoever writes, only ask once more. When more than half of its rows are gone, it is read anew.
+Rows are only added, and whether a vector still counts is asked of the database: a stale row costs an extra lookup but
+never a wrong result. When more than half of the rows are gone, they are read again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ...embedding import Vectors
 from ...storage import codec, rows, vector_rows
-from .batch import Ids
+from .segment import Ids
 
 _FIRST_CAPACITY = 1024
 _READ = 8192

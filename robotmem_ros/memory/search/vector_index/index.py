@@ -1,29 +1,80 @@
-"""All vectors of a database, ready to be searched: files of the index for the many, flat rows for the newest."""
+"""All vectors of a database, ready to be searched by cosine distance.
+
+Few candidates are all compared: by sqlite-vec, where they lie, as far as their upper bytes tell, and the best of these
+exactly. Otherwise the nearest vectors are looked up, one batch after the other, until enough of them belong to
+candidates: that takes about (memories / candidates) vectors for each wanted one. One of these costs about four times as
+much as one that is compared, so this is the quicker way when candidates² > 4 * wanted * memories.
+
+If sorted ids are known that contain all candidates, only their vectors are compared, where the index has them. That
+costs so little for each that it is the quicker way until ids² > 32 * wanted * memories. Measured at a million memories,
+of which a window of time leaves 10,000: 25 ms instead of 330 ms.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
 from ...embedding import Vector
-from ...storage import Database, codec, vector_rows
+from ...storage import Database, bulk, codec, rows, vector_rows
+from ..candidates import Candidates, enumerate_if_few, filter_ids, only
+from ..filters import Condition
+from ..result import Hit, Ranking
 from . import segment
-from .batch import Ids
-from .brute_force import BruteForceVectors, Rows
+from .batches import Batch, Batches, measured
+from .brute_force import BruteForceVectors
 from .index_builder import IndexBuilder
-from .search import Search, measured
-from .segment import Segment
+from .lookup import candidates_with
+from .segment import Ids
+
+_DIGITS = 6
+_ROUNDING = 2e-6
+"""Distances are rounded to so many digits, so that equal ones tie whatever the order of summation."""
+_LOOKUP_COST = 4
+"""What it costs to find a vector in the index and to see which of its memories are candidates, over comparing one."""
+_SELECTION_COST, _SELECTION_COST_BRUTE_FORCE = 32, 2
+"""The same if sorted ids are known that contain the candidates.
+
+Without files of the index all vectors are compared anyway, and it costs next to nothing to look at more of them.
+"""
+_DENSE = 2
+"""To read a row that follows another one takes a third of what it takes to look one up."""
+_WORTHWHILE = 4
+"""Of so many times as many as are wanted, sqlite-vec first chooses those that may be the nearest.
+
+That takes half as long as to compare all exactly: for 20 of 10,000, 26 ms instead of 44 ms on two cores.
+"""
+_SLACK = 0.02
+"""What is farther than the last one wanted by so much, as far as upper bytes tell, is not among the nearest.
+
+Upper bytes are rounded, which puts a distance off by a standard deviation of 0.29 / |vector|, in units of the bytes:
+4e-4 for vectors of the default model, 2e-3 at most, if one component outweighs all others.
+"""
+_LISTED = 200
+"""Up to so many similar memories are listed."""
+_MARGIN = 1.5
+"""So many times as many vectors are looked at as it takes when the candidates are spread evenly."""
+_FIRST_WIDTH = 64
+_HAS_VECTOR = "EXISTS (SELECT 1 FROM memories_vec AS mv WHERE mv.memory_id = m.id)"
+_IS_NEAR = """EXISTS (
+    SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
+    WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?
+)"""
+_VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
 
 
 class VectorIndex:
     """The vectors of a database. Safe to use from several threads.
 
-    From `minimum` vectors on they are put into an index, in the background; those that are not in it yet are compared
-    one by one. Without usearch, and in memory, all are.
+    From `minimum` vectors on they are put into files of the index by `update`; those that are not in one yet are
+    compared one by one. Without usearch, and in memory, all are.
     """
 
     def __init__(self, database: Database, minimum: int) -> None:
@@ -32,38 +83,97 @@ class VectorIndex:
         self._newest = BruteForceVectors()
         self._builder = IndexBuilder(database, minimum)
 
-    def search(self, connection: sqlite3.Connection, query: Vector, among: Ids | None = None) -> Search:
-        """A search for the vectors nearest to a query, or for the nearest of some, whose ids ascend.
+    def search(self, connection: sqlite3.Connection, query: Vector, candidates: Candidates, depth: int) -> Ranking:
+        """The `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
+        if depth < 1:
+            return []
+        if candidates.ids is not None:
+            return self.rank(connection, query, candidates.ids, depth)
+        vectors = rows.counters(connection)["vector"]
+        selected = self._selected(connection, candidates, depth, vectors)
+        width, deep = 2 * depth + 16, False
+        if selected is None:
+            candidates = enumerate_if_few(connection, candidates, math.isqrt(_LOOKUP_COST * depth * vectors))
+            if candidates.ids is not None:
+                return self.rank(connection, query, candidates.ids, depth)
+            if candidates.superset is not None:
+                # As many as it takes if the memories that the narrowest condition allows are spread evenly.
+                width = int(_MARGIN * vectors / max(len(candidates.superset), 1) * (depth + 16))
+                deep = True
+        batches = self.batches(connection, query, selected)
+        return _widen(batches, candidates, depth, width, deep=deep)
 
-        Of other lengths than the query's there are none. `among` is only for where it `can_choose`.
+    def rank(
+        self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int | None = None
+    ) -> Ranking:
+        """The `depth` nearest of some memories, or all that have a vector, by exact distance."""
+        if depth is not None and len(ids) >= _WORTHWHILE * depth:
+            ids = _preselected(connection, query, ids, depth)
+        pairs = connection.execute(
+            f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
+            (json.dumps(list(ids)),),
+        ).fetchall()
+        memory_ids, distances = measured(pairs, query)
+        distances = distances.astype(np.float64).round(_DIGITS)
+        order = np.lexsort((-memory_ids, distances))[:depth]
+        hits = zip(memory_ids[order].tolist(), distances[order].tolist(), strict=True)
+        return [Hit(memory_id, distance) for memory_id, distance in hits]
+
+    def similar(
+        self,
+        connection: sqlite3.Connection,
+        query: Vector,
+        candidates: Candidates,
+        margin: float,
+        *,
+        unmeasured: bool,
+    ) -> Candidates | None:
+        """The candidates whose cosine distance is at most `margin` above that of the nearest one; None without one.
+
+        They are listed up to `_LISTED`; of more, each is measured when its turn comes. With `unmeasured`, those that
+        have no vector yet are among them.
         """
-        segments, newest = self._current(connection, len(query))
-        return Search(connection, query, segments, newest, among)
+        if candidates.ids is not None:
+            hits = self.rank(connection, query, candidates.ids)
+        else:
+            hits = self.search(connection, query, candidates, _LISTED + 1)
+        if not hits:
+            return None
+        farthest = hits[0].measure + margin
+        near = [hit.memory_id for hit in hits if hit.measure <= farthest]
+        unmeasured = unmeasured and vector_rows.lacking(connection) > 0
+        if candidates.ids is not None:
+            others = candidates.and_(Condition(f"NOT {_HAS_VECTOR}"))
+            return only([*near, *filter_ids(connection, others, candidates.ids)] if unmeasured else near)
+        if not unmeasured and len(near) <= _LISTED:
+            return only(near)
+        check = f"({_IS_NEAR} OR NOT {_HAS_VECTOR})" if unmeasured else _IS_NEAR
+        return candidates.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
 
-    @property
-    def has_files(self) -> bool:
-        """Whether not all vectors are compared one by one."""
-        return bool(self._builder.segments)
+    def within(self, connection: sqlite3.Connection, query: Vector, distance: float, most: int) -> list[int]:
+        """The ids of the vectors, not of memories, up to a cosine distance; some may be a little farther.
 
-    @property
-    def can_choose(self) -> bool:
-        """Whether some vectors can be compared without the others."""
-        return all(one.can_choose for one in self._builder.segments)
-
-    def look_ahead(self, query: Vector, width: int, *, deep: bool) -> None:
-        """Searches the files of the index for what the first batch of a search of that width will ask for.
-
-        Needs no connection, so it can go on in another thread while the database is busy.
+        Of more than `most`, some are left out.
         """
-        vector = codec.as_bytes(query[np.newaxis])[0]
-        for one in self._builder.segments:
-            if one.dim == len(query):
-                one.nearest(vector, width, deep=deep)
+        found: list[int] = []
+        batches, width = self.batches(connection, query), _FIRST_WIDTH
+        while (batch := batches.next(width)) is not None:
+            found += batch.ids[batch.distances <= distance + batch.error].tolist()
+            if batch.complete_up_to - batch.error > distance or len(found) >= most:
+                break
+            width *= 4
+        return found
 
-    def distances(self, connection: sqlite3.Connection, query: Vector, ids: Iterable[int]) -> dict[int, float]:
-        """The exact cosine distances of some vectors, by id; those that are gone are left out."""
-        found, near = measured(vector_rows.named(connection, list(ids)), query)
-        return dict(zip(found.tolist(), near.tolist(), strict=True))
+    def batches(self, connection: sqlite3.Connection, query: Vector, selected: Ids | None = None) -> Batches:
+        """A search for the vectors nearest to a query, or for the nearest of some sorted ids, in batches.
+
+        `selected` needs files that `can_select`. Vectors of another length than the query's are left out.
+        """
+        segments = self._builder.segments
+        with self._lock:
+            segments = segments if all(one.dim == len(query) for one in segments) else ()
+            newest = self._newest.after(connection, segments[-1].row.high if segments else 0, len(query))
+        return Batches(connection, query, segments, newest, selected)
 
     @property
     def missing(self) -> str:
@@ -95,9 +205,76 @@ class VectorIndex:
         with self._builder.stopped():
             yield
 
-    def _current(self, connection: sqlite3.Connection, dim: int) -> tuple[tuple[Segment, ...], Rows]:
+    def _selected(self, connection: sqlite3.Connection, candidates: Candidates, depth: int, vectors: int) -> Ids | None:
+        # Sorted ids of the vectors to compare; None if it is quicker to look up the nearest. In a window of time the
+        # vectors of some other memories are compared too.
+        superset = candidates.superset
+        if superset is None:
+            return None
         segments = self._builder.segments
-        with self._lock:
-            segments = segments if all(one.dim == dim for one in segments) else ()
-            last = segments[-1].row.high if segments else 0
-            return segments, self._newest.after(connection, last, dim)
+        cost = _SELECTION_COST if segments else _SELECTION_COST_BRUTE_FORCE
+        if max(len(superset), 1) ** 2 > cost * depth * vectors or not all(one.can_select for one in segments):
+            return None
+        if len(superset) and superset[-1] - superset[0] < _DENSE * len(superset):
+            sql = "SELECT vector_id AS id FROM memories_vec WHERE memory_id BETWEEN ? AND ?"
+            return np.unique(bulk.array(connection, sql, (int(superset[0]), int(superset[-1]))))
+        sql = f"SELECT mv.vector_id AS id {_VECTORS_OF}"
+        return np.unique(bulk.array(connection, sql, (json.dumps(superset.tolist()),)))
+
+
+class _Found(NamedTuple):
+    """A memory and its vector."""
+
+    distance: float
+    memory_id: int
+    vector_id: int
+
+
+def _widen(batches: Batches, candidates: Candidates, depth: int, width: int, *, deep: bool) -> Ranking:
+    # Batch after batch, until `depth` candidates are known and nothing nearer is missing.
+    hits: Ranking = []
+    while (batch := batches.next(width, deep=deep)) is not None:
+        deep = True
+        found, is_enough = _found(batches.connection, batch, candidates, hits, depth)
+        if batch.error:
+            exact = batches.exact({one.vector_id for one in found})
+            found = [one._replace(distance=exact[one.vector_id]) for one in found]
+        hits += [Hit(one.memory_id, round(one.distance, _DIGITS)) for one in found]
+        hits.sort(key=lambda hit: (hit.measure, -hit.memory_id))
+        complete_up_to = batch.complete_up_to - batch.error - _ROUNDING
+        if is_enough or (len(hits) >= depth and hits[depth - 1].measure < complete_up_to):
+            break
+        # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
+        width = int(width * min(max(_MARGIN * depth / max(len(hits), 1), 2), 16))
+    return hits[:depth]
+
+
+def _found(
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, before: Ranking, wanted: int
+) -> tuple[list[_Found], bool]:
+    # The candidates of a batch, nearest first. The second says that with those before there are as many as are wanted,
+    # and that what is farther was left out.
+    found: list[_Found] = []
+    farthest = before[wanted - 1].measure if len(before) >= wanted else math.inf
+    for distance, vector_id, memory_ids in candidates_with(connection, batch, candidates, wanted):
+        if distance > farthest + 2 * batch.error + _ROUNDING:
+            return found, True
+        found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
+        if farthest == math.inf and len(before) + len(found) >= wanted:
+            farthest = distance
+    return found, False
+
+
+def _preselected(connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int) -> Collection[int]:
+    # Those that may be among the nearest, as their upper bytes tell.
+    dim = len(query)
+    distances, memory_ids = bulk.read(
+        connection,
+        "SELECT coalesce(vec_distance_cosine(vec_int8(substr(v.embedding, 1, ?)), vec_int8(?)), 1.0) AS distance, "
+        f"mv.memory_id AS memory {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id "
+        "WHERE length(v.embedding) = ?",
+        (dim, codec.as_bytes(query[np.newaxis])[0].tobytes(), json.dumps(list(ids)), codec.size(dim)),
+        "distance", "memory",
+    )  # fmt: skip
+    limit = sorted(distances)[depth - 1] + _SLACK if len(distances) > depth else math.inf
+    return [memory_id for distance, memory_id in zip(distances, memory_ids, strict=True) if distance <= limit]

@@ -12,7 +12,6 @@ import mmap
 import os
 import threading
 import zlib
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -20,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...storage import codec
 from ...storage.codec import Bytes
 from ...storage.vector_rows import SegmentRow
-from .batch import Distances, Ids
+
+Ids = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float32]
 
 ERROR = 2e-3
 """By how much the distance of signed bytes may differ from that of the vectors: 4 standard deviations."""
@@ -34,7 +36,6 @@ _EXPANSION_DEEP = 2600
 5 %, 768 find 2.4 % less of the ten nearest than 5,200 do, and this 0.4 % less."""
 _BLOCK = 1 << 20
 _HEAD, _TRIED = 8, 16
-_LATEST = 8
 _SUFFIX, _UNFINISHED = ".usearch", ".unfinished"
 
 
@@ -58,7 +59,6 @@ class Segment:
             raise ValueError(f"{path} is damaged or not ours")
         self.row = row
         self._lock = threading.Lock()
-        self._latest: OrderedDict[tuple[bytes, int, bool], tuple[Ids, Distances]] = OrderedDict()
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         index: Any = _usearch().Index.restore(mapped, view=True)
@@ -68,8 +68,8 @@ class Segment:
         # In the order in which they were put in; usearch 2.26 gives them in another one.
         self._ids: Ids = np.sort(index.keys[:].astype(np.int64))
         self._rows = np.frombuffer(mapped, np.int8, len(self._ids) * self.dim, _HEAD).reshape(-1, self.dim)
-        self.can_choose = np.frombuffer(mapped, np.uint32, 2).tolist() == [*self._rows.shape] and self._agrees()
-        """Whether `chosen` finds the vectors. Their place is no part of usearch's interface, so it is tried."""
+        self.can_select = np.frombuffer(mapped, np.uint32, 2).tolist() == [*self._rows.shape] and self._agrees()
+        """Whether `nearest_of` finds the vectors. Their place is no part of usearch's interface, so it is tried."""
 
     @property
     def dim(self) -> int:
@@ -79,35 +79,28 @@ class Segment:
     def nearest(self, query: Bytes, width: int, *, deep: bool = False) -> tuple[Ids, Distances]:
         """About the `width` vectors nearest to the query, best first, and their cosine distances up to `ERROR`.
 
-        `deep` is for a search under a filter that lets through few. The latest searches are remembered:
-        who looks ahead in another thread finds for the one who asks.
+        `deep` is for a search under a filter that lets through few.
         """
-        key = (query.tobytes(), width, deep)
+        expansion = max(_EXPANSION_DEEP, 2 * width) if deep else max(_EXPANSION_SEARCH, 3 * width)
         with self._lock:  # usearch keeps one set of buffers for a thread that it did not start
-            if key not in self._latest:
-                self._index.expansion_search = (
-                    max(_EXPANSION_DEEP, 2 * width) if deep else max(_EXPANSION_SEARCH, 3 * width)
-                )
-                matches = self._index.search(query, width, threads=1)
-                self._latest[key] = matches.keys.astype(np.int64), matches.distances.astype(np.float32)
-                if len(self._latest) > _LATEST:
-                    self._latest.popitem(last=False)
-            return self._latest[key]
+            self._index.expansion_search = expansion
+            matches = self._index.search(query, width, threads=1)
+            return matches.keys.astype(np.int64), matches.distances.astype(np.float32)
 
-    def chosen(self, query: Bytes, width: int, ids: Ids) -> tuple[Ids, Distances]:
-        """The `width` nearest of those of some ids, ascending, that it has. As `nearest`, but none is missed."""
-        places = np.searchsorted(self._ids, ids)
-        places = places[self._ids.take(places, mode="clip") == ids]
-        if not len(places):
-            return places, np.empty(0, np.float32)
-        rows = self._rows.take(places, axis=0)
+    def nearest_of(self, query: Bytes, width: int, ids: Ids) -> tuple[Ids, Distances]:
+        """The `width` nearest of those of some sorted ids that it has. As `nearest`, but none is missed."""
+        at = np.searchsorted(self._ids, ids)
+        at = at[self._ids.take(at, mode="clip") == ids]
+        if not len(at):
+            return at, np.empty(0, np.float32)
+        rows = self._rows.take(at, axis=0)
         matches = _usearch().search(rows, query, min(width, len(rows)), exact=True, threads=1)
-        return self._ids[places[matches.keys.astype(np.int64)]], matches.distances.astype(np.float32)
+        return self._ids[at[matches.keys.astype(np.int64)]], matches.distances.astype(np.float32)
 
     def _agrees(self) -> bool:
         query = self._rows[len(self._rows) // 2]
         found, near = self.nearest(query, _TRIED)
-        again, compared = self.chosen(query, _TRIED, np.sort(found))
+        again, compared = self.nearest_of(query, _TRIED, np.sort(found))
         return len(again) == len(found) and bool(np.allclose(compared, near, rtol=0, atol=ERROR))
 
 

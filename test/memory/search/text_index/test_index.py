@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory.search.text_index import Block, TextIndex, outdated
+from robotmem_ros.memory.search.text_index import TextIndex
+from robotmem_ros.memory.search.text_index.block import Block
+from robotmem_ros.memory.search.text_index.reader import outdated
 from robotmem_ros.memory.storage import Database, text_rows
 
 from ....support import corpus

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.text_index import Block, Scores
+from robotmem_ros.memory.search.text_index.block import Block
+from robotmem_ros.memory.search.text_index.scores import Scores
 
 from ....support.text_blocks import FORMULA, WORDS, Texts, block_of, build, score, texts_behind_three
 
@@ -81,8 +82,8 @@ def test_words_without_a_memory_find_none() -> None:
     empty, filled = build(0, 5, []), build(5, 9, [([6, 8], ["red mug", "blue mug"])])
     for blocks in ([], [empty], [filled], [empty, filled]):
         assert Scores(blocks, {"unheard": 3.0}, {"un heard": 3.0}, FORMULA).best(5) == ([], 0.0, 0)
-    assert Scores([empty, filled], {"mug": 3.0}, {}, FORMULA).best(5, among=np.array([1, 7, 12])) == ([], 0.0, 0)
-    assert Scores([empty, filled], {"mug": 3.0}, {}, FORMULA).best(5, among=np.array([1, 6, 12])) == ([6], 0.0, 0)
+    assert Scores([empty, filled], {"mug": 3.0}, {}, FORMULA).best(5, superset=np.array([1, 7, 12])) == ([], 0.0, 0)
+    assert Scores([empty, filled], {"mug": 3.0}, {}, FORMULA).best(5, superset=np.array([1, 6, 12])) == ([6], 0.0, 0)
 
 
 def test_of_memories_that_are_the_same_the_newest_are_chosen_over_all_blocks() -> None:

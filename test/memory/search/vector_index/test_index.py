@@ -69,10 +69,10 @@ def test_what_is_gone_is_not_found_and_an_index_half_of_which_is_gone_is_made_an
         database.write(lambda connection: connection.execute("DELETE FROM memories WHERE id % 10 <> 0")).result()
         exact = np.argsort(-VECTORS[9::10] @ QUERIES[0])[:5] * 10 + 10
         with database.reader() as connection:
-            search, found = index.search(connection, QUERIES[0]), dict[int, float]()
+            batches, found = index.batches(connection, QUERIES[0]), dict[int, float]()
             width = 50
-            while len(found) < 5 and (batch := search.next(width)) is not None:
-                found |= index.distances(connection, QUERIES[0], batch.ids.tolist())
+            while len(found) < 5 and (batch := batches.next(width)) is not None:
+                found |= batches.exact(batch.ids.tolist())
                 width *= 4
         assert sorted(found, key=lambda one: found[one])[:5] == exact.tolist()
     with opened(copy) as (database, index):
@@ -84,7 +84,7 @@ def test_what_is_gone_is_not_found_and_an_index_half_of_which_is_gone_is_made_an
 
 def test_a_search_that_is_widened_gives_every_vector_once(filled: Path) -> None:
     with opened(filled) as (database, index), database.reader() as connection:
-        search = index.search(connection, QUERIES[0])
+        search = index.batches(connection, QUERIES[0])
         given: list[int] = []
         for width in (10, 40, 160, 640, 2560):
             batch = search.next(width)
@@ -162,9 +162,10 @@ def test_vectors_of_another_model_leave_nothing_of_the_old_index(copy: Path) -> 
     with opened(copy) as (database, index):
         database.write(vector_rows.clear).result()
         with database.reader() as connection:
-            batch = index.search(connection, QUERIES[0]).next(10)
+            batches = index.batches(connection, QUERIES[0])
+            batch = batches.next(10)
             assert batch is not None
-            assert index.distances(connection, QUERIES[0], batch.ids.tolist()) == {}
+            assert batches.exact(batch.ids.tolist()) == {}
         larger = clustered(1000, 4, dim=2 * DIM)
         fill(database, larger, 5000)
         index.flush()

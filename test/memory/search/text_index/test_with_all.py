@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory.search.text_index import Block
-from robotmem_ros.memory.search.text_index.bm25 import held_words
-from robotmem_ros.memory.search.text_index.lookup import holders
+from robotmem_ros.memory.search.text_index import TextReader
+from robotmem_ros.memory.search.text_index.block import Block
+from robotmem_ros.memory.search.text_index.bm25 import words_of
 from robotmem_ros.memory.storage import Database
 
 from ....support import corpus
@@ -21,16 +21,16 @@ QUESTIONS = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unhe
 def check(database: Database, blocks: Sequence[Block]) -> None:
     """Each memory that holds the words is named once."""
     with database.snapshot() as connection:
-        texts = held_words(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
+        texts = words_of(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
         for words in QUESTIONS:
             holding = sorted(one for one, held in texts.items() if held.issuperset(words))
-            found = holders(connection, blocks, words).tolist()
+            found = TextReader(blocks, "", 0).with_all(connection, words).tolist()
             # What is gone may still be named: who reads a memory sees that.
             assert [one for one in found if one in texts] == holding, words
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_holders_of_words_are_named_once_each_wherever_texts_changed(tmp_path: Path, seed: int) -> None:
+def test_memories_that_contain_all_words_are_named_once_each_wherever_texts_changed(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 1500, seed=seed)

@@ -1,29 +1,40 @@
-"""One search for the vectors nearest to a query, that can be widened until it has given enough."""
+"""Search for the vectors nearest to a query in batches, until there are enough."""
 
 from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ...embedding import Vector
 from ...storage import codec, vector_rows
 from . import segment
-from .batch import Batch, Distances, Ids
 from .brute_force import Rows
-from .segment import Segment
+from .segment import Distances, Ids, Segment
 
 _READ = 8192
 _WIDEST = 4
 """Where more than one in so many vectors is wanted, the index cannot help: all are compared."""
 
 
-class Search:
+class Batch(NamedTuple):
+    """Vectors that were not given before, nearest first: their ids and their cosine distances."""
+
+    ids: Ids
+    distances: Distances
+    complete_up_to: float
+    """Nothing nearer than this is missing from this batch and those before it."""
+    error: float
+    """By how much a distance may be wrong; 0 if they were computed from the vectors as they are kept."""
+
+
+class Batches:
     """Gives vectors in batches, nearest first; first from the index and the flat rows, at last all there are.
 
-    Or none but those `among` some ids, ascending: all of these are compared.
+    With `selected`, sorted ids, only these vectors: all of them are compared.
     """
 
     def __init__(
@@ -32,14 +43,14 @@ class Search:
         query: Vector,
         segments: Sequence[Segment],
         newest: Rows,
-        among: Ids | None = None,
+        selected: Ids | None = None,
     ) -> None:
-        self._connection = connection
+        self.connection = connection
         self._query = query
         self._segments = segments
-        self._among = among
-        if among is not None:
-            wanted = np.isin(newest.ids, among)
+        self._selected = selected
+        if selected is not None:
+            wanted = np.isin(newest.ids, selected)
             newest = Rows(newest.ids[wanted], newest.vectors[wanted])
         self._newest = newest.ids, codec.cosine_distances(newest.vectors, query)
         self._indexed = sum(one.row.vectors for one in segments)
@@ -54,8 +65,8 @@ class Search:
         if self._over:
             return None
         query = codec.as_bytes(self._query[np.newaxis])[0]
-        if self._segments and self._among is not None:
-            parts = [one.chosen(query, width, self._among) for one in self._segments]
+        if self._segments and self._selected is not None:
+            parts = [one.nearest_of(query, width, self._selected) for one in self._segments]
             error, limits = segment.ERROR, [float(near[-1]) if len(near) == width else math.inf for _, near in parts]
         elif not self._segments or width * _WIDEST > self._indexed:
             error, parts, limits = 0.0, list(self._all(width)), []
@@ -66,6 +77,11 @@ class Search:
         parts.append(self._newest)
         self._over = min(limits) == math.inf
         return self._batch(parts, min(limits), error)
+
+    def exact(self, ids: Collection[int]) -> dict[int, float]:
+        """The exact cosine distances of some vectors, by id; those that are gone are left out."""
+        found, near = measured(vector_rows.named(self.connection, list(ids)), self._query)
+        return dict(zip(found.tolist(), near.tolist(), strict=True))
 
     def _batch(self, parts: Sequence[tuple[Ids, Distances]], limit: float, error: float) -> Batch:
         ids = np.concatenate([ids for ids, _ in parts])
@@ -83,7 +99,7 @@ class Search:
         low = 0
         for one in self._segments:
             while low < one.row.high:
-                found = vector_rows.after(self._connection, low, _READ, one.row.high)
+                found = vector_rows.after(self.connection, low, _READ, one.row.high)
                 if not found:
                     break
                 low = found[-1][0]

@@ -1,4 +1,4 @@
-"""Some vectors, compared where a file of the index has them."""
+"""Selected vectors, compared where a file of the index has them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.embedding import Vector
-from robotmem_ros.memory.search.vector_index.batch import Ids
-from robotmem_ros.memory.search.vector_index.segment import Segment
+from robotmem_ros.memory.search.vector_index.segment import Ids, Segment
 from robotmem_ros.memory.storage import Database, codec, vector_rows
 
 from ....support.vector_corpus import QUERIES, VECTORS, clustered, fill, opened
@@ -56,7 +55,7 @@ def test_a_file_of_the_index_compares_only_the_vectors_it_holds(
 ) -> None:
     with opened(filled) as (database, _):
         one = the_file(database)
-    found, near = one.chosen(codec.as_bytes(QUERIES[query][np.newaxis])[0], width, np.array(ids, np.int64))
+    found, near = one.nearest_of(codec.as_bytes(QUERIES[query][np.newaxis])[0], width, np.array(ids, np.int64))
     there = np.array([number for number in ids if number <= len(VECTORS) and number not in {1, 10}], np.int64)
     assert len(found) == len(near) == min(width, len(there))
     assert set(found.tolist()) <= set(there.tolist())
@@ -72,7 +71,7 @@ def test_a_search_among_candidates_gives_all_of_them_nearest_first(
 ) -> None:
     with opened(filled) as (database, index), database.reader() as connection:
         there = {number for (number,) in connection.execute("SELECT id FROM vectors")} & set(ids)
-        search = index.search(connection, QUERIES[query], np.array(ids, np.int64))
+        search = index.batches(connection, QUERIES[query], np.array(ids, np.int64))
         given_so_far: list[int] = []
         seen_up_to = -np.inf
         while (batch := search.next(width)) is not None:
@@ -87,13 +86,11 @@ def test_a_file_that_is_laid_out_in_another_way_is_searched_but_not_read(
     filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(filled) as (database, index):
-        assert the_file(database).can_choose
-        assert (index.can_choose, index.has_files) == (True, True)
+        assert the_file(database).can_select
     monkeypatch.setattr("robotmem_ros.memory.search.vector_index.segment._HEAD", 9)
     with opened(filled) as (database, index):
-        assert not the_file(database).can_choose
-        assert (index.can_choose, index.has_files) == (False, True)
+        assert not the_file(database).can_select
         with database.reader() as connection:
-            batch = index.search(connection, VECTORS[41]).next(5)
+            batch = index.batches(connection, VECTORS[41]).next(5)
             assert batch is not None
             assert batch.ids[0] == 42

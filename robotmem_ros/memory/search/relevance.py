@@ -1,0 +1,156 @@
+"""Rank candidates by relevance: text search and vector search, their fusion, then the scoring steps.
+
+Neither search ever fails a recall: what it could not do is said in the reason, and the other one answers alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..config.parameters import Parameters
+from ..embedding import ModelUnavailableError, Vector
+from ..embedding.kept_model import check_kept_model
+from .candidates import Candidates, only
+from .result import Mode, Ranking
+from .scoring import (
+    Scores,
+    Step,
+    apply_steps,
+    blend,
+    blend_depth,
+    reciprocal_rank_fusion,
+    rrf_depth,
+    scoring_steps,
+)
+from .stopwatch import Stopwatch
+from .text_index import TextReader
+from .vector_index import VectorIndex
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Scores by memory id, and what they were found by."""
+
+    scores: Scores
+    mode: Mode
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Retrieved:
+    """What one of the two searches found, best first, or why it failed."""
+
+    ranking: Ranking
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """Both searches for one query, on one snapshot of the database."""
+
+    connection: sqlite3.Connection
+    parameters: Parameters
+    text: TextReader
+    tokens_missing: str
+    """What the text search cannot do; empty if nothing."""
+    vectors: VectorIndex
+    embedding: Future[Vector] | None
+    """The vector of the query, which may still be computed; None if the query has no text."""
+    model: str
+    times: Stopwatch
+
+    def depth(self, n: int) -> int:
+        """How many hits of each search are fused where `n` memories are wanted."""
+        if self.parameters.fusion == "rrf":
+            return rrf_depth(n, self.parameters.rrf_k, self._steps)
+        return blend_depth(n)
+
+    def rank(self, candidates: Candidates, depth: int) -> Ranked:
+        """Score the best `depth` candidates of each search."""
+        text = self._search_text(candidates, depth)
+        self.times.lap("text search")
+        vector = self._search_vectors(candidates, depth)
+        self.times.lap("vector search")
+        if self.parameters.fusion == "rrf":
+            scores = reciprocal_rank_fusion([text.ranking, vector.ranking], self.parameters.rrf_k)
+        else:
+            scores = self._blended(text.ranking, vector.ranking)
+        self.times.lap("fusion")
+        scores = apply_steps(self.connection, scores, self._steps)
+        self.times.lap("scoring")
+        return Ranked(scores, *_mode_and_reason(text, vector))
+
+    def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
+        """The candidates within a margin of the nearest one in meaning, and if asked those without a vector.
+
+        None if there is no nearest one, as without a model.
+        """
+        try:
+            return self.vectors.similar(self.connection, self._vector, candidates, margin, unmeasured=unmeasured)
+        except ModelUnavailableError:
+            return None
+        except Exception as error:
+            # As in the vector search, which says so in the reason.
+            _LOG.warning("vector search failed: %s", error)
+            return None
+
+    @cached_property
+    def _steps(self) -> tuple[Step, ...]:
+        # Only the depth of RRF depends on whether there are outcomes.
+        has_outcomes = True
+        if self.parameters.fusion == "rrf":
+            (has_outcomes,) = self.connection.execute("SELECT EXISTS (SELECT 1 FROM memory_outcomes)").fetchone()
+        return scoring_steps(self.parameters, has_outcomes=has_outcomes)
+
+    @cached_property
+    def _vector(self) -> Vector:
+        if self.embedding is None:
+            raise ModelUnavailableError("there is no text to embed")
+        vector = self.embedding.result()
+        check_kept_model(self.connection, self.model)
+        return vector
+
+    def _search_text(self, candidates: Candidates, depth: int) -> _Retrieved:
+        try:
+            return _Retrieved(self.text.search(self.connection, candidates, depth), self.tokens_missing)
+        except sqlite3.Error as error:
+            _LOG.warning("text search failed: %s", error)
+            return _Retrieved([], f"text search failed: {error}")
+
+    def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
+        try:
+            return _Retrieved(self.vectors.search(self.connection, self._vector, candidates, depth))
+        except ModelUnavailableError as error:
+            return _Retrieved([], str(error))
+        except Exception as error:
+            # Whatever a model or a damaged index does, the text search still answers.
+            _LOG.warning("vector search failed: %s", error)
+            return _Retrieved([], f"vector search failed: {error}")
+
+    def _blended(self, text: Ranking, vector: Ranking) -> Scores:
+        # What one search found is measured by the other one too.
+        by_text, by_vector = _ids(text), _ids(vector)
+        if text and vector:
+            text = [*text, *self.text.rank(self.connection, sorted(by_vector - by_text))]
+            if only_by_text := sorted(by_text - by_vector):
+                vector = [*vector, *self._search_vectors(only(only_by_text), len(only_by_text)).ranking]
+        return blend(text, vector, self.text.max_score(self.connection) if by_text else 0.0)
+
+
+def _ids(ranking: Ranking) -> set[int]:
+    return {hit.memory_id for hit in ranking}
+
+
+def _mode_and_reason(text: _Retrieved, vector: _Retrieved) -> tuple[Mode, str]:
+    reason = "; ".join(filter(None, (text.failure, vector.failure)))
+    if vector.ranking and not text.ranking:
+        return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
+    if text.ranking and not vector.ranking:
+        return Mode.BM25_ONLY, reason or "no memory has a vector yet"
+    return (Mode.BM25_ONLY if vector.failure else Mode.HYBRID), reason

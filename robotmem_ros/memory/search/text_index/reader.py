@@ -1,0 +1,161 @@
+"""Search the texts for one query: by the postings, and by FTS5 for what they do not cover."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...storage import bulk, text_rows
+from ...text import tokens
+from ..candidates import Candidates, filter_ids
+from ..result import Hit, Ranking
+from . import bm25
+from .block import Block
+from .bm25 import Statistics, parse_terms
+from .fts import bounded_choice
+from .scores import Best, Scores
+
+_RANKED = 400
+"""Up to so many candidates are all ranked by their texts."""
+_GROWTH = 8
+_ROUNDING = 1e-9
+"""Postings tell scores but for so small a part of them."""
+_WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
+_WITH_ALL_OF_CHANGED = """
+    SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
+    WHERE holds_words(?, c.c0, c.c1, c.c2, c.c3)
+"""
+
+
+class TextReader:
+    """Searches the texts for one query, on one snapshot of the database; what it has read it does not read again.
+
+    `limit` bounds the work without postings, see `fts`.
+    """
+
+    def __init__(self, blocks: Sequence[Block], text: str, limit: int) -> None:
+        self._blocks = blocks
+        self._terms = parse_terms(text)
+        self._limit = limit
+        self._known: Statistics | None = None
+        self._scores: dict[int, float] = {}
+        self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
+
+    def search(self, connection: sqlite3.Connection, candidates: Candidates, depth: int) -> Ranking:
+        """The best `depth` candidates that contain a word of the query, by BM25 (more negative is better).
+
+        The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
+        """
+        if not self._terms.words or depth < 1:
+            return []
+        ids = candidates.ids
+        if ids is not None and len(ids) <= _RANKED:
+            return self.rank(connection, ids)[:depth]
+        covered = self._blocks[-1].high if self._blocks else 0
+        if ids is None:
+            statistics = self._statistics(connection)
+            others = bounded_choice(
+                connection, self._terms.words, statistics, candidates, limit=self._limit, behind=covered
+            )
+        else:
+            others = {memory_id for memory_id in ids if memory_id > covered}
+        if self._blocks:
+            return self._best(connection, candidates, others, depth)
+        return self.rank(connection, others)[:depth]
+
+    def rank(self, connection: sqlite3.Connection, ids: Iterable[int]) -> Ranking:
+        """Those of some memories that contain a word of the query, best first."""
+        ids = list(ids)
+        unread = [memory_id for memory_id in ids if memory_id not in self._scores]
+        if unread and self._terms.words:
+            statistics = self._statistics(connection)
+            self._scores.update(bm25.scores(connection, unread, self._terms, statistics))
+        hits = (Hit(memory_id, -self._scores.get(memory_id, 0.0)) for memory_id in ids)
+        return _sorted(hit for hit in hits if hit.measure)
+
+    def max_score(self, connection: sqlite3.Connection) -> float:
+        """The score, as a positive number, of a memory of mean length that contains each word of the query once."""
+        return sum(map(self._statistics(connection).weight, self._terms.words))
+
+    @property
+    def has_postings(self) -> bool:
+        """Whether `with_all` can be used."""
+        return bool(self._blocks)
+
+    def with_all(self, connection: sqlite3.Connection, words: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The ids of all memories that contain all of some words, ascending; there must be a word."""
+        key = tuple(words)
+        if key not in self._with_all:
+            changed = outdated(connection, self._blocks)
+            covered = np.concatenate([block.ids(block.holding(words)) for block in self._blocks])
+            found = [covered[~np.isin(covered, changed)]]
+            last = self._blocks[-1].high
+            if text_rows.are_behind(connection, last):
+                found.append(bulk.array(connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
+            if changed:
+                found.append(bulk.array(connection, _WITH_ALL_OF_CHANGED, (json.dumps(changed), " ".join(words))))
+            self._with_all[key] = np.sort(np.concatenate(found))
+        return self._with_all[key]
+
+    def newest_with_all(self, connection: sqlite3.Connection, words: Sequence[str], limit: int) -> list[int]:
+        """The newest memories that contain all of some words, newest first, at most `limit`."""
+        if not words:
+            return []
+        if self._blocks:
+            found: list[int] = self.with_all(connection, words)[::-1][:limit].tolist()
+            return found
+        sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+        return bulk.ids(connection, sql, (tokens.all_of(words), limit))
+
+    def _statistics(self, connection: sqlite3.Connection) -> Statistics:
+        if self._known is None:
+            self._known = bm25.read_statistics(connection, self._terms)
+        return self._known
+
+    def _best(self, connection: sqlite3.Connection, candidates: Candidates, others: set[int], depth: int) -> Ranking:
+        # The best of what the postings cover, and of some others.
+        statistics = self._statistics(connection)
+        scores = Scores(
+            self._blocks,
+            {word: statistics.weight(word) for word in self._terms.words},
+            {compound: statistics.weight(*compound.split()) for compound in self._terms.compounds},
+            statistics.formula,
+        )
+        superset = candidates.superset if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))
+        # The postings of these are out of date.
+        changed = outdated(connection, self._blocks)
+        seen = set(changed)
+        hits = self.rank(connection, others | filter_ids(connection, candidates, changed))
+        wanted = 2 * depth
+        while True:
+            best = scores.best(wanted, superset)
+            new = [memory_id for memory_id in best.ids if memory_id not in seen]
+            seen.update(new)
+            hits += self.rank(connection, new if candidates.ids else filter_ids(connection, candidates, new))
+            hits = _sorted(hits)[:depth]
+            if len(best.ids) < wanted or (len(hits) == depth and _is_before_others(hits[-1], best)):
+                return hits
+            wanted *= _GROWTH
+
+
+def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
+    """The ids of the memories whose texts have changed since the blocks that cover them were made."""
+    if not blocks:
+        return []
+    changed = text_rows.changed(connection, min(block.changes for block in blocks), 0, blocks[-1].high)
+    return [one for one, number in changed if any(b.low < one <= b.high and number > b.changes for b in blocks)]
+
+
+def _sorted(hits: Iterable[Hit]) -> Ranking:
+    return sorted(hits, key=lambda hit: (hit.measure, -hit.memory_id))
+
+
+def _is_before_others(hit: Hit, best: Best) -> bool:
+    # As good as the bound is not enough for a memory that was found elsewhere: a newer one may be as good.
+    score = -hit.measure
+    is_as_good = score >= best.bound * (1 - _ROUNDING)
+    return score > best.bound * (1 + _ROUNDING) or (is_as_good and hit.memory_id >= best.oldest)

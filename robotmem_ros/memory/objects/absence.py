@@ -19,11 +19,14 @@ def count_undetected(writer: ObjectWriter, view: FieldOfView) -> tuple[int, ...]
     An object counts once in `absence_interval`, and only in views that are later than its last sighting.
     """
     parameters = writer.parameters
-    space = object_rows.space_of(writer.connection, view.frame_id or parameters.memory_frame, parameters.map_id)
-    if space is None or view.max_range <= 0:
-        return ()
-    collection = view.collection or parameters.collection
-    near = object_rows.near(writer.connection, space, collection, [view.origin], radius=view.max_range)
+    near = object_rows.near(
+        writer.connection,
+        [view.origin],
+        radius=view.max_range,
+        frame_id=view.frame_id or parameters.memory_frame,
+        map_id=parameters.map_id,
+        collection=view.collection or parameters.collection,
+    )
     missed = [
         row for row in near if _is_due(row, view, writer) and _is_in_view(row, view) and not _is_seen(row, view, writer)
     ]

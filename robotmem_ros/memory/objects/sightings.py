@@ -99,9 +99,6 @@ def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow
 def _near(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]:
     """Return the objects with one of the labels of a group that may be within a gate, by id."""
     new, labels = group[0].new, sorted(group[0].labels)
-    space = object_rows.space_of(writer.connection, new.frame_id, new.map_id)
-    if space is None:
-        return []
     gate = max(one.gate for one in group)
     # One search for all sightings in a cube: in a crowd they share their neighbours.
     cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
@@ -111,6 +108,14 @@ def _near(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]
     found = {
         row.memory_id: row
         for positions in cubes.values()
-        for row in object_rows.near(writer.connection, space, new.collection, positions, radius=gate, labels=labels)
+        for row in object_rows.near(
+            writer.connection,
+            positions,
+            radius=gate,
+            frame_id=new.frame_id,
+            map_id=new.map_id,
+            collection=new.collection,
+            labels=labels,
+        )
     }
     return [found[memory_id] for memory_id in sorted(found)]

@@ -23,10 +23,11 @@ _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
 _COLUMNS = ("votes", "sources", "confirmed", *_COVARIANCE, *_NUMBERS)
 _SELECTED = ("memory_id", "label", "context", "x", "y", "z", *_COLUMNS)
 _NEAR = f"""
-    SELECT {", ".join(_SELECTED)} FROM objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
+    SELECT {", ".join(_SELECTED)} FROM spaces AS s CROSS JOIN objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
     CROSS JOIN objects AS o ON o.memory_id = m.id
-    WHERE r.space0 >= ?1 - 0.5 AND r.space1 <= ?1 + 0.5 AND r.x1 >= ?2 AND r.x0 <= ?3 AND r.y1 >= ?4 AND r.y0 <= ?5
-    AND r.z1 >= ?6 AND r.z0 <= ?7 AND m.status = 'active' AND m.collection = ?8
+    WHERE s.field = 'position' AND s.frame_id = ? AND s.map_id = ?
+    AND r.space0 >= s.id - 0.5 AND r.space1 <= s.id + 0.5 AND r.x1 >= ? AND r.x0 <= ? AND r.y1 >= ? AND r.y0 <= ?
+    AND r.z1 >= ? AND r.z0 <= ? AND m.status = 'active' AND m.collection = ?
 """
 _INSERT = f"""
     INSERT INTO objects (memory_id, {", ".join(_COLUMNS)}, described_at, described_in)
@@ -71,32 +72,25 @@ class ObjectRow:
         return self.estimate.position
 
 
-def space_of(connection: sqlite3.Connection, frame_id: str, map_id: str) -> int | None:
-    """Return the id of the space of positions in a frame of a map; None if no memory has a position there."""
-    row = connection.execute(
-        "SELECT id FROM spaces WHERE field = 'position' AND frame_id = ? AND map_id = ?", (frame_id, map_id)
-    ).fetchone()
-    return None if row is None else int(row[0])
-
-
 def near(
     connection: sqlite3.Connection,
-    space: int,
-    collection: str,
     positions: Collection[Point],
     *,
     radius: float,
+    frame_id: str,
+    map_id: str,
+    collection: str,
     labels: Collection[str] = (),
 ) -> list[ObjectRow]:
     """Return all active objects within `radius` metres of one of the positions, and others in the box around them.
 
-    `labels` are keys of labels; empty for any.
+    The positions are in `frame_id` and `map_id`. `labels` are keys of labels; empty for any.
     """
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     wide = radius * (1 + 1e-9) + 1e-9
     limits = [limit for axis in zip(*positions, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
     sql = f"{_NEAR} AND m.label_key IN ({', '.join('?' * len(labels))})" if labels else _NEAR
-    rows = connection.execute(sql, (space, *limits, collection, *labels))
+    rows = connection.execute(sql, (frame_id, map_id, *limits, collection, *labels))
     return [_object(dict(zip(_SELECTED, row, strict=True))) for row in rows]
 
 

@@ -65,10 +65,8 @@ def test_sightings_are_of_the_objects_that_a_comparison_with_all_of_them_names(
 
 
 def _all_objects(connection: sqlite3.Connection) -> list[ObjectRow]:
-    space = object_rows.space_of(connection, "map", "")
-    if space is None:
-        return []
-    rows = object_rows.near(connection, space, "default", [(0.0, 0.0, 0.0)], radius=1e9)
+    origin = (0.0, 0.0, 0.0)
+    rows = object_rows.near(connection, [origin], radius=1e9, frame_id="map", map_id="", collection="default")
     assert len(rows) == connection.execute("SELECT count(*) FROM objects").fetchone()[0]
     return sorted(rows, key=lambda row: row.memory_id)
 

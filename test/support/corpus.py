@@ -43,7 +43,7 @@ class TextQuery:
 
 
 def text(draw: random.Random) -> str:
-    """A text of few words, some of them more than once; now and then empty for the index, or with a rare word."""
+    """Draw a text of few words, some of them repeated; sometimes empty for the index, or with a rare word."""
     words = draw.choices(WORDS, k=draw.choice((1, 2, 3, 4, 4, 9)))
     if draw.random() < 0.01:
         words.append(draw.choice(RARE))
@@ -51,12 +51,12 @@ def text(draw: random.Random) -> str:
 
 
 def query_text(draw: random.Random) -> str:
-    """Words to ask for; some that no memory holds, and compounds that none holds together."""
+    """Draw words of a query; some that no memory has, and compounds that none has as such."""
     return " ".join(draw.choices((*WORDS, *RARE, "unheard", "un_heard", "hall_mug", "x"), k=draw.randint(1, 4)))
 
 
 def random_query(draw: random.Random, memories: int) -> TextQuery:
-    """A random query for a database with about so many memories."""
+    """Draw a query for a database with about so many memories."""
     return TextQuery(
         query_text(draw),
         draw.choice((1, 5, 20, 100, 1000)),
@@ -68,7 +68,7 @@ def random_query(draw: random.Random, memories: int) -> TextQuery:
 
 
 def new_memory(draw: random.Random, moment: int) -> NewMemory:
-    """A memory of a random text."""
+    """Draw a memory."""
     return NewMemory(
         Kind.FACT if draw.random() < 0.5 else Kind.PERCEPTION,
         text(draw),
@@ -82,7 +82,7 @@ def new_memory(draw: random.Random, moment: int) -> NewMemory:
 
 
 def fill(database: Database, count: int, *, seed: int = 0, texts: Sequence[str] = ()) -> None:
-    """Stores random memories, or those of some texts."""
+    """Store random memories, or those of the given texts."""
     draw = random.Random(seed)
     news = [NewMemory(Kind.FACT, one, "default", moment, "map", "") for moment, one in enumerate(texts, start=1)]
     news = news or [new_memory(draw, moment) for moment in range(1, count + 1)]
@@ -90,17 +90,17 @@ def fill(database: Database, count: int, *, seed: int = 0, texts: Sequence[str] 
 
 
 def rewrite(database: Database, ids: Sequence[int], content: str) -> None:
-    """Gives memories another text."""
+    """Replace the text of memories."""
     change(database, "UPDATE memories SET content = ? WHERE id = ?", [(content, one) for one in ids])
 
 
 def delete(database: Database, ids: Sequence[int]) -> None:
-    """Takes memories away for good."""
+    """Delete memories."""
     change(database, "DELETE FROM memories WHERE id = ?", [(one,) for one in ids])
 
 
 def change(database: Database, sql: str, values: Sequence[tuple[object, ...]]) -> None:
-    """Runs a statement with each of some values."""
+    """Run a statement with each of these values."""
 
     def work(connection: sqlite3.Connection) -> None:
         # A look first: after a VACUUM by another connection SQLite may not find the table at once.
@@ -112,7 +112,7 @@ def change(database: Database, sql: str, values: Sequence[tuple[object, ...]]) -
 
 @contextmanager
 def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, TextIndex]]:
-    """A database and the postings of its texts."""
+    """Open a database and the postings of its texts."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
     index = TextIndex(database, minimum)
     try:
@@ -145,5 +145,5 @@ def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Candidates:
 
 
 def covered(blocks: Sequence[Block]) -> int:
-    """The last id that blocks cover."""
+    """Return the last id that blocks cover."""
     return blocks[-1].high if blocks else 0

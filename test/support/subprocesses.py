@@ -25,7 +25,7 @@ importlib.util.find_spec = find_spec
 
 
 def without(*packages: str) -> str:
-    """Code after which these packages cannot be imported."""
+    """Return code after which these packages cannot be imported."""
     return _WITHOUT.format(packages=packages)
 
 

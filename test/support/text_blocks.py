@@ -22,14 +22,14 @@ texts_behind_three = st.dictionaries(st.integers(4, 63), st.lists(st.sampled_fro
 
 
 def block_of(texts: Texts, low: int, high: int, *, piece: int = 5, changes: int = 0) -> Block:
-    """The block of the ids behind `low` up to `high`, made of pieces of so many texts."""
+    """Make the block of the ids in (`low`, `high`] of pieces of so many texts."""
     ids = [one for one in texts if low < one <= high]
     pieces = (ids[start : start + piece] for start in range(0, len(ids), piece))
     return build(low, high, [(part, [" ".join(texts[one]) for one in part]) for part in pieces], changes=changes)
 
 
 def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[str]]], *, changes: int = 0) -> Block:
-    """The block of the ids behind `low` up to `high`, made of pieces of ids and texts."""
+    """Make the block of the ids in (`low`, `high`] of pieces of ids and texts."""
     builder = BlockBuilder(low, high, changes)
     for ids, texts in pieces:
         builder.add(ids, texts)
@@ -39,7 +39,7 @@ def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[st
 def score(
     words: Sequence[str], weights: Mapping[str, float], compounds: Mapping[str, float], formula: Formula
 ) -> float:
-    """The BM25 score of a text, term by term; what stands together counts once more."""
+    """Return the BM25 score of a text, term by term; a compound counts as a further term."""
     norm = formula.least + formula.per_word * len(words)
     total = sum(_term(weight, words.count(word), norm, formula) for word, weight in weights.items())
     for compound, weight in compounds.items():

@@ -20,17 +20,17 @@ MINIMUM = 500
 
 
 def clustered(count: int, seed: int, *, dim: int = DIM, clusters: int = 60) -> Vectors:
-    """Unit vectors about `clusters` middles; every tenth is all but the same as the one before it."""
+    """Draw unit vectors around `clusters` centres; every tenth is nearly equal to the one before it."""
     draw = np.random.default_rng(seed)
-    middles = draw.standard_normal((clusters, dim))
-    vectors = middles[draw.integers(0, clusters, count)] + 0.7 * draw.standard_normal((count, dim))
+    centres = draw.standard_normal((clusters, dim))
+    vectors = centres[draw.integers(0, clusters, count)] + 0.7 * draw.standard_normal((count, dim))
     vectors[9::10] = vectors[8:-1:10] + 1e-3 * draw.standard_normal((len(vectors[9::10]), dim))
     unit: Vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
 
 def fill(database: Database, vectors: Vectors, first: int = 0) -> None:
-    """Stores memories with the texts `text <first>` and so on, and these vectors."""
+    """Store memories with the texts `text <first>` and so on, and these vectors."""
     kept = codec.encode(vectors)
 
     def work(connection: sqlite3.Connection) -> None:
@@ -44,7 +44,7 @@ def fill(database: Database, vectors: Vectors, first: int = 0) -> None:
 
 @contextmanager
 def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, VectorIndex]]:
-    """A database and the index of its vectors."""
+    """Open a database and the index of its vectors."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
     index = VectorIndex(database, minimum)
     try:
@@ -54,7 +54,7 @@ def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database,
 
 
 def nearest(database: Database, index: VectorIndex, query: Vectors, wanted: int) -> list[int]:
-    """The ids of the nearest vectors, best first by their exact distances: of one batch, as wide as recall's first."""
+    """Return the ids of the nearest vectors, best first by exact distance, from one batch as wide as in recall."""
     with database.reader() as connection:
         batches = index.batches(connection, query)
         batch = batches.next(wanted * 5 // 4 + 16)
@@ -64,7 +64,7 @@ def nearest(database: Database, index: VectorIndex, query: Vectors, wanted: int)
 
 
 def files(path: Path) -> list[Path]:
-    """The files of the index of a database."""
+    """Return the files of the index of a database."""
     return sorted(path.parent.glob(f"{path.name}.*.usearch"))
 
 
@@ -73,7 +73,7 @@ QUERIES = clustered(60, 2)
 
 
 def recall_at_10(database: Database, index: VectorIndex, vectors: Vectors = VECTORS) -> float:
-    """The share of the ten nearest by float32 that are found; ids count from 1."""
+    """Return the share of the ten nearest by float32 that are found; ids count from 1."""
     hits = 0
     for query in QUERIES:
         exact = set((np.argsort(-vectors @ query)[:10] + 1).tolist())
@@ -82,6 +82,6 @@ def recall_at_10(database: Database, index: VectorIndex, vectors: Vectors = VECT
 
 
 def indexed(database: Database) -> int:
-    """How many vectors are in the files that the database names."""
+    """Count the vectors in the files that the database names."""
     with database.reader() as connection:
         return sum(row.vectors for row in vector_rows.segments(connection))

@@ -69,7 +69,7 @@ def write(path: Path, maker: RosbagsMaker, messages: list[Recorded]) -> Path:
 
 
 def _content(dice: random.Random, seconds: float) -> Iterator[tuple[str, str, int, float, dict[str, Any]]]:
-    """Topic, type, stamp, how many seconds later it was recorded, and what it holds."""
+    """Yield topic, type, stamp, how many seconds later it was recorded, and the content."""
     for tick in range(round(seconds * 20)):
         at = tick / 20
         stamp_ns = START + tick * SECOND // 20

@@ -12,7 +12,7 @@ _WALL_CLOCK = 10**18
 
 
 def protection(plain: Plain) -> int:
-    """0 withdrawn, 1 others, 2 not consolidated, 3 constraints."""
+    """Return 0 if withdrawn, 2 if not consolidated, 3 for constraints, else 1."""
     if plain.status != "active":
         return 0
     if plain.category == "constraint":

@@ -86,7 +86,7 @@ class Areas:
             return new
         return replace(new, context=self._with_area(new.context, new.pose))
 
-    def placed(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
+    def retagged(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
         """Return the context of an object with the area of its position, which replaces its earlier area."""
         if not self._apply(frame_id, map_id):
             return context

@@ -60,7 +60,7 @@ def pose_of(pose: Any) -> Pose:
     return Pose(at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
 
 
-def test_all_odometry_goes_into_the_map_but_what_is_older_than_the_map(
+def test_all_odometry_is_transformed_except_what_is_older_than_the_map(
     messages: Messages, buffer: TransformBuffer
 ) -> None:
     # amcl's first transform of odom in map is stamped 929.8 s, one second after the first odometry.

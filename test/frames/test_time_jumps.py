@@ -1,4 +1,4 @@
-"""Time that goes back is noticed by the stamps of transforms, and what came late is not taken for it."""
+"""A jump back in time is detected by the stamps of transforms; a late transform is none."""
 
 from __future__ import annotations
 

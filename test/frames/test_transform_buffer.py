@@ -1,4 +1,4 @@
-"""The transform buffer, one rule after the other; test_golden.py compares it with the real tf2."""
+"""The rules of the transform buffer, one by one; test_golden.py compares it with the real tf2."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def at(seconds: float) -> int:
     return round(seconds * SECOND)
 
 
-def test_the_transform_is_that_of_the_time_asked_for(buffer: TransformBuffer) -> None:
+def test_a_transform_is_that_of_the_requested_time(buffer: TransformBuffer) -> None:
     found = buffer.lookup("map", "camera", at(12.25))
     assert apart(found, about_z(math.pi / 2, x=12.75, y=100)) < 1e-12
     assert apart(buffer.lookup("camera", "map", at(12.25)), found.inverse()) < 1e-12
@@ -66,11 +66,11 @@ def test_the_transform_of_a_frame_to_itself_is_the_identity_even_if_unknown(buff
     assert buffer.lookup("map", "/map", at(99)) == buffer.lookup("nowhere", "nowhere", 5) == IDENTITY
 
 
-def test_stamp_zero_is_the_latest_time_that_the_whole_way_knows(buffer: TransformBuffer) -> None:
+def test_stamp_zero_is_the_latest_time_that_all_links_know(buffer: TransformBuffer) -> None:
     assert buffer.lookup("map", "base", 0) == Transform(x=14, y=100)
 
 
-def test_the_future_is_not_guessed_and_may_come(buffer: TransformBuffer) -> None:
+def test_the_future_is_not_extrapolated_and_may_still_come(buffer: TransformBuffer) -> None:
     with pytest.raises(
         ExtrapolationError, match=r"at 14\.000000001 s: frame 'base' is known from 10\.0+ s to 14\.0+ s"
     ):
@@ -82,13 +82,13 @@ def test_the_future_is_not_guessed_and_may_come(buffer: TransformBuffer) -> None
     assert (error.target_frame, error.source_frame, error.waiting_helps) == ("odom", "camera", True)
 
 
-def test_the_past_is_not_guessed_and_will_not_come(buffer: TransformBuffer) -> None:
+def test_the_past_is_not_extrapolated_and_will_not_come(buffer: TransformBuffer) -> None:
     with pytest.raises(ExtrapolationError, match=r"'odom' is known from 11\..* will not come") as caught:
         buffer.lookup("map", "camera", at(10.5))
     assert not caught.value.waiting_helps
 
 
-def test_a_late_start_beside_the_way_does_not_end_the_wait() -> None:
+def test_a_late_start_of_a_link_outside_of_the_path_does_not_end_the_wait() -> None:
     buffer = TransformBuffer()
     buffer.add("map", "odom", at(20), IDENTITY, static=False)
     buffer.add("odom", "base", at(9), IDENTITY, static=False)
@@ -145,7 +145,7 @@ def test_a_frame_that_is_not_connected_yet_is_worth_waiting_for() -> None:
     assert all(caught.value.waiting_helps for caught in (connectivity, extrapolation, unknown))
 
 
-def test_an_unknown_frame_is_told_with_those_that_are_known_and_the_nearest_of_them() -> None:
+def test_the_error_of_an_unknown_frame_lists_known_frames_and_the_most_similar_one() -> None:
     buffer = TransformBuffer()
     with pytest.raises(UnknownFrameError, match=r"frame 'base_lnk': no transform has named it; none has come yet$"):
         buffer.lookup("base_lnk", "map", 0)
@@ -181,7 +181,7 @@ def test_history_is_kept_before_the_newest_sample_of_each_frame() -> None:
         buffer.add("odom", "base", at(16), IDENTITY, static=False)
 
 
-def test_of_two_samples_of_one_stamp_the_later_given_holds() -> None:
+def test_of_two_samples_with_one_stamp_the_one_added_last_is_used() -> None:
     buffer = TransformBuffer()
     for x in (1, 2, 2):
         buffer.add("odom", "base", at(5), Transform(x=x), static=False)
@@ -200,7 +200,7 @@ def test_a_frame_has_its_new_parent_from_the_stamp_of_the_change_on() -> None:
     assert not can_transform(buffer, "table", "mug", at(2))
 
 
-def test_loops_are_an_error_of_their_own() -> None:
+def test_a_loop_of_parents_is_a_frame_loop_error() -> None:
     buffer = TransformBuffer()
     for parent, child in (("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")):
         buffer.add(parent, child, 0, IDENTITY, static=True)

@@ -1,4 +1,4 @@
-"""The queue for what has to wait for a transform."""
+"""Items wait in the queue for their transforms."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_queue_without_capacity_drops_every_item(buffer: CountingBuffer) -> No
     assert queue.flush() == []
 
 
-def test_at_the_end_of_a_recording_nothing_stays_behind(queue: TransformQueue[str]) -> None:
+def test_flush_empties_the_queue(queue: TransformQueue[str]) -> None:
     queue.put("late", "base", 11 * SECOND)
     queue.put("ready", "base", 9 * SECOND)
     assert [type(settled) for settled in queue.flush()] == [Dropped, Ready]

@@ -1,4 +1,4 @@
-"""The position of an object is the weighted mean of its sightings, with a bounded memory."""
+"""An estimate is the weighted mean of the measurements within its window."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_estimated_position_is_the_inverse_variance_mean(
 
 
 @pytest.mark.parametrize("memory", [1, 5, 50])
-def test_an_object_that_was_moved_is_followed_within_its_memory(memory: int) -> None:
+def test_the_estimate_follows_a_moved_object_within_its_window(memory: int) -> None:
     known = Estimate((0.0, 0.0, 0.0), isotropic(0.1))
     for count in range(1, 1000):
         known = updated(known, Estimate((0.0, 0.0, 0.0), isotropic(0.1)), count=count, window=memory)

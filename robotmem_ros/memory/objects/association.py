@@ -68,29 +68,32 @@ def associate(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) ->
     All objects must have one of the labels of each sighting. Tracking ids count if the objects were seen shortly before
     the first sighting.
     """
-    grid = Grid([row.position for row in objects], max((one.gate for one in sightings), default=1.0))
+    grid = Grid([row.position for row in objects], max((sighting.gate for sighting in sightings), default=1.0))
     costs = {
         (index, column): price
-        for index, one in enumerate(sightings)
-        for column in grid.around(one.estimate.position)
-        if (price := cost(one, objects[column], at=sightings[0].new.observed_at)) is not None
+        for index, sighting in enumerate(sightings)
+        for column in grid.around(sighting.estimate.position)
+        if (price := cost(sighting, objects[column], at=sightings[0].new.observed_at)) is not None
     }
     return cheapest(len(sightings), costs)
 
 
-def cost(one: NewSighting, row: ObjectRow, *, at: int) -> float | None:
+def cost(sighting: NewSighting, row: ObjectRow, *, at: int) -> float | None:
     """Return the cost of a pair, in [0, 1.5]; None outside of the gate.
 
     Within the gate, an object that had the tracking id of the sighting shortly before `at`, in nanoseconds, costs 0.
     """
-    squared, squared_radius = squared_distance(one.estimate.position, row.position), one.radius * one.radius
+    squared, squared_radius = (
+        squared_distance(sighting.estimate.position, row.position),
+        sighting.radius * sighting.radius,
+    )
     price = squared / squared_radius
-    if one.has_covariance and squared <= squared_radius * _MAX_RADII * _MAX_RADII:
-        price = min(price, mahalanobis(one.estimate, row.estimate) / _MAX_MAHALANOBIS)
+    if sighting.has_covariance and squared <= squared_radius * _MAX_RADII * _MAX_RADII:
+        price = min(price, mahalanobis(sighting.estimate, row.estimate) / _MAX_MAHALANOBIS)
     if price > 1.0:
         return None
     is_recent = abs(at - row.last_seen) <= _MAX_TRACK_AGE_NS
-    if one.is_tracked and is_recent and row.sources.get(one.new.source) == one.new.identity:
+    if sighting.is_tracked and is_recent and row.sources.get(sighting.new.source) == sighting.new.identity:
         return 0.0
     return price + (0.0 if row.confirmed else _UNCONFIRMED_COST)
 

@@ -36,15 +36,15 @@ def merge(
     """
     _count_together(writer.connection, sightings, rows)
     others = sorted(unseen, key=lambda row: row.position)
-    grid = Grid([row.position for row in others], max((one.radius for one in sightings), default=1.0))
+    grid = Grid([row.position for row in others], max((sighting.radius for sighting in sightings), default=1.0))
     gone: set[int] = set()
     result = []
-    for one, row in zip(sightings, rows, strict=True):
+    for sighting, row in zip(sightings, rows, strict=True):
         kept = row
         for other in (others[index] for index in grid.around(row.position)):
-            if other.memory_id not in gone and _are_one(writer.connection, kept, other, one.radius):
+            if other.memory_id not in gone and _are_one(writer.connection, kept, other, sighting.radius):
                 gone.add(other.memory_id)
-                kept = writer.merge(kept, other, one.new)
+                kept = writer.merge(kept, other, sighting.new)
         result.append(kept)
     return result
 
@@ -55,7 +55,7 @@ def _count_together(
     """Count that objects of one message that are near each other were seen together."""
     if len(rows) < 2:
         return
-    width = max(one.radius for one in sightings) * _NEIGHBOURHOOD
+    width = max(sighting.radius for sighting in sightings) * _NEIGHBOURHOOD
     grid = Grid([row.position for row in rows], width)
     pairs = set()
     for row in rows:

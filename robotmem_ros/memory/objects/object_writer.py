@@ -39,15 +39,15 @@ class ObjectWriter:
         self._areas = areas
         self._now = now
 
-    def insert(self, one: NewSighting) -> ObjectRow:
+    def insert(self, sighting: NewSighting) -> ObjectRow:
         """Create an object of a sighting."""
-        new = one.new
-        context = self._areas.placed(new.context, new.frame_id, new.map_id, one.estimate.position)
+        new = sighting.new
+        context = self._areas.retagged(new.context, new.frame_id, new.map_id, sighting.estimate.position)
         row = ObjectRow(
             rows.insert(self.connection, replace(new, context=context)),
             new.label,
             context,
-            one.estimate,
+            sighting.estimate,
             votes={new.label: 1},
             first_seen=new.observed_at,
             last_seen=new.observed_at,
@@ -58,14 +58,14 @@ class ObjectWriter:
             sources={new.source: new.identity} if new.source else {},
         )
         object_rows.insert(self.connection, row, new.session_id)
-        sighting_rows.insert(self.connection, row.memory_id, new, one.estimate.position, subsampled=0)
+        sighting_rows.insert(self.connection, row.memory_id, new, sighting.estimate.position, subsampled=0)
         return row
 
-    def update(self, row: ObjectRow, one: NewSighting) -> ObjectRow:
+    def update(self, row: ObjectRow, sighting: NewSighting) -> ObjectRow:
         """Add a sighting to an object."""
-        new, limits = one.new, self.parameters
+        new, limits = sighting.new, self.parameters
         is_newest = self.is_later(new.observed_at, row.last_seen, recorded=new.import_key is not None)
-        row.estimate = updated(row.estimate, one.estimate, count=row.times_seen, window=limits.object_window)
+        row.estimate = updated(row.estimate, sighting.estimate, count=row.times_seen, window=limits.object_window)
         row.times_seen += 1
         row.first_seen = min(row.first_seen, new.observed_at)
         row.best_confidence = max(row.best_confidence, new.confidence)
@@ -77,7 +77,9 @@ class ObjectWriter:
         if abs(new.observed_at - row.last_kept) < limits.sighting_interval * 1e9:
             row.subsampled += 1
         else:
-            sighting_rows.insert(self.connection, row.memory_id, new, one.estimate.position, subsampled=row.subsampled)
+            sighting_rows.insert(
+                self.connection, row.memory_id, new, sighting.estimate.position, subsampled=row.subsampled
+            )
             sighting_rows.subsample(self.connection, row.memory_id, limits.max_sightings_per_object)
             row.last_kept, row.subsampled = new.observed_at, 0
         self._save(row, {new.label: 1}, new, is_newest=is_newest, received_at=new.received_at)
@@ -128,7 +130,7 @@ class ObjectWriter:
         object_rows.save(self.connection, row)
         object_rows.move(self.connection, row, self._confidence(row), received_at)
         told = new.context if is_newest and new.context != "{}" else row.context
-        context = self._areas.placed(told, new.frame_id, new.map_id, row.position)
+        context = self._areas.retagged(told, new.frame_id, new.map_id, row.position)
         if context != row.context:
             row.context = context
             object_rows.set_context(self.connection, row.memory_id, context)

@@ -48,15 +48,15 @@ def store_sightings(
     groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
     for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
         if is_sighting(memory, writer.parameters):
-            one = new_sighting(index, memory, covariance, writer.parameters)
-            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(one.labels))
-            groups[key].append(one)
+            sighting = new_sighting(index, memory, covariance, writer.parameters)
+            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(sighting.labels))
+            groups[key].append(sighting)
         else:
             stored[index] = Stored(rows.insert(writer.connection, memory))
     for _, group in sorted(groups.items()):
         ordered = sorted(_without_shared_tracks(group), key=NewSighting.order)
-        for one, row in zip(ordered, _store(writer, ordered), strict=True):
-            stored[one.element] = Stored(row.memory_id, times_seen=row.times_seen)
+        for sighting, row in zip(ordered, _store(writer, ordered), strict=True):
+            stored[sighting.element] = Stored(row.memory_id, times_seen=row.times_seen)
     return tuple(stored[index] for index in range(len(new)))
 
 
@@ -78,10 +78,11 @@ def new_sighting(element: int, new: NewMemory, covariance: Covariance | None, pa
 
 def _without_shared_tracks(group: Sequence[NewSighting]) -> list[NewSighting]:
     """Ignore tracking ids that several things of one message have."""
-    uses = Counter((one.new.source, one.new.identity) for one in group)
+    uses = Counter((sighting.new.source, sighting.new.identity) for sighting in group)
+    shared = {track for track, count in uses.items() if count > 1}
     return [
-        one._replace(is_tracked=False) if one.is_tracked and uses[one.new.source, one.new.identity] > 1 else one
-        for one in group
+        sighting._replace(is_tracked=False) if (sighting.new.source, sighting.new.identity) in shared else sighting
+        for sighting in group
     ]
 
 
@@ -89,8 +90,8 @@ def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow
     """Store the sightings of one message whose labels can be mistaken for each other; return the object of each."""
     known = _near(writer, group)
     seen = [
-        writer.insert(one) if column is None else writer.update(known[column], one)
-        for one, column in zip(group, associate(group, known), strict=True)
+        writer.insert(sighting) if column is None else writer.update(known[column], sighting)
+        for sighting, column in zip(group, associate(group, known), strict=True)
     ]
     seen_ids = {row.memory_id for row in seen}
     return merge(writer, group, seen, [row for row in known if row.memory_id not in seen_ids])
@@ -99,11 +100,11 @@ def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow
 def _near(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]:
     """Return the objects with one of the labels of a group that may be within a gate, by id."""
     new, labels = group[0].new, sorted(group[0].labels)
-    gate = max(one.gate for one in group)
+    gate = max(sighting.gate for sighting in group)
     # One search for all sightings in a cube: in a crowd they share their neighbours.
     cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
-    for one in group:
-        position = one.estimate.position
+    for sighting in group:
+        position = sighting.estimate.position
         cubes[tuple(part // (_CUBE * gate) for part in position)].append(position)
     found = {
         row.memory_id: row

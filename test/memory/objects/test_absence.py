@@ -1,4 +1,4 @@
-"""A place clearly in view without its object counts against it; nothing else does."""
+"""An object that is clearly in view and not detected loses confidence; no other does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def memory(open_memory: OpenMemory) -> RobotMemory:
     return opened
 
 
-def test_several_views_of_its_place_without_the_object_lower_its_confidence(memory: RobotMemory) -> None:
+def test_repeated_misses_lower_the_confidence_of_an_object(memory: RobotMemory) -> None:
     told = []
     for t in range(6):
         assert memory.count_undetected(replace(VIEW, observed_at=(200 + t) * SECOND)).result() == (1,)
@@ -38,7 +38,7 @@ def test_several_views_of_its_place_without_the_object_lower_its_confidence(memo
     assert the(memory, 1).last_seen == 100 * SECOND
 
 
-def test_a_sighting_gives_the_confidence_back(memory: RobotMemory) -> None:
+def test_a_sighting_restores_the_confidence_of_a_missed_object(memory: RobotMemory) -> None:
     for t in range(3):
         memory.count_undetected(replace(VIEW, observed_at=(200 + t) * SECOND)).result()
     see(memory, sighting(2.0, t=150, confidence=0.4))
@@ -67,11 +67,13 @@ def test_a_sighting_gives_the_confidence_back(memory: RobotMemory) -> None:
         replace(VIEW, dropped=(Detection("chair", (2.2, 0.2, 0.0)),)),
     ],
 )
-def test_what_is_seen_out_of_view_or_too_early_is_not_missed(memory: RobotMemory, view: FieldOfView) -> None:
+def test_an_object_that_is_detected_or_not_in_view_or_seen_later_is_not_missed(
+    memory: RobotMemory, view: FieldOfView
+) -> None:
     assert memory.count_undetected(view).result() == ()
 
 
-def test_views_in_quick_succession_count_once(memory: RobotMemory) -> None:
+def test_an_object_is_missed_at_most_once_in_an_absence_interval(memory: RobotMemory) -> None:
     views = [replace(VIEW, observed_at=200 * SECOND + t * SECOND // 30) for t in range(45)]
     assert sum(len(memory.count_undetected(view).result()) for view in views) == 2
 
@@ -89,7 +91,7 @@ def test_a_dropped_detection_of_another_object_does_not_prevent_a_miss(
     assert memory.count_undetected(replace(VIEW, dropped=(detection,))).result() == (1,)
 
 
-def test_a_message_stores_what_it_saw_and_misses_the_rest_of_its_view(memory: RobotMemory) -> None:
+def test_a_message_stores_its_sightings_and_misses_other_objects_in_view(memory: RobotMemory) -> None:
     chairs = sighting(2.0, t=200), sighting(3.5, 1.0, t=200)
     seen = [stored.memory_id for stored in memory.store_sightings(chairs, field_of_view=VIEW).result()]
     assert seen == [1, 2]
@@ -128,7 +130,7 @@ def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: 
         (replace(VIEW, observed_at=-1), "field_of_view.observed_at: -1 must not lie before the epoch"),
     ],
 )
-def test_a_view_that_is_none_is_refused(memory: RobotMemory, view: FieldOfView, message: str) -> None:
+def test_an_invalid_field_of_view_is_refused(memory: RobotMemory, view: FieldOfView, message: str) -> None:
     with pytest.raises(InvalidFieldError, match=message):
         memory.count_undetected(view)
 

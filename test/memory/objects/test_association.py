@@ -1,4 +1,4 @@
-"""Sightings and objects are assigned one to one, within the gate, cheapest as a whole."""
+"""Sightings are assigned to objects one to one, within the gate, at the least total cost."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_two_objects_seen_shifted_to_the_same_side_stay_two() -> None:
     assert associate([seen(0.3), seen(0.8)], [known(0.0), known(0.5)]) == [0, 1]
 
 
-def test_a_crowd_is_assigned_one_to_one_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_too_large_for_the_best_assignment_is_assigned_one_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(association, "_MAX_GROUP", 2)
     columns = associate([seen(0.01 * i) for i in range(9)], [known(0.01 * i) for i in range(7)])
     assert sorted(column for column in columns if column is not None) == list(range(7))

@@ -1,4 +1,4 @@
-"""Among many objects, one above the other too, each sighting is compared with all that it may be of."""
+"""In a crowd, also on shelves, each sighting is compared with all objects within its gate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACES = st.tuples(STEPS, STEPS, STEPS)
 MESSAGES = st.lists(st.lists(PLACES, max_size=10, unique=True), max_size=5)
 
 
-def test_as_many_objects_stay_on_shelves_as_there_are(memory: RobotMemory) -> None:
+def test_boxes_on_shelves_are_neither_merged_nor_split(memory: RobotMemory) -> None:
     dice = random.Random(1)
     boxes = [(0.5 * x, 0.5 * y, 0.5 * level) for x in range(7) for y in range(7) for level in range(6)]
     for t in range(2):
@@ -50,7 +50,7 @@ def test_two_objects_seen_together_in_a_crowd_stay_two(memory: RobotMemory) -> N
 
 @settings(max_examples=60, deadline=None)
 @given(messages=MESSAGES, covariance=st.sampled_from((None, WIDE, NARROW)), offset=st.sampled_from((0.0, -5.4e6)))
-def test_sightings_are_of_the_objects_that_a_comparison_with_all_of_them_names(
+def test_the_search_for_near_objects_assigns_as_a_comparison_with_all_objects(
     messages: list[list[tuple[float, float, float]]], covariance: object, offset: float
 ) -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:

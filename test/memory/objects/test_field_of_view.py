@@ -1,4 +1,4 @@
-"""A place lies clearly in a view, or not: against a picture's own projection."""
+"""A field of view contains a position exactly if the projection of a picture does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rotation(yaw: float, pitch: float, roll: float) -> np.ndarray[tuple[int, int
 
 
 @given(POINTS, POINTS, st.tuples(*[st.floats(-3.1, 3.1)] * 3), ANGLES, ANGLES)
-def test_what_is_in_view_is_what_the_picture_shows(
+def test_a_field_of_view_contains_what_its_picture_shows(
     origin: tuple[float, float, float],
     point: tuple[float, float, float],
     turned: tuple[float, float, float],

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.suites.objects import measure
+from bench.worlds.objects import Settings, make_world
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
 from robotmem_ros.memory.models import NewMemory
 
@@ -167,7 +169,7 @@ def test_radius_and_confusion_are_by_label(open_memory: OpenMemory) -> None:
     assert (the(memory, 1).label, the(memory, 1).times_seen) == ("cup", 3)
 
 
-def test_a_condition_can_be_on_how_often_an_object_was_seen(memory: RobotMemory) -> None:
+def test_times_seen_and_confirmed_can_be_conditions(memory: RobotMemory) -> None:
     memory.learn("chairs are red")
     for t in range(3):
         see(memory, sighting(1.0, t=t), *([sighting(4.0, t=t)] if t else []))
@@ -177,7 +179,7 @@ def test_a_condition_can_be_on_how_often_an_object_was_seen(memory: RobotMemory)
     assert [each.id for each in memory.recall(context_filter={"confirmed": {"$exists": False}})] == [1]
 
 
-def test_of_a_long_history_the_ends_stay_and_the_counts_are_right(open_memory: OpenMemory) -> None:
+def test_subsampling_a_long_history_keeps_its_ends_and_its_counts(open_memory: OpenMemory) -> None:
     memory = open_memory(sighting_interval=0.5, max_sightings_per_object=10)
     for t in range(200):
         see(memory, sighting(1.0, t=t / 4))
@@ -226,14 +228,25 @@ def test_a_perfect_and_a_flat_covariance_can_be_used(memory: RobotMemory) -> Non
         ("object_confusions", "a = b, b = c", "object_confusions: 'b' is given twice"),
     ],
 )
-def test_a_text_of_the_parameters_that_cannot_be_read_is_refused(name: str, text: str, message: str) -> None:
+def test_invalid_label_rules_are_refused(name: str, text: str, message: str) -> None:
     with pytest.raises(InvalidFieldError, match=message):
         RobotMemory(":memory:", embedding_model="", **{name: text})  # type: ignore[arg-type]
 
 
-def test_an_odd_label_is_a_label(memory: RobotMemory) -> None:
+def test_a_label_may_have_any_characters(memory: RobotMemory) -> None:
     labels = ["杯子", "a\"b'c", "x" * 256, "[1]"]
     for t in range(2):
         assert see(memory, *(sighting(1.0, t=t, label=label) for label in labels))[0] > 0
     assert sorted(each.label for each in objects(memory)) == sorted(labels)
     assert json.dumps([each.times_seen for each in objects(memory)]) == "[2, 2, 2, 2]"
+
+
+@pytest.mark.parametrize("world", [Settings(), Settings(covariances=True), Settings(missed=0.4, false=0.1)])
+def test_things_of_generated_worlds_are_found_once_and_precisely(world: Settings) -> None:
+    report = measure(make_world(1, world), world)
+    assert report.found >= 0.98 * report.things
+    assert report.per_thing <= 1.05
+    assert report.false <= 0.05 * report.things
+    assert report.precision >= 0.98
+    assert report.recall >= 0.98
+    assert report.error <= 1.1 * report.floor

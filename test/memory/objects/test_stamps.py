@@ -33,7 +33,7 @@ def look(memory: RobotMemory, t: float, key: ImportKey | None = None) -> bool:
     return memory.count_undetected(view).result() == (1,)
 
 
-def test_a_stamp_from_the_future_holds_no_later_sighting_up(open_memory: OpenMemory) -> None:
+def test_a_stamp_from_the_future_does_not_outdate_later_sightings(open_memory: OpenMemory) -> None:
     clock = Clock(NOW * SECOND)
     memory = open_memory(clock=clock)
     see(memory, at(NOW + YEARS))
@@ -58,7 +58,7 @@ def test_a_stamp_from_the_future_is_logged_once_for_each_source(
     ]
 
 
-def test_a_view_from_the_future_holds_no_later_view_up(open_memory: OpenMemory) -> None:
+def test_a_field_of_view_from_the_future_does_not_outdate_later_ones(open_memory: OpenMemory) -> None:
     clock = Clock(NOW * SECOND)
     memory = open_memory(clock=clock)
     see(memory, at(NOW - 1))
@@ -85,7 +85,7 @@ def test_after_a_simulation_starts_again_its_sightings_and_views_count(open_memo
         assert look(memory, t)
 
 
-def test_stamps_that_start_again_count_though_the_robots_clock_goes_on(memory: RobotMemory) -> None:
+def test_sightings_count_if_stamps_start_again_while_the_clock_goes_on(memory: RobotMemory) -> None:
     see(memory, at(5000))
     assert look(memory, 5002)
     see(memory, at(1, DIRTY))
@@ -106,7 +106,7 @@ def test_a_late_sighting_changes_no_newer_state_and_a_late_view_counts_nothing(
     assert the(memory, 1).first_seen == round((5000 - late) * SECOND)
 
 
-def test_a_recording_of_earlier_changes_no_newer_state_however_late_it_is_imported(memory: RobotMemory) -> None:
+def test_an_imported_recording_of_the_past_changes_no_newer_state(memory: RobotMemory) -> None:
     see(memory, at(NOW, DIRTY))
     number = memory.begin_import(Recording("digest", "/detections", "configuration", "path"))
     recorded = (NOW - YEARS // 2) * SECOND
@@ -115,14 +115,14 @@ def test_a_recording_of_earlier_changes_no_newer_state_however_late_it_is_import
     assert (the(memory, 1).context_json, the(memory, 1).times_seen) == (DIRTY, 2)
 
 
-def test_a_wrong_stamp_in_a_recording_holds_no_later_sighting_of_it_up(memory: RobotMemory) -> None:
+def test_a_wrong_stamp_in_a_recording_does_not_outdate_its_later_sightings(memory: RobotMemory) -> None:
     number = memory.begin_import(Recording("digest", "/detections", "configuration", "path"))
     for t, stamp, context in ((1000, 1000 + YEARS, CLEAN), (1060, 1060, DIRTY)):
         see(memory, replace(at(stamp, context), import_key=ImportKey(number, t * SECOND, 0, 0)))
     assert (the(memory, 1).context_json, the(memory, 1).last_seen) == (DIRTY, 1060 * SECOND)
 
 
-def test_a_file_with_an_object_of_the_future_is_put_right_by_the_next_sighting(
+def test_the_next_sighting_corrects_an_object_with_a_stamp_from_the_future(
     open_memory: OpenMemory,
 ) -> None:
     clock = Clock(NOW * SECOND)

@@ -1,4 +1,4 @@
-"""The tracking id that a detector gives says which object a sighting is of, for a short time and within the gate."""
+"""A tracking id names the object of a sighting, for a short time and within the gate."""
 
 from __future__ import annotations
 

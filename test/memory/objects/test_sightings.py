@@ -1,4 +1,4 @@
-"""A perception with a label and a place is a sighting, whichever way it comes; nothing else is."""
+"""A perception with a label and a position is a sighting, by a call or a topic; nothing else is."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_the_same_thing_saved_four_times_is_one_object_seen_four_times(memory: R
     assert memory.status().perceptions == 1
 
 
-def test_what_is_saved_and_what_a_topic_sees_are_sightings_of_one_object(memory: RobotMemory) -> None:
+def test_calls_and_topics_give_sightings_of_the_same_object(memory: RobotMemory) -> None:
     memory.save_perception(**MUG)
     new = new_perception(memory.parameters, NewPerception(**MUG), now=time.time_ns)
     assert [memory.store(new).result().memory_id, *see(memory, new)] == [1, 1]
     assert the(memory, 1).times_seen == 3
 
 
-def test_a_thing_that_is_saved_elsewhere_is_another_object(memory: RobotMemory) -> None:
+def test_a_sighting_at_another_position_is_another_object(memory: RobotMemory) -> None:
     for x in (0.0, 5.0, 0.1):
         memory.save_perception(**{**MUG, "pose": [x, 0.0, 0.0]})
     assert [(round(place(one)[0], 2), one.times_seen) for one in objects(memory)] == [(0.05, 2), (5.0, 1)]
@@ -55,7 +55,7 @@ def test_a_thing_that_is_saved_elsewhere_is_another_object(memory: RobotMemory) 
         {"perception_type": "proprioceptive"},
     ],
 )
-def test_what_is_no_sighting_is_a_memory_of_its_own_each_time(memory: RobotMemory, changes: dict[str, Any]) -> None:
+def test_a_perception_that_is_no_sighting_is_stored_each_time(memory: RobotMemory, changes: dict[str, Any]) -> None:
     saved = [memory.save_perception(**{**MUG, **changes}) for _ in range(2)]
     new = new_perception(memory.parameters, NewPerception(**{**MUG, **changes}), now=time.time_ns)
     assert [one.times_seen for one in saved] == [0, 0]
@@ -79,7 +79,7 @@ def test_the_latest_context_and_session_are_those_of_an_object_that_is_saved_aga
     assert len(memory.recall(context_filter={"state": "clean"})) == 0
 
 
-def test_what_is_told_of_an_object_of_the_past_has_decayed_and_what_a_topic_brings_has_not(
+def test_a_past_sighting_of_a_call_has_decayed_and_one_of_a_topic_has_not(
     open_memory: OpenMemory,
 ) -> None:
     memory = open_memory(clock=Clock())

@@ -96,7 +96,7 @@ class _Follower:
 
     def counts(self) -> tuple[int, Counter[str]]:
         """Return the perceptions stored, and the messages or perceptions that were not, by reason."""
-        left_out = {key.partition(".")[2]: int(value) for key, value in self._values.items() if "left_out." in key}
+        left_out = {key.partition(".")[2]: int(value) for key, value in self._values.items() if "dropped." in key}
         return int(self._values.get("stored", 0)), Counter(left_out)
 
     def settle(self) -> float:

@@ -7,12 +7,16 @@ import math
 import sys
 import time
 from dataclasses import fields
+from textwrap import indent
 
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
-from ..replay import Bag, Rehearsal, Replay, ReplayConfig, Window, load_config
-from ..replay.report import ProgressLine, summary
-from .command import DRY_RUN, Command, CommandError, option
+from ..replay import Bag, DryRun, Replay, ReplayConfig, Result, load_config
+from .command import DRY_RUN, Command, CommandError, option, table
+
+_ON_TERMINAL, _ELSEWHERE = 0.2, 5.0
+"""Seconds between two reports of progress."""
+_BAR = 20
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -28,16 +32,18 @@ def _replay(arguments: argparse.Namespace) -> int:
         raise CommandError(f"--topics: {', '.join(sorted(unknown))} not configured; configured: {known}")
     with Bag(arguments.bag) as bag:
         if arguments.dry_run:
-            return _run(bag, config, Rehearsal(config.parameters), arguments)
+            return _run(bag, config, DryRun(config.parameters), arguments)
         options = {entry.name: getattr(config.parameters, entry.name) for entry in fields(Parameters)}
         with RobotMemory(**options) as memory:
             return _run(bag, config, memory, arguments)
 
 
-def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | Rehearsal, arguments: argparse.Namespace) -> int:
-    line = ProgressLine(sys.stderr)
-    window = Window(arguments.start, arguments.duration)
-    replay = Replay(bag, config, memory, window=window, only=arguments.topics, progress=line.show)
+def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | DryRun, arguments: argparse.Namespace) -> int:
+    line = _ProgressLine()
+    replay = Replay(
+        bag, config, memory,
+        start=arguments.start, duration=arguments.duration, only=arguments.topics, progress=line.show,
+    )  # fmt: skip
     start = time.monotonic()
     interrupted = False
     try:
@@ -53,7 +59,7 @@ def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | Rehearsal, argume
     line.end()
     result = replay.result()
     seconds = time.monotonic() - start
-    sys.stdout.write(summary(bag, config, result, dry_run=arguments.dry_run, seconds=seconds))
+    sys.stdout.write(_summary(bag, config, result, dry_run=arguments.dry_run, seconds=seconds))
     sys.stdout.flush()
     if interrupted:
         sys.stderr.write("robotmem: what was read so far is stored; the same command goes on from there\n")
@@ -62,6 +68,63 @@ def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | Rehearsal, argume
         sys.stderr.write(f"robotmem: recording {str(bag.path)!r} {result.damage}; what could be read was used\n")
         return 1
     return 0
+
+
+class _ProgressLine:
+    """Progress on stderr: one line that changes on a terminal, else a line from time to time."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._start = self._last = time.monotonic()
+        self._shown = False
+
+    def show(self, read: int, part: float) -> None:
+        """Show how many messages were read, and which share of the recording that is, in [0, 1]."""
+        now = time.monotonic()
+        if now - self._last < (_ON_TERMINAL if self._terminal else _ELSEWHERE):
+            return
+        self._last = now
+        part = min(1.0, max(0.0, part))
+        elapsed = now - self._start
+        minutes, rest = divmod(round(elapsed * (1 - part) / part), 60) if part > 0 else (0, 0)
+        left = (f"{minutes} min " if minutes else "") + (f"{rest} s left" if part > 0 else "? left")
+        text = f"{part:4.0%} {read:,} messages, {read / elapsed:,.0f}/s, {left}"
+        done = round(part * _BAR)
+        bar = f"\r\x1b[K[{'#' * done}{'.' * (_BAR - done)}] {text}"
+        sys.stderr.write(bar if self._terminal else f"{text}\n")
+        sys.stderr.flush()
+        self._shown = True
+
+    def end(self) -> None:
+        """Clear the line."""
+        if self._terminal and self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, seconds: float) -> str:
+    by_name = {topic.name: topic for topic in config.topics}
+    rows = []
+    notes = [f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing]
+    notes += [f"for example {counts.last_drop}" for counts in result.counts.values() if counts.last_drop]
+    for name, counts in result.counts.items():
+        topic = by_name[name]
+        dropped = ", ".join(f"{count} {reason.value}" for reason, count in counts.dropped.most_common())
+        rows.append((topic.topic, topic.type, counts.received, counts.observations, counts.stored, dropped))
+        if counts.fields_of_view or counts.fields_of_view_dropped:
+            told = f"{counts.fields_of_view} messages told what is gone, {counts.fields_of_view_dropped} could not"
+            notes.append(f"{topic.topic}: {told}")
+    if result.unusable_transforms:
+        notes.append(f"{result.unusable_transforms} transforms could not be used")
+    head = ("topic", "type", "messages", "observations", "would store" if dry_run else "stored", "dropped")
+    text = table(head, rows) or "none of the configured topics is in the recording\n"
+    text += "".join(f"{note}\n" for note in notes)
+    configured = {topic.topic for topic in config.topics} | {"/tf", "/tf_static"}
+    others = [(name, *found) for name, found in sorted(bag.topics.items()) if name not in configured]
+    if dry_run and others:
+        text += "not configured:\n" + indent(table((), others), "  ")
+    rate = f"{result.read / seconds:,.0f}/s, {result.span / seconds:,.0f} times real time"
+    return f"{text}{result.read:,} messages in {seconds:.2f} s: {rate}\n"
 
 
 def _seconds(text: str) -> float:

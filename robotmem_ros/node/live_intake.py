@@ -15,8 +15,7 @@ from rclpy.serialization import deserialize_message
 
 from ..frames import TransformBuffer
 from ..memory import FrameMismatchError, RobotMemory
-from ..perception import Limits, LocalisationGate, MessageClasses
-from ..perception.intake import Intake
+from ..perception import Intake, MessageClasses
 from .conversions import Clock
 from .intake_worker import IntakeWorker
 from .parameters import ParametersNode
@@ -70,21 +69,15 @@ class LiveIntake:
         self._simulated = SimulatedTime(node)
         self._buffer = TransformBuffer(round(parameters.tf_history * _NS))
         self._configs = declared_topics(node, parameters)
-        gate = None
         if parameters.localisation_topic:
             check_topic_name(node, "localisation_topic", parameters.localisation_topic)
-            gate = LocalisationGate(Limits(parameters.localisation_position_limit, parameters.localisation_yaw_limit))
         self._targets = TargetFrames(self._buffer)
         self._intake = Intake(
             memory,
             self._configs,
             MessageClasses(),
             buffer=self._buffer,
-            now=clock,
-            patience=parameters.transform_timeout,
-            capacity=parameters.tf_queue_limit,
-            on_missing_transform=parameters.on_missing_transform,
-            gate=gate,
+            transform_timeout=parameters.transform_timeout,
             clocks=(time.monotonic, self._simulated),
         )
         self.last_error = ""

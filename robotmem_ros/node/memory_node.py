@@ -169,7 +169,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
             why = str(error)
         queues = self._live.queues() if self._live else {}
         self._diagnostics.publish(
-            self._state, why, status, topics=self._topics(), queues=queues, refused=self._counts().refused
+            self._state, why, status, topics=self._topics(), queues=queues, dropped=self._counts().dropped
         )
 
     def _publish_markers(self) -> None:

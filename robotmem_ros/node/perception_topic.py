@@ -18,6 +18,7 @@ from robotmem_ros.msg import Perception
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import NewMemory
+from ..perception import DropReason
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
 from .executors import CallbackThread, Receiver
@@ -25,7 +26,6 @@ from .subscriptions import LostMessages
 
 _LOG = logging.getLogger(__name__)
 _LOG_PERIOD = 5.0
-_LOST = "lost"
 _BATCH = 64
 """Messages after which a question may go first again."""
 _REST = 0.01
@@ -34,14 +34,14 @@ _REST = 0.01
 
 @dataclass
 class Counts:
-    """What became of the messages: received = stored + refused + those not yet committed.
+    """What became of the messages: received = stored + dropped + those not yet committed.
 
-    What was published and never came is refused as lost.
+    A message that was published and never came is dropped as lost.
     """
 
     received: int = 0
     stored: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[DropReason] = field(default_factory=Counter)
 
 
 class PerceptionTopic:
@@ -74,7 +74,7 @@ class PerceptionTopic:
     def counts(self) -> Counts:
         """The counts as they are now."""
         with self._lock:
-            return Counts(self._counts.received, self._counts.stored, self._counts.refused.copy())
+            return Counts(self._counts.received, self._counts.stored, self._counts.dropped.copy())
 
     def close(self) -> None:
         """Takes what has come, and ends the subscription."""
@@ -96,35 +96,35 @@ class PerceptionTopic:
         with self._lock:
             self._counts.received += 1 + lost
             if lost:
-                self._counts.refused[_LOST] += lost
+                self._counts.dropped[DropReason.LOST] += lost
         try:
             message = deserialize_message(raw, Perception)
         except Exception as error:  # bytes that are no such message, or text that is no Unicode
-            self._refuse("unreadable", repr(error))
+            self._drop(DropReason.UNDECODABLE, repr(error))
             return
         try:
             if self._memory.waiting >= self._memory.parameters.queue_limit:
-                self._refuse("queue full", "the writer does not keep up; raise queue_limit or send less")
+                self._drop(DropReason.QUEUE_FULL, "the writer does not keep up; raise queue_limit or send less")
                 return
             received_at = max(self._clock(), 0)
             new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
             self._memory.store(new).add_done_callback(lambda done: self._settle(new, done))
         except InvalidFieldError as error:
-            self._refuse(error.field.removeprefix("header.").partition(".")[0].partition("[")[0], str(error))
+            self._drop(DropReason.of_field(error.field), str(error))
         except RobotMemoryError as error:
-            self._refuse(type(error).__name__, str(error))
+            self._drop(DropReason.NOT_WRITTEN, str(error))
 
     def _settle(self, new: NewMemory, future: Future[Stored]) -> None:
         error = future.exception()
         if error is not None:
-            self._refuse(type(error).__name__, str(error))
+            self._drop(DropReason.NOT_WRITTEN, str(error))
             return
         with self._lock:
             self._counts.stored += 1
         _LOG.debug("~/perception at %.3f s: stored as %d", new.observed_at / 1e9, future.result().memory_id)
 
-    def _refuse(self, reason: str, message: str) -> None:
+    def _drop(self, reason: DropReason, message: str) -> None:
         with self._lock:
-            self._counts.refused[reason] += 1
-        _LOG.debug("~/perception: dropped 1: %s (%s)", reason, message)
-        self._node.get_logger().warning(f"refused a perception: {message}", throttle_duration_sec=_LOG_PERIOD)
+            self._counts.dropped[reason] += 1
+        _LOG.debug("~/perception: dropped 1: %s (%s)", reason.value, message)
+        self._node.get_logger().warning(f"dropped a perception: {message}", throttle_duration_sec=_LOG_PERIOD)

@@ -11,6 +11,7 @@ from rclpy.node import Node
 from robotmem_ros.msg import MemoryStatus
 
 from ..memory import Status
+from ..perception import DropReason
 from . import subscriptions as qos
 from .conversions import Clock, fill_status, time_message
 from .perception_topic import Counts
@@ -36,11 +37,11 @@ class StatusTopic:
         message.topic_names = [topic.config.name for topic in topics]
         message.topic_received = [topic.arrived for topic in topics]
         message.topic_stored = [topic.stored for topic in topics]
-        message.topic_dropped = [sum(topic.left_out.values()) for topic in topics]
+        message.topic_dropped = [sum(topic.dropped.values()) for topic in topics]
         message.received, message.stored = counts.received, counts.stored
-        message.dropped = sum(counts.refused.values())
-        message.drop_reasons = sorted(counts.refused)
-        message.drop_counts = [counts.refused[reason] for reason in message.drop_reasons]
+        message.dropped = sum(counts.dropped.values())
+        message.drop_reasons = sorted(reason.value for reason in counts.dropped)
+        message.drop_counts = [counts.dropped[DropReason(reason)] for reason in message.drop_reasons]
         if message != self._last:
             self._last = message
             self._publisher.publish(_stamped(message, self._clock()))
@@ -52,12 +53,6 @@ def _stamped(message: MemoryStatus, now: int) -> MemoryStatus:
 
 
 _OK, _WARN, _ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
-
-_ASKED_FOR = frozenset({
-    "min_interval", "min_displacement", "min_confidence", "label_not_wanted", "unchanged", "not_selected",
-    "empty_array", "already_stored",
-})  # fmt: skip
-"""What is left out because the configuration says so, and is no reason to warn."""
 
 
 class Diagnostics:
@@ -78,12 +73,12 @@ class Diagnostics:
         *,
         topics: Sequence[TopicState],
         queues: dict[str, int],
-        refused: dict[str, int],
+        dropped: dict[DropReason, int],
     ) -> None:
         """Publishes the state of the node, its database, its topics and its queues; `why` is what went wrong."""
         now = time.monotonic()
         elapsed, self._then = max(now - self._then, 1e-3), now
-        message = DiagnosticArray(status=[self._memory(state, why, status, queues, refused)])
+        message = DiagnosticArray(status=[self._memory(state, why, status, queues, dropped)])
         message.header.stamp = time_message(max(self._clock(), 0))
         for topic in topics:
             message.status.append(self._topic(topic, self._before.get(topic.config.name), elapsed))
@@ -91,7 +86,7 @@ class Diagnostics:
         self._publisher.publish(message)
 
     def _memory(
-        self, state: str, why: str, status: Status | None, queues: dict[str, int], refused: dict[str, int]
+        self, state: str, why: str, status: Status | None, queues: dict[str, int], dropped: dict[DropReason, int]
     ) -> DiagnosticStatus:
         values: list[tuple[str, object]] = [("state", state), ("last_error", why)]
         level, words = (_OK, state) if state == "active" else (_WARN, state)
@@ -109,19 +104,19 @@ class Diagnostics:
                 ("removed_by_retention", status.removed),
             ]
         values += queues.items()
-        values += ((f"refused.{reason}", number) for reason, number in sorted(refused.items()))
+        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(dropped.items()))
         return self._status("memory", level, words, values)
 
     def _topic(self, now: TopicState, before: TopicState | None, elapsed: float) -> DiagnosticStatus:
         level, words = _OK, "ok"
         lost = {
-            reason: number - (before.left_out.get(reason, 0) if before else 0)
-            for reason, number in now.left_out.items()
-            if reason not in _ASKED_FOR
+            reason: number - (before.dropped.get(reason, 0) if before else 0)
+            for reason, number in now.dropped.items()
+            if not reason.is_expected
         }
         if any(lost.values()):
             level = _WARN
-            words = "left out: " + ", ".join(f"{number} {reason}" for reason, number in lost.items() if number)
+            words = "dropped: " + ", ".join(f"{number} {reason.value}" for reason, number in lost.items() if number)
         if now.problem:
             level, words = _WARN, now.problem
         values: list[tuple[str, object]] = [
@@ -134,11 +129,11 @@ class Diagnostics:
             ("stored", now.stored),
             ("stored_per_second", f"{(now.stored - (before.stored if before else 0)) / elapsed:.1f}"),
             ("waiting", now.waiting),
-            ("last_error", now.last_refusal),
+            ("last_error", now.last_drop),
         ]
         if now.config.field_of_view_range:
-            values += [("views", now.views), ("views_left_out", now.views_left_out)]
-        values += ((f"left_out.{reason}", number) for reason, number in sorted(now.left_out.items()))
+            values += [("fields_of_view", now.fields_of_view), ("fields_of_view_dropped", now.fields_of_view_dropped)]
+        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(now.dropped.items()))
         return self._status(now.config.name, level, words, values)
 
     def _status(self, name: str, level: bytes, words: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:

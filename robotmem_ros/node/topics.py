@@ -15,8 +15,7 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..perception import TopicConfig, configured_topics, message_class
-from ..perception.intake import Intake
+from ..perception import DropReason, Intake, TopicConfig, configured_topics, message_class
 from .conversions import Clock
 from .executors import CallbackThread
 from .intake_worker import IntakeWorker
@@ -25,10 +24,6 @@ from .subscriptions import MatchedSubscription
 
 _LOG_PERIOD = 5.0
 _PAUSE = 0.002
-UNDECODABLE = "undecodable"
-INTAKE_FULL = "intake_full"
-LOST = "lost"
-"""Published, and pushed out of a full history or lost on the way; never came."""
 
 
 def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ...]:
@@ -66,16 +61,15 @@ class TopicState:
     observations: int
     stored: int
     waiting: int
-    left_out: dict[str, int]
-    """Why, and how many."""
+    dropped: dict[DropReason, int]
     publishers: int
     quality: str
     problem: str
     """What is wrong with it now, in words; empty when nothing is."""
-    last_refusal: str
-    views: int = 0
-    """Messages that told what is not in view any more, too."""
-    views_left_out: int = 0
+    last_drop: str
+    fields_of_view: int = 0
+    """Messages that also reported what their detector did not detect."""
+    fields_of_view_dropped: int = 0
 
 
 class PerceptionTopics:
@@ -104,22 +98,21 @@ class PerceptionTopics:
         counts = self._intake.counts()
         found = []
         for topic in self._topics:
-            own, mine = topic.counts(), counts[topic.config.name]
-            left_out = {reason.value: number for reason, number in mine.left_out.items() if number}
+            (arrived, dropped), mine = topic.counts(), counts[topic.config.name]
             found.append(
                 TopicState(
                     config=topic.config,
-                    arrived=own.pop("arrived", 0),
+                    arrived=arrived,
                     observations=mine.observations,
                     stored=mine.stored,
                     waiting=mine.waiting,
-                    left_out={**left_out, **own},
+                    dropped=dict(+(mine.dropped + dropped)),
                     publishers=topic.subscription.publishers,
                     quality=topic.subscription.quality,
                     problem=topic.problem(),
-                    last_refusal=mine.last_refusal or topic.last_refusal,
-                    views=mine.views,
-                    views_left_out=mine.views_left_out,
+                    last_drop=mine.last_drop or topic.last_drop,
+                    fields_of_view=mine.fields_of_view,
+                    fields_of_view_dropped=mine.fields_of_view_dropped,
                 )
             )
         return found
@@ -145,25 +138,26 @@ class _Topic:
     ) -> None:  # fmt: skip
         self.config = config
         self.told = ""
-        self.last_refusal = ""
+        self.last_drop = ""
         self._node = node
         self._intake = intake
         self._worker = worker
         self._clock = clock
         self._kind = message_class(config.type)
         self._lock = threading.Lock()
-        self._counts: Counter[str] = Counter()
+        self._arrivals = 0
+        self._dropped: Counter[DropReason] = Counter()
         # After all else: messages may come at once.
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
             reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
-            lost=lambda number: self._count(LOST, number),
+            lost=lambda number: self._count(DropReason.LOST, number),
         )  # fmt: skip
 
-    def counts(self) -> dict[str, int]:
-        """What arrived, and what the intake never saw by its reason."""
+    def counts(self) -> tuple[int, Counter[DropReason]]:
+        """How many messages arrived, and those dropped before the intake by their reason."""
         with self._lock:
-            return dict(self._counts)
+            return self._arrivals, self._dropped.copy()
 
     def problem(self) -> str:
         """What is wrong with the topic now, in words."""
@@ -177,12 +171,13 @@ class _Topic:
 
     def _arrived(self, raw: bytes) -> None:
         receipt_ns = self._clock()
-        self._count("arrived")
-        self._worker.put(lambda: self._read(raw, receipt_ns), self._dropped, len(raw))
+        with self._lock:
+            self._arrivals += 1
+        self._worker.put(lambda: self._read(raw, receipt_ns), self._drop_unread, len(raw))
 
-    def _dropped(self) -> None:
-        self._count(INTAKE_FULL)
-        self._refuse("more messages wait to be read than queue_limit; raise it, or sample")
+    def _drop_unread(self) -> None:
+        full = "more messages wait to be read than queue_limit; raise it, or sample"
+        self._drop(DropReason.INTAKE_FULL, full)
 
     def _read(self, raw: bytes, receipt_ns: int) -> None:
         name = self.config.name
@@ -192,15 +187,15 @@ class _Topic:
             message = deserialize_message(raw, self._kind)
         except Exception as error:
             # An RMWError, and whatever else foreign bytes may cause.
-            self._count(UNDECODABLE)
-            self._refuse(f"{len(raw)} bytes are no {self.config.type}: {error}")
+            self._drop(DropReason.UNDECODABLE, f"{len(raw)} bytes are no {self.config.type}: {error}")
             return
         self._intake.receive(name, message, receipt_ns)
 
-    def _count(self, what: str, number: int = 1) -> None:
+    def _count(self, reason: DropReason, number: int = 1) -> None:
         with self._lock:
-            self._counts[what] += number
+            self._dropped[reason] += number
 
-    def _refuse(self, why: str) -> None:
-        self.last_refusal = f"{self.config.topic}: {why}"
-        self._node.get_logger().warning(f"left out: {self.last_refusal}", throttle_duration_sec=_LOG_PERIOD)
+    def _drop(self, reason: DropReason, why: str) -> None:
+        self._count(reason)
+        self.last_drop = f"{self.config.topic}: {why}"
+        self._node.get_logger().warning(f"dropped: {self.last_drop}", throttle_duration_sec=_LOG_PERIOD)

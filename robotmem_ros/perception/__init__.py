@@ -1,29 +1,27 @@
-"""From any ROS message to perceptions, by configuration alone and without ROS: live topics and recordings alike."""
+"""Turn messages of any ROS type into perceptions, by configuration alone and without ROS, live or recorded."""
 
 from .counters import TopicCounts
-from .drop_reason import Reason
+from .drop_reason import DropReason
 from .errors import TopicError, UnknownTypeError
-from .extraction import Extractor
+from .extraction import Extraction, Extractor
 from .intake import Intake
-from .localisation_gate import Limits, LocalisationGate
+from .localisation_gate import LocalisationGate
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, message_class
-from .observation import Extraction, Observation
+from .observation import Observation
 from .presets import Presets, configured_topics, load_presets, parse_topic
-from .sampling import Sample, Sampler, raw_stamp_reader
+from .storing import PerceptionStore
 from .topic_config import TopicConfig
 
 __all__ = [
+    "DropReason",
     "Extraction",
     "Extractor",
     "Intake",
-    "Limits",
     "LocalisationGate",
     "MessageClasses",
     "Observation",
+    "PerceptionStore",
     "Presets",
-    "Reason",
-    "Sample",
-    "Sampler",
     "TopicConfig",
     "TopicCounts",
     "TopicError",
@@ -34,5 +32,4 @@ __all__ = [
     "load_presets",
     "message_class",
     "parse_topic",
-    "raw_stamp_reader",
 ]

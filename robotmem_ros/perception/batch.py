@@ -1,144 +1,121 @@
-"""What is to be stored of one message, together, as soon as no part of it waits for a transform any more."""
+"""Hold one message on its way into the memory, while parts of it wait for their transforms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ..frames import Transform
 from ..memory import FieldOfView
-from .observation import Observation, Placed, frame_of, marked, transformed
+from ..memory.models import ImportKey
+from ..memory.objects.field_of_view import Detection
+from .observation import Observation
 from .topic_reader import Reading, TopicReader
 
 _NS = 1_000_000_000
+_FIELD_OF_VIEW = -1
+"""Stands for an element in the import key of a field of view."""
 Origin = tuple[int, int, int]
 """Where in a recording a message stands: the first three numbers of an ImportKey."""
 
 
 class Batch:
-    """One message on its way; complete when none of its parts waits."""
+    """The observations of one message; `parts` are those that need a transform into `memory_frame`."""
 
-    def __init__(self, source: TopicReader, origin: Origin | None, reading: Reading, memory_frame: str) -> None:
-        self.source = source
+    def __init__(self, topic: TopicReader, origin: Origin | None, reading: Reading, memory_frame: str) -> None:
+        self.topic = topic
         self.origin = origin
         self.reading = reading
-        self._frame = memory_frame
-        self._placed: list[Placed | None] = [*reading.found]
+        self.observations: list[Observation | None] = [*reading.observations]
+        """In their order; None for one without a transform."""
+        self.no_field_of_view = ""
+        """Why it is unknown what the sensor did not detect; empty if it is known."""
+        self._memory_frame = memory_frame
         self._sensor: Transform | None = None
-        self._why_no_view = ""
-        self._open = 0
+        self.parts = self._split()
+        self._unsettled = len(self.parts)
 
     def __str__(self) -> str:
         """Tell the topic and the stamp, for the log."""
-        return f"{self.source.config.topic} at {self.reading.stamp_ns / _NS:.3f} s"
+        return f"{self.topic.config.topic} at {self.reading.stamp_ns / _NS:.3f} s"
 
     @property
     def complete(self) -> bool:
         """Whether no part waits."""
-        return self._open == 0
-
-    @property
-    def placed(self) -> list[Placed]:
-        """What is to be stored, in the order of the message."""
-        return [one for one in self._placed if one is not None and not one.is_glimpse]
-
-    @property
-    def is_view(self) -> bool:
-        """Whether it should tell what is not there, too."""
-        return self.reading.sensor_frame is not None
-
-    @property
-    def why_no_view(self) -> str:
-        """Why it cannot do so; empty where it can."""
-        return self._why_no_view
-
-    def leave_out(self, known: Collection[Placed]) -> None:
-        """Leaves out what is stored already; it was seen all the same."""
-        gone = {id(one) for one in known}
-        self._placed = [replace(one, is_glimpse=True) if one and id(one) in gone else one for one in self._placed]
-
-    def parts(self) -> list[Part]:
-        """What has to be transformed: the observations of one frame and stamp together, and the sensor with them."""
-        groups: dict[tuple[str, int], list[int]] = {}
-        for index, one in enumerate(self.reading.found):
-            frame = frame_of(one.observation)
-            if frame and frame != self._frame:
-                groups.setdefault((frame, one.observation.stamp_ns), []).append(index)
-        sensor = (self.reading.sensor_frame or "", self.reading.stamp_ns)
-        if self.is_view and sensor[0] in {"", self._frame}:
-            self._why_no_view = (
-                f"the sensor's own frame is to be named in field_of_view.frame, it is {sensor[0]!r} here"
-            )
-        elif self.is_view:
-            groups.setdefault(sensor, [])
-        self._open = len(groups)
-        return [
-            Part(self, frame, stamp_ns, indices, self.is_view and (frame, stamp_ns) == sensor)
-            for (frame, stamp_ns), indices in groups.items()
-        ]
+        return self._unsettled == 0
 
     def field_of_view(self) -> FieldOfView | None:
-        """What the message was a view of; None for nothing."""
-        detector, frame = self.source.detector, self.reading.sensor_frame
-        if detector is None or not frame or self._sensor is None or self._why_no_view:
+        """Return what the sensor looked at; None if that is unknown, or not configured."""
+        detector, frame = self.topic.detector, self.reading.sensor_frame
+        if detector is None or not frame or self._sensor is None or self.no_field_of_view:
             return None
-        found = [one for one in self._placed if one is not None]
-        return detector.field_of_view(frame, self._sensor, self.reading.stamp_ns, found, self._frame)
+        dropped = tuple(
+            Detection(one.label, (one.pose[0], one.pose[1], one.pose[2]))
+            for one in self.observations
+            if one is not None and one.is_dropped and one.pose is not None
+        )
+        found = detector.field_of_view(frame, self._sensor, self.reading.stamp_ns, dropped, self._memory_frame)
+        return found if self.origin is None else replace(found, import_key=ImportKey(*self.origin, _FIELD_OF_VIEW))
 
-    def settle(self, part: Part, change: Callable[[Placed], Placed | None]) -> None:
-        """Gives the observations of a part their final frame, or leaves them out."""
+    def settle(self, part: Part, change: Callable[[Observation], Observation | None], *, missing: str = "") -> None:
+        """Replace the observations of a part; `missing` is why there is no transform."""
         for index in part.indices:
-            one = self._placed[index]
+            one = self.observations[index]
             if one is not None:
-                self._placed[index] = change(one)
-        self._open -= 1
+                self.observations[index] = change(one)
+        if self.reading.sensor_frame is not None:
+            self.no_field_of_view = self.no_field_of_view or missing
+        self._unsettled -= 1
 
-    def see_from(self, sensor: Transform) -> None:
-        """Notes where the sensor was."""
+    def sensor_at(self, sensor: Transform) -> None:
+        """Note where the sensor was."""
         self._sensor = sensor
 
-    def tell_no_absence(self, why: str) -> None:
-        """Something of the message has no place, so that nothing can be said of what is not in it."""
-        if self.is_view:
-            self._why_no_view = self._why_no_view or why
+    def _split(self) -> list[Part]:
+        groups: dict[tuple[str, int], list[int]] = {}
+        for index, one in enumerate(self.reading.observations):
+            frame = one.position_frame
+            if frame and frame != self._memory_frame:
+                groups.setdefault((frame, one.stamp_ns), []).append(index)
+        sensor_frame = self.reading.sensor_frame
+        sensor = (sensor_frame or "", self.reading.stamp_ns)
+        if sensor_frame in {"", self._memory_frame}:
+            self.no_field_of_view = f"name the frame of the sensor in field_of_view.frame, it is {sensor_frame!r} here"
+        elif sensor_frame is not None:
+            groups.setdefault(sensor, [])
+        has_sensor = sensor_frame is not None
+        return [Part(self, *key, indices, has_sensor and key == sensor) for key, indices in groups.items()]
 
 
 @dataclass(frozen=True)
 class Part:
-    """The observations of one message that need the same transform; `sensor` where the view needs it as well."""
+    """The observations of one message that need the same transform; `sensor` if the field of view needs it, too."""
 
     batch: Batch
     frame_id: str
     stamp_ns: int
     indices: list[int]
-    sensor: bool = False
+    sensor: bool
 
     def __str__(self) -> str:
         """Tell the topic and the stamp, for the log."""
-        return f"{self.batch.source.config.topic} at {self.stamp_ns / _NS:.3f} s"
+        return f"{self.batch.topic.config.topic} at {self.stamp_ns / _NS:.3f} s"
 
     @property
-    def observations(self) -> int:
-        """How many of them are to be stored."""
-        found = self.batch.reading.found
-        return sum(not found[index].is_glimpse for index in self.indices)
+    def size(self) -> int:
+        """Number of its observations that are to be stored."""
+        return sum(not self.batch.reading.observations[index].is_dropped for index in self.indices)
 
-    def place(self, transform: Transform, frame_id: str) -> None:
-        """The transform is there."""
+    def transform(self, transform: Transform, frame_id: str) -> None:
+        """Move the observations to `frame_id`."""
         if self.sensor:
-            self.batch.see_from(transform)
-        self.batch.settle(self, lambda one: _changed(one, transformed(one.observation, transform, frame_id), frame_id))
+            self.batch.sensor_at(transform)
+        self.batch.settle(self, lambda one: one.transformed(transform, frame_id))
 
     def keep(self, why: str) -> None:
-        """There is none: the observations stay in their frame."""
-        self.batch.tell_no_absence(why)
-        self.batch.settle(self, lambda one: _changed(one, marked(one.observation, self.frame_id), self.frame_id))
+        """Leave the observations in their own frame, because there is no transform."""
+        self.batch.settle(self, lambda one: one.in_own_frame(self.frame_id), missing=why)
 
     def drop(self, why: str) -> None:
-        """There is none: the observations are left out."""
-        self.batch.tell_no_absence(why)
-        self.batch.settle(self, lambda one: None)
-
-
-def _changed(one: Placed, observation: Observation, frame_id: str) -> Placed:
-    return replace(one, observation=observation, frame_id=frame_id)
+        """Drop the observations, because there is no transform."""
+        self.batch.settle(self, lambda one: None, missing=why)

@@ -1,4 +1,4 @@
-"""What became of the messages of a topic: every one of them is accounted for."""
+"""Count what becomes of the messages of a topic, so that each of them is accounted for."""
 
 from __future__ import annotations
 
@@ -7,95 +7,73 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from .drop_reason import Reason
+from .drop_reason import DropReason
 
 
 @dataclass
 class TopicCounts:
-    """`observations == stored + waiting + left_out.total()`, at any time."""
+    """`observations == stored + waiting + dropped.total()`, at any time."""
 
     received: int = 0
     """Messages."""
     observations: int = 0
-    """What the messages held; a message that was left out unread, or held nothing, counts as one."""
+    """Elements of the messages; a message that was dropped unread, or held nothing, counts as one."""
     stored: int = 0
     waiting: int = 0
     """For a transform, or to be written."""
-    left_out: Counter[Reason] = field(default_factory=Counter)
-    last_refusal: str = ""
-    """The last one that was left out because something is wrong, in words."""
-    views: int = 0
-    """Messages that told what is not in view any more, too."""
-    views_left_out: int = 0
-    """Messages that could not, for it is not known where the sensor was, or not all that they held."""
-
-    def leave_out(self, reasons: Mapping[Reason, int], why: str = "") -> None:
-        """Counts observations that nobody counted before as left out."""
-        self.observations += sum(reasons.values())
-        self.left_out.update(reasons)
-        self.last_refusal = why or self.last_refusal
-
-    def accept(self, number: int) -> None:
-        """Counts observations that are on their way now."""
-        self.observations += number
-        self.waiting += number
-
-    def settle(self, reason: Reason | None, number: int = 1, why: str = "") -> None:
-        """Counts what was on its way as stored, or as left out for a reason."""
-        self.waiting -= number
-        if reason is None:
-            self.stored += number
-        else:
-            self.left_out[reason] += number
-            self.last_refusal = why or self.last_refusal
-
-    def copy(self) -> TopicCounts:
-        """The counts as they are now."""
-        return replace(self, left_out=self.left_out.copy())
+    dropped: Counter[DropReason] = field(default_factory=Counter)
+    last_drop: str = ""
+    """The last one that was dropped because something is wrong, in words."""
+    fields_of_view: int = 0
+    """Messages that also reported what their detector did not detect."""
+    fields_of_view_dropped: int = 0
+    """Messages that could not, because the place of the sensor or a part of the content is unknown."""
 
 
-class Tally:
-    """The counts of one topic while several threads count."""
+class TopicCounter:
+    """Counts for one topic; safe to use from several threads."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
         self._counts = TopicCounts()
         self._lock = threading.Lock()
 
-    def received(self) -> None:
-        """Counts a message that will be read."""
+    def receive(self, accepted: int, dropped: Mapping[DropReason, int], why: str = "") -> None:
+        """Count a message, of whose observations so many are accepted and the others dropped."""
         with self._lock:
-            self._counts.received += 1
+            counts = self._counts
+            counts.received += 1
+            counts.observations += accepted + sum(dropped.values())
+            counts.waiting += accepted
+            counts.dropped.update(dropped)
+            counts.last_drop = why or counts.last_drop
 
-    def left_unread(self, reason: Reason) -> None:
-        """Counts a message that was left out as a whole."""
+    def store(self, number: int) -> None:
+        """Count accepted observations as stored."""
         with self._lock:
-            self._counts.received += 1
-            self._counts.leave_out({reason: 1})
+            self._counts.waiting -= number
+            self._counts.stored += number
 
-    def read(self, accepted: int, left_out: Mapping[Reason, int], why: str) -> None:
-        """Counts the observations of one message."""
-        with self._lock:
-            self._counts.leave_out(left_out, why)
-            self._counts.accept(accepted)
-
-    def settle(self, reason: Reason | None, number: int, why: str = "") -> None:
-        """Counts what was on its way as stored, or as left out for a reason."""
+    def drop(self, reason: DropReason, number: int, why: str = "") -> None:
+        """Count accepted observations as dropped."""
         if not number:
             return
         with self._lock:
-            self._counts.settle(reason, number, f"{self._topic}: {why}" if why else "")
+            self._counts.waiting -= number
+            self._counts.dropped[reason] += number
+            if why:
+                self._counts.last_drop = f"{self._topic}: {why}"
 
-    def view(self, why_not: str = "") -> None:
-        """Counts a view, or one that had to be left out, and why."""
+    def field_of_view(self, why_not: str = "") -> None:
+        """Count a field of view, or one that had to be dropped, and why."""
         with self._lock:
             if why_not:
-                self._counts.views_left_out += 1
-                self._counts.last_refusal = f"{self._topic}: {why_not}"
+                self._counts.fields_of_view_dropped += 1
+                self._counts.last_drop = f"{self._topic}: {why_not}"
             else:
-                self._counts.views += 1
+                self._counts.fields_of_view += 1
 
-    def now(self) -> TopicCounts:
-        """The counts as they are now."""
+    def counts(self) -> TopicCounts:
+        """Return a copy of the counts."""
         with self._lock:
-            return self._counts.copy()
+            return replace(self._counts, dropped=self._counts.dropped.copy())

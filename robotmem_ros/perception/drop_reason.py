@@ -1,14 +1,19 @@
-"""Why something that arrived was not stored: one closed set, so that every loss can be counted by its reason."""
+"""The reasons why something that arrived is not stored: one closed set, so that every loss is counted."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 
-class Reason(str, Enum):
+class DropReason(str, Enum):
     """Why a message, or one element of its array, did not become a perception."""
 
-    # What the message holds.
+    # Before it is read.
+    LOST = "lost"
+    """Published, but pushed out of a full history or lost by the middleware."""
+    INTAKE_FULL = "intake_full"
+    UNDECODABLE = "undecodable"
+    # By its content.
     EMPTY_ARRAY = "empty_array"
     TOO_MANY = "too_many"
     UNREADABLE = "unreadable"
@@ -27,30 +32,53 @@ class Reason(str, Enum):
     BAD_IMAGE = "bad_image"
     UNKNOWN_ENCODING = "unknown_encoding"
     NO_DECODER = "no_decoder"
-    # What the configuration asked to leave out.
+    # By the configuration.
     MIN_INTERVAL = "min_interval"
     MIN_DISPLACEMENT = "min_displacement"
     MIN_CONFIDENCE = "min_confidence"
     LABEL_NOT_WANTED = "label_not_wanted"
     UNCHANGED = "unchanged"
     NOT_LOCALISED = "not_localised"
-    # What the transforms did not give.
+    # For lack of a transform.
     UNKNOWN_FRAME = "unknown_frame"
     NOT_CONNECTED = "not_connected"
     NO_TRANSFORM = "no_transform"
     FRAME_LOOP = "frame_loop"
     TF_QUEUE_FULL = "tf_queue_full"
-    # What happened on the way into the memory.
+    # On the way into the memory.
     FUTURE_STAMP = "future_stamp"
     QUEUE_FULL = "queue_full"
     INVALID = "invalid"
     NOT_WRITTEN = "not_written"
     ALREADY_STORED = "already_stored"
 
+    @property
+    def is_expected(self) -> bool:
+        """Whether the configuration asks for it, so that it is nothing to warn of."""
+        return self in _EXPECTED
 
-class Refused(Exception):  # noqa: N818 -- no error: the ordinary way by which one element of a message is left out
+    @staticmethod
+    def of_field(field: str) -> DropReason:
+        """Return the reason that says which field of a robotmem_ros/msg/Perception cannot be used."""
+        name = field.removeprefix("header.").partition(".")[0].partition("[")[0]
+        return _BY_FIELD.get(name, DropReason.INVALID)
+
+
+_BY_FIELD = {
+    "description": DropReason.BAD_DESCRIPTION, "label": DropReason.BAD_LABEL, "confidence": DropReason.BAD_CONFIDENCE,
+    "pose": DropReason.BAD_POSE, "stamp": DropReason.BAD_STAMP, "observed_at": DropReason.NO_STAMP,
+    "frame_id": DropReason.BAD_FRAME, "context": DropReason.BAD_CONTEXT, "perception_type": DropReason.BAD_NAME,
+    "session_id": DropReason.BAD_NAME, "collection": DropReason.BAD_NAME,
+}  # fmt: skip
+_EXPECTED = frozenset({
+    DropReason.MIN_INTERVAL, DropReason.MIN_DISPLACEMENT, DropReason.MIN_CONFIDENCE, DropReason.LABEL_NOT_WANTED,
+    DropReason.UNCHANGED, DropReason.NOT_SELECTED, DropReason.EMPTY_ARRAY, DropReason.ALREADY_STORED,
+})  # fmt: skip
+
+
+class DropError(Exception):
     """One element cannot become a perception."""
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    def __init__(self, reason: DropReason, detail: str = "") -> None:
         super().__init__(detail or reason.value)
         self.reason = reason

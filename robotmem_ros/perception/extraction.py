@@ -1,4 +1,4 @@
-"""From one message to what it says, live or recorded alike; one bad element never stops the rest."""
+"""Extract observations from one message, live or recorded; one bad element never stops the rest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from ..memory import PerceptionType, validation
+from ..memory.config.parameters import Parameters
 from . import values
-from .drop_reason import Reason, Refused
+from .drop_reason import DropError, DropReason
 from .errors import NoValueError
 from .images import thumbnail
 from .message_types import TypeDescription
-from .observation import Extraction, Observation
+from .observation import Observation
 from .plan import plan_of
 from .template import Reader
 from .topic_config import TopicConfig
@@ -21,97 +22,96 @@ from .values import plain_text, scalar
 _T = TypeVar("_T")
 
 
-class _Times(NamedTuple):
-    message_ns: int
-    receipt_ns: int
+class Extraction(NamedTuple):
+    """What one message says."""
+
+    observations: list[Observation]
+    dropped: Counter[DropReason]
+    """How many elements could not be used, and why."""
+    last_drop: str = ""
+    """The last of them in words."""
 
 
 class Extractor:
-    """Reads the messages of one topic; made once, at start.
+    """Read the messages of one topic; made once, at start.
 
     Raises:
         TopicError: a source of the configuration does not fit the message type.
     """
 
-    def __init__(
-        self, config: TopicConfig, types: TypeDescription, *, content_limit: int = 2000, context_limit: int = 65_536
-    ) -> None:
-        self.config = config
+    def __init__(self, config: TopicConfig, types: TypeDescription, parameters: Parameters) -> None:
+        self._config = config
         self._types = types
         self._plan = plan_of(config, types)
-        self._content_limit = content_limit
-        self._context_limit = context_limit
+        self._content_limit = parameters.content_limit
+        self._context_limit = parameters.context_limit
 
     def message_stamp(self, message: Any, receipt_ns: int) -> int:
-        """When the message as a whole is of: its header's stamp, else when it was received. For sampling."""
+        """Return the stamp of the message's header, else when it was received. For sampling."""
         try:
             return self._message_stamp(message) or receipt_ns
-        except (Refused, AttributeError, TypeError, ValueError):
+        except (DropError, AttributeError, TypeError, ValueError):
             return receipt_ns
 
     def extract(self, message: Any, receipt_ns: int) -> Extraction:
-        """The observations of a message that was received at `receipt_ns`, in the order of its array.
+        """Return the observations of a message that was received at `receipt_ns`, in the order of its array.
 
-        Never raises for what a message holds: what cannot be used is counted by its reason.
+        Never raises for the content of a message: what cannot be used is counted by its reason.
         """
-        refusals: Counter[Reason] = Counter()
+        dropped: Counter[DropReason] = Counter()
         found: list[Observation] = []
         last = ""
         try:
-            elements = self._elements(message, refusals)
-            times = _Times(self._message_stamp(message), receipt_ns)
+            elements = self._elements(message, dropped)
+            message_ns = self._message_stamp(message)
         except Exception as cause:
-            return Extraction((), Counter([_reason(cause)]), f"{self.config.topic}: {cause}")
-        for element in elements:
-            result = self._tried(element, message, times)
-            if isinstance(result, Observation):
-                found.append(result)
-            else:
-                refusals[_reason(result)] += 1
-                last = f"{self.config.topic}: {result}"
-        return Extraction(tuple(found), refusals, last)
+            return Extraction([], Counter([_reason(cause)]), f"{self._config.topic}: {cause}")
+        default_ns = message_ns or receipt_ns
+        for index, element in enumerate(elements):
+            try:
+                found.append(self._observation(element, message, index, default_ns))
+            except Exception as cause:  # noqa: PERF203 -- one bad element never stops the rest
+                dropped[_reason(cause)] += 1
+                last = f"{self._config.topic}: {cause}"
+        return Extraction(found, dropped, last)
 
-    def _elements(self, message: Any, refusals: Counter[Reason]) -> Any:
+    def _elements(self, message: Any, dropped: Counter[DropReason]) -> Any:
         if self._plan.each is None:
             return (message,)
         elements = self._plan.each.read(message, message)
-        limit = self.config.max_elements
+        limit = self._config.max_elements
         if len(elements) == 0:
-            refusals[Reason.EMPTY_ARRAY] += 1
+            dropped[DropReason.EMPTY_ARRAY] += 1
         if len(elements) > limit:
-            refusals[Reason.TOO_MANY] += len(elements) - limit
+            dropped[DropReason.TOO_MANY] += len(elements) - limit
             return elements[:limit]
         return elements
 
-    def _tried(self, element: Any, message: Any, times: _Times) -> Observation | Exception:
-        try:
-            return self._observation(element, message, times)
-        except Exception as cause:
-            return cause
-
-    def _observation(self, element: Any, message: Any, times: _Times) -> Observation:
+    def _observation(self, element: Any, message: Any, index: int, default_ns: int) -> Observation:
         for condition in self._plan.only:
             if scalar(condition.reader.read(element, message)) not in condition.allowed:
-                raise Refused(Reason.NOT_SELECTED)
-        stamp, is_receipt = self._stamp(element, message, times)
+                raise DropError(DropReason.NOT_SELECTED)
+        stamp_ns = self._stamp(element, message) or default_ns
+        if stamp_ns <= 0:
+            raise DropError(DropReason.NO_STAMP, "the message has no stamp, and the clock shows no time yet")
         data, data_format = self._data(element, message)
         return Observation(
             description=self._description(element, message),
-            stamp_ns=stamp,
-            stamp_is_receipt=is_receipt,
+            stamp_ns=stamp_ns,
             frame_id=self._frame(element, message),
             pose=self._pose(element, message),
             covariance=self._optional("covariance", element, message, values.covariance, None),
-            label=self._name("label", Reason.BAD_LABEL, element, message),
+            label=self._name("label", DropReason.BAD_LABEL, element, message),
             confidence=self._optional("confidence", element, message, values.confidence, 0.9),
             perception_type=self._sense(element, message),
             context=self._context(element, message),
             data=data,
             data_format=data_format,
-            session_id=self._name("session_id", Reason.BAD_NAME, element, message),
-            collection=self._name("collection", Reason.BAD_NAME, element, message),
-            identity=self._name("identity", Reason.BAD_NAME, element, message),
+            session_id=self._name("session_id", DropReason.BAD_NAME, element, message),
+            collection=self._name("collection", DropReason.BAD_NAME, element, message),
+            identity=self._name("identity", DropReason.BAD_NAME, element, message),
             state=self._optional("changes_only", element, message, plain_text, None),
+            element=index,
         )
 
     def _optional(self, key: str, element: Any, message: Any, make: Callable[[Any], _T], default: _T) -> _T:
@@ -127,38 +127,35 @@ class Extractor:
         try:
             read = plain_text(self._plan.readers["description"].read(element, message))
         except NoValueError as cause:
-            raise Refused(Reason.NO_DESCRIPTION, f"description: {cause}") from None
+            raise DropError(DropReason.NO_DESCRIPTION, f"description: {cause}") from None
         if validation.is_blank(read):
-            raise Refused(Reason.NO_DESCRIPTION, "the description is empty")
-        return values.valid(Reason.BAD_DESCRIPTION, validation.text, "description", read, limit=self._content_limit)
+            raise DropError(DropReason.NO_DESCRIPTION, "the description is empty")
+        return values.valid(DropReason.BAD_DESCRIPTION, validation.text, "description", read, limit=self._content_limit)
 
-    def _name(self, key: str, reason: Reason, element: Any, message: Any) -> str:
+    def _name(self, key: str, reason: DropReason, element: Any, message: Any) -> str:
         read = self._optional(key, element, message, plain_text, "")
         return values.valid(reason, validation.name, key, read) if read else ""
 
     def _sense(self, element: Any, message: Any) -> str:
-        read = self._optional("perception_type_from", element, message, plain_text, "") or self.config.perception_type
-        checks = Reason.BAD_NAME, validation.member, "perception_type", read, PerceptionType
+        read = self._optional("perception_type_from", element, message, plain_text, "") or self._config.perception_type
+        checks = DropReason.BAD_NAME, validation.member, "perception_type", read, PerceptionType
         return str(values.valid(*checks).value)
 
     def _message_stamp(self, message: Any) -> int:
         return values.stamp_ns(message.header.stamp) if self._plan.message_has_header else 0
 
-    def _stamp(self, element: Any, message: Any, times: _Times) -> tuple[int, bool]:
-        stamp = self._optional("stamp", element, message, values.stamp_ns, 0)
-        if not stamp and self._plan.element_has_header:
-            stamp = values.stamp_ns(element.header.stamp)
-        stamp = stamp or times.message_ns
-        if not stamp and times.receipt_ns <= 0:
-            raise Refused(Reason.NO_STAMP, "the message has no stamp, and the clock shows no time yet")
-        return stamp or times.receipt_ns, not stamp
+    def _stamp(self, element: Any, message: Any) -> int:
+        stamp_ns = self._optional("stamp", element, message, values.stamp_ns, 0)
+        if not stamp_ns and self._plan.element_has_header:
+            stamp_ns = values.stamp_ns(element.header.stamp)
+        return stamp_ns
 
     def _frame(self, element: Any, message: Any) -> str:
-        frame = self._name("frame", Reason.BAD_FRAME, element, message)
+        frame = self._name("frame", DropReason.BAD_FRAME, element, message)
         if not frame and self._plan.element_has_header:
-            frame = values.valid(Reason.BAD_FRAME, validation.name, "frame_id", element.header.frame_id)
+            frame = values.valid(DropReason.BAD_FRAME, validation.name, "frame_id", element.header.frame_id)
         if not frame and self._plan.message_has_header:
-            frame = values.valid(Reason.BAD_FRAME, validation.name, "frame_id", message.header.frame_id)
+            frame = values.valid(DropReason.BAD_FRAME, validation.name, "frame_id", message.header.frame_id)
         # tf1 wrote "/map".
         return frame.removeprefix("/")
 
@@ -166,32 +163,32 @@ class Extractor:
         position = self._optional("position", element, message, _same, None)
         if position is not None:
             return values.pose(position, self._optional("orientation", element, message, _same, None))
-        refused: dict[Reason, Refused] = {}
+        failed: dict[DropReason, DropError] = {}
         for reader in self._plan.poses:
             pose = self._pose_at(reader, element, message)
-            if isinstance(pose, Refused):
-                refused[pose.reason] = pose
+            if isinstance(pose, DropError):
+                failed[pose.reason] = pose
             elif pose is not None:
                 return pose
-        if Reason.BAD_POSE in refused:
-            raise refused[Reason.BAD_POSE]
-        if self.config.at_frame:
+        if DropReason.BAD_POSE in failed:
+            raise failed[DropReason.BAD_POSE]
+        if self._config.at_frame:
             return 0.0, 0.0, 0.0
-        if refused:
-            raise refused[Reason.NO_POSE]
+        if failed:
+            raise failed[DropReason.NO_POSE]
         return None
 
-    def _pose_at(self, reader: Reader, element: Any, message: Any) -> tuple[float, ...] | Refused | None:
+    def _pose_at(self, reader: Reader, element: Any, message: Any) -> tuple[float, ...] | DropError | None:
         try:
             return values.pose_set(reader.read(element, message), among_others=len(self._plan.poses) > 1)
         except NoValueError:
             return None
-        except Refused as cause:
+        except DropError as cause:
             return cause
 
     def _context(self, element: Any, message: Any) -> dict[str, object]:
         text = self._optional("context_json", element, message, _same, "")
-        checks = Reason.BAD_CONTEXT, validation.json_object, "context", text
+        checks = DropReason.BAD_CONTEXT, validation.json_object, "context", text
         context: dict[str, object] = values.valid(*checks, limit=self._context_limit) if text else {}
         for part in self._plan.context:
             try:
@@ -204,15 +201,15 @@ class Extractor:
     def _data(self, element: Any, message: Any) -> tuple[bytes, str]:
         image = self._optional("image", element, message, _same, None)
         if image is not None:
-            size = self.config.thumbnail_width, self.config.thumbnail_height
+            size = self._config.thumbnail_width, self._config.thumbnail_height
             return thumbnail(image, width=size[0], height=size[1])
         data = self._optional("data", element, message, values.raw_bytes, b"")
-        return data, self._name("data_format", Reason.BAD_NAME, element, message) if data else ""
+        return data, self._name("data_format", DropReason.BAD_NAME, element, message) if data else ""
 
 
 def _same(value: Any) -> Any:
     return value
 
 
-def _reason(cause: Exception) -> Reason:
-    return cause.reason if isinstance(cause, Refused) else Reason.UNREADABLE
+def _reason(cause: Exception) -> DropReason:
+    return cause.reason if isinstance(cause, DropError) else DropReason.UNREADABLE

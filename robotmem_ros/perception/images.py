@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .drop_reason import Reason, Refused
+from .drop_reason import DropError, DropReason
 
 Pixels = npt.NDArray[Any]
 
@@ -58,14 +58,14 @@ def thumbnail(message: Any, *, width: int, height: int) -> Thumbnail:
     keeps the size; a compressed image then stays as it is.
 
     Raises:
-        Refused: the image is empty, shorter than it says, damaged, or in an encoding that is not known.
+        DropError: the image is empty, shorter than it says, damaged, or in an encoding that is not known.
     """
     if hasattr(message, "encoding"):
         pixels, result = _pixels(message)
     elif not width or not height:
         data = bytes(message.data)
         if not data:
-            raise Refused(Reason.BAD_IMAGE, "the image is empty")
+            raise DropError(DropReason.BAD_IMAGE, "the image is empty")
         return Thumbnail(data, str(message.format))
     else:
         pixels, result = _decompressed(message, width, height)
@@ -106,13 +106,13 @@ def _middles(size: int, parts: int) -> npt.NDArray[np.int64]:
 def _pixels(message: Any) -> tuple[Pixels, str]:
     layout = _LAYOUTS.get(message.encoding)
     if layout is None:
-        raise Refused(Reason.UNKNOWN_ENCODING, f"encoding {str(message.encoding)[:40]!r} is not known")
+        raise DropError(DropReason.UNKNOWN_ENCODING, f"encoding {str(message.encoding)[:40]!r} is not known")
     rows, columns, step = int(message.height), int(message.width), int(message.step)
     dtype = np.dtype(layout.dtype).newbyteorder(">" if message.is_bigendian else "<")
     row_bytes = columns * layout.channels * dtype.itemsize
     if not 0 < rows * columns <= _MOST_PIXELS or step < row_bytes or len(message.data) < rows * step:
         said = f"{columns}x{rows} pixels of {message.encoding}, step {step}"
-        raise Refused(Reason.BAD_IMAGE, f"an image of {said} has {len(message.data)} bytes")
+        raise DropError(DropReason.BAD_IMAGE, f"an image of {said} has {len(message.data)} bytes")
     lines = np.frombuffer(message.data, np.uint8, count=rows * step).reshape(rows, step)[:, :row_bytes]
     pixels = np.ascontiguousarray(lines).view(dtype).reshape(rows, columns, layout.channels)
     return pixels[:, :, list(layout.kept)] if layout.channels > 1 else pixels, layout.result
@@ -120,19 +120,19 @@ def _pixels(message: Any) -> tuple[Pixels, str]:
 
 def _decompressed(message: Any, width: int, height: int) -> tuple[Pixels, str]:
     if "compressedDepth" in message.format:
-        raise Refused(Reason.UNKNOWN_ENCODING, "compressedDepth cannot be read")
+        raise DropError(DropReason.UNKNOWN_ENCODING, "compressedDepth cannot be read")
     try:
         from PIL import Image
     except ImportError:
-        raise Refused(Reason.NO_DECODER, "a compressed image needs Pillow: pip install pillow") from None
+        raise DropError(DropReason.NO_DECODER, "a compressed image needs Pillow: pip install pillow") from None
     try:
         with Image.open(io.BytesIO(bytes(message.data))) as image:
             if image.width * image.height > _MOST_PIXELS:
-                raise Refused(Reason.BAD_IMAGE, f"{image.width}x{image.height} pixels are too many")
+                raise DropError(DropReason.BAD_IMAGE, f"{image.width}x{image.height} pixels are too many")
             image.draft("RGB", (2 * width, 2 * height))
             return np.asarray(image.convert("RGB")), "rgb8"
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as cause:
-        raise Refused(Reason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
+        raise DropError(DropReason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
 
 
 def _packed(pixels: Pixels, result: str) -> Thumbnail:

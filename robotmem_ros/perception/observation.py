@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..frames import Transform
 from ..memory import Pose
-from .drop_reason import Reason
 
 Matrix = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
+_SPATIAL = "spatial"
+_PLANE, _SPACE = 2, 3
 
 
 @dataclass(frozen=True)
 class Observation:
-    """A perception in the frame of its sensor."""
+    """One element of a message's array, or the message as a whole."""
 
     description: str
     stamp_ns: int
-    """When it was observed: nanoseconds since the epoch, by the clock of the message."""
-    stamp_is_receipt: bool = False
-    """The message had no stamp: `stamp_ns` is when it was received."""
+    """When it was observed: nanoseconds since the epoch, by the clock of the message, else when it was received."""
     frame_id: str = ""
-    """Frame of `pose` and `covariance`; empty where the message names none."""
+    """Frame of `pose` and `covariance`; empty if the message names none."""
     pose: tuple[float, ...] | None = None
-    """x, y, z in metres; and a unit quaternion x, y, z, w where the message has an orientation."""
+    """x, y, z in metres; and a unit quaternion x, y, z, w if the message has an orientation."""
     covariance: Matrix | None = None
-    """Of the position, in m²; None where it is unset (all zero, or its first element negative) or not finite."""
+    """Of the position, in m²; None if it is unset (all zero, or its first element negative) or not finite."""
     label: str = ""
     confidence: float = 0.9
     """How sure the source is, in [0, 1]."""
@@ -40,76 +38,46 @@ class Observation:
     session_id: str = ""
     collection: str = ""
     identity: str = ""
-    """Which thing this is, as the source tells them apart (a tracking id, a name); empty for what has a label only."""
+    """Identity of the thing, as its source names it (a tracking id, a name); empty if there is only a label."""
     state: str | None = None
     """What is compared when only changes are stored; None stores everything."""
-
-
-@dataclass(frozen=True)
-class Extraction:
-    """What became of one message."""
-
-    observations: tuple[Observation, ...]
-    refusals: Counter[Reason]
-    """How many elements could not be used, and why."""
-    last_refusal: str = ""
-    """The last of them in words, for the log."""
-
-
-_SPATIAL = "spatial"
-_PLANE, _SPACE = 2, 3
-
-
-@dataclass(frozen=True)
-class Placed:
-    """An observation as it is stored; `observation.pose` and its covariance are in `frame_id`."""
-
-    observation: Observation
-    frame_id: str
-    """Empty where nothing names a frame."""
     element: int = 0
-    """Which one of its message it is."""
-    is_glimpse: bool = False
-    """It is not to be stored, and only tells that something was there."""
+    """Index in the array of its message."""
+    is_dropped: bool = False
+    """It is not stored, but was detected all the same: its object is not absent."""
 
+    @property
+    def position_frame(self) -> str:
+        """Frame of all its positions; empty if it has none, or nothing names their frame."""
+        spatial = self.context.get(_SPATIAL)
+        named = spatial if isinstance(spatial, Mapping) else {}
+        if self.pose is None and not any(_holds_position(value) for value in named.values()):
+            return ""
+        inner = named.get("frame_id")
+        return (self.frame_id or (inner if isinstance(inner, str) else "")).removeprefix("/")
 
-def frame_of(observation: Observation) -> str:
-    """The frame that its positions are in; empty where there are no positions, or nothing names their frame."""
-    spatial = observation.context.get(_SPATIAL)
-    named = spatial if isinstance(spatial, Mapping) else {}
-    if observation.pose is None and not any(_holds_position(value) for value in named.values()):
-        return ""
-    inner = named.get("frame_id")
-    return (observation.frame_id or (inner if isinstance(inner, str) else "")).removeprefix("/")
+    def transformed(self, transform: Transform, frame_id: str) -> Observation:
+        """Return it in the frame to which `transform` leads: pose, covariance and the positions of its context."""
+        changes: dict[str, object] = {"frame_id": frame_id}
+        if self.pose is not None:
+            x, y, z = self.pose[:3]
+            is_point = len(self.pose) == _SPACE
+            changes["pose"] = transform.apply((x, y, z)) if is_point else tuple(transform.apply_pose(Pose(*self.pose)))
+        if self.covariance is not None:
+            changes["covariance"] = _rotated(self.covariance, transform)
+        spatial = self.context.get(_SPATIAL)
+        if isinstance(spatial, Mapping):
+            moved = _moved(spatial, transform)
+            if "frame_id" in moved:
+                moved["frame_id"] = frame_id
+            changes["context"] = {**self.context, _SPATIAL: moved}
+        return replace(self, **changes)  # type: ignore[arg-type]
 
-
-def transformed(observation: Observation, transform: Transform, frame_id: str) -> Observation:
-    """The observation in another frame."""
-    changes: dict[str, object] = {"frame_id": frame_id}
-    if observation.pose is not None:
-        point = observation.pose[:3]
-        changes["pose"] = (
-            transform.apply((point[0], point[1], point[2]))
-            if len(observation.pose) == _SPACE
-            else tuple(transform.apply_pose(Pose(*observation.pose)))
-        )
-    if observation.covariance is not None:
-        changes["covariance"] = _turned(observation.covariance, transform)
-    spatial = observation.context.get(_SPATIAL)
-    if isinstance(spatial, Mapping):
-        moved = _moved(spatial, transform)
-        if "frame_id" in moved:
-            moved["frame_id"] = frame_id
-        changes["context"] = {**observation.context, _SPATIAL: moved}
-    return replace(observation, **changes)  # type: ignore[arg-type]
-
-
-def marked(observation: Observation, frame_id: str) -> Observation:
-    """The observation left in its frame, and its context says so in `spatial.source_frame_id`."""
-    spatial = observation.context.get(_SPATIAL)
-    kept = dict(spatial) if isinstance(spatial, Mapping) else {}
-    kept["source_frame_id"] = frame_id
-    return replace(observation, frame_id=frame_id, context={**observation.context, _SPATIAL: kept})
+    def in_own_frame(self, frame_id: str) -> Observation:
+        """Return it unmoved, with its frame in `spatial.source_frame_id` of the context."""
+        spatial = self.context.get(_SPATIAL)
+        marked = {**(spatial if isinstance(spatial, Mapping) else {}), "source_frame_id": frame_id}
+        return replace(self, frame_id=frame_id, context={**self.context, _SPATIAL: marked})
 
 
 def _moved(values: Mapping[str, object], transform: Transform) -> dict[str, object]:
@@ -132,7 +100,7 @@ def _holds_position(value: object) -> bool:
 
 
 def _numbers(value: object) -> list[float] | None:
-    """What the database takes for a position: two or three numbers."""
+    """Return what the database takes for a position: two or three numbers."""
     if not isinstance(value, (list, tuple)) or len(value) not in {_PLANE, _SPACE}:
         return None
     if not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in value):
@@ -140,8 +108,8 @@ def _numbers(value: object) -> list[float] | None:
     return [float(part) for part in value]
 
 
-def _turned(covariance: Matrix, transform: Transform) -> Matrix:
-    """R C Rᵀ, with R the rotation of the transform."""
+def _rotated(covariance: Matrix, transform: Transform) -> Matrix:
+    """Return R C Rᵀ, with R the rotation of the transform."""
     rotation = Transform(0.0, 0.0, 0.0, *transform[3:])
     half = [rotation.apply(row) for row in covariance]  # rows of C Rᵀ
     columns = [rotation.apply((half[0][i], half[1][i], half[2][i])) for i in range(3)]

@@ -1,10 +1,11 @@
-"""Store what is complete of a message, in one transaction, and count what becomes of it."""
+"""Store the observations of a message in one transaction, and count what becomes of them."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
@@ -16,15 +17,17 @@ from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.geometry import checked_covariance
 from ..memory.models import ImportKey, NewMemory, NewPerception
 from ..memory.new_memory import new_perception
-from .batch import Batch, Origin
-from .drop_reason import Reason
-from .observation import Matrix, Placed
+from .batch import Batch
+from .drop_reason import DropReason
+from .observation import Matrix, Observation
 from .sampling import Comparison
-from .topic_config import TopicConfig
+
+_LOG = logging.getLogger(__name__)
+_PAUSE = 0.002
 
 
-class Sink(Protocol):
-    """The seam: what of RobotMemory the intake uses."""
+class PerceptionStore(Protocol):
+    """Where perceptions are stored: what the intake uses of RobotMemory, and a dry run replaces."""
 
     @property
     def parameters(self) -> Parameters:
@@ -33,61 +36,54 @@ class Sink(Protocol):
 
     @property
     def waiting(self) -> int:
-        """How many writes wait, about."""
+        """Approximate number of writes that wait."""
         ...
 
     def store_sightings(
         self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, field_of_view: FieldOfView | None = None
     ) -> Future[tuple[Stored, ...]]:
-        """Queues what is to be stored of one message, and what it looked at."""
+        """Queue the observations of one message, and what its sensor looked at."""
         ...
 
 
-_LOG = logging.getLogger(__name__)
-_PAUSE = 0.002
-_OF_VIEW = -1
-"""In place of an element, in the key of a view."""
-
-
 class Storing:
-    """Gives a memory what is to be stored; `now` is the robot's clock in nanoseconds."""
+    """Store complete batches."""
 
-    def __init__(self, memory: Sink, now: Callable[[], int]) -> None:
+    def __init__(self, memory: PerceptionStore) -> None:
         self._memory = memory
-        self._now = now
 
     def store(self, batch: Batch) -> None:
-        """Queues a complete batch: its observations in their order, and its view."""
-        comparison = batch.source.compare()
+        """Queue the observations of a complete batch in their order, and its field of view."""
+        comparison = batch.topic.compare()
         new: list[NewMemory] = []
         covariances: list[Matrix | None] = []
-        known: dict[Reason, list[Placed]] = {}
-        why_no_view = batch.why_no_view
-        for one in batch.placed:
-            reason = comparison.reason(one)
-            if reason is not None:
-                known.setdefault(reason, []).append(one)
+        dropped: Counter[DropReason] = Counter()
+        for index, one in enumerate(batch.observations):
+            if one is None or one.is_dropped:
+                continue
+            if reason := comparison.reason(one):
+                batch.observations[index] = replace(one, is_dropped=True)
+                dropped[reason] += 1
                 continue
             try:
-                new.append(self._new_memory(batch.source.config, one, batch.origin))
+                new.append(self._new_memory(batch, one))
             except InvalidFieldError as error:
-                _drop(batch, Reason.INVALID, 1, str(error))
-                why_no_view = str(error)
+                _drop(batch, DropReason.INVALID, 1, str(error))
+                batch.no_field_of_view = str(error)
             else:
                 comparison.accept(one)
-                covariances.append(one.observation.covariance)
-        for reason, same in known.items():
-            _drop(batch, reason, len(same))
-            batch.leave_out(same)
-        view = None if why_no_view else _keyed(batch.field_of_view(), batch.origin)
-        why_not = self._queue(batch, comparison, new, covariances, view) if new or view else ""
+                covariances.append(one.covariance)
+        for reason, number in dropped.items():
+            _drop(batch, reason, number)
+        field_of_view = batch.field_of_view()
+        why_not = self._queue(batch, comparison, new, covariances, field_of_view) if new or field_of_view else ""
         if not why_not:
             comparison.commit()
-        # What has not moved was looked at for this interval; what has not changed may do so at any time.
-        if why_not or not (new or view or Reason.MIN_DISPLACEMENT in known):
-            batch.source.lost(batch.reading)
-        if batch.is_view:
-            batch.source.tally.view(why_no_view or why_not)
+        # What has not moved was seen in this interval; what has not changed may change at any time.
+        if why_not or not (new or field_of_view or DropReason.MIN_DISPLACEMENT in dropped):
+            batch.topic.release(batch.reading)
+        if batch.reading.sensor_frame is not None:
+            batch.topic.counter.field_of_view(batch.no_field_of_view or why_not)
 
     def _queue(
         self,
@@ -95,22 +91,22 @@ class Storing:
         comparison: Comparison,
         new: Sequence[NewMemory],
         covariances: Sequence[Matrix | None],
-        view: FieldOfView | None,
+        field_of_view: FieldOfView | None,
     ) -> str:
-        """Hands over, and counts what becomes of it; why it could not be, empty if it could."""
+        """Queue what is to be written; return why it could not be, empty if it could."""
         if not self._has_room():
             full = "more waits to be written than queue_limit"
-            _drop(batch, Reason.QUEUE_FULL, len(new), full)
+            _drop(batch, DropReason.QUEUE_FULL, len(new), full)
             return full
         try:
             try:
-                future = self._memory.store_sightings(new, covariances, field_of_view=view)
+                future = self._memory.store_sightings(new, covariances, field_of_view=field_of_view)
             except InvalidFieldError:
-                # A covariance that is none says nothing, and is no reason to lose the rest.
+                # An unusable covariance says nothing, and is no reason to drop the rest.
                 usable = [_usable(covariance) for covariance in covariances]
-                future = self._memory.store_sightings(new, usable, field_of_view=view)
+                future = self._memory.store_sightings(new, usable, field_of_view=field_of_view)
         except RobotMemoryError as error:
-            _drop(batch, Reason.NOT_WRITTEN, len(new), str(error))
+            _drop(batch, DropReason.NOT_WRITTEN, len(new), str(error))
             return str(error)
         future.add_done_callback(partial(_written, batch, comparison, len(new)))
         return ""
@@ -123,8 +119,7 @@ class Storing:
             time.sleep(_PAUSE)
         return True
 
-    def _new_memory(self, topic: TopicConfig, placed: Placed, origin: Origin | None) -> NewMemory:
-        seen = placed.observation
+    def _new_memory(self, batch: Batch, seen: Observation) -> NewMemory:
         new = new_perception(
             self._memory.parameters,
             NewPerception(
@@ -136,19 +131,18 @@ class Storing:
                 session_id=seen.session_id,
                 collection=seen.collection,
                 pose=seen.pose,
-                frame_id=placed.frame_id,
+                frame_id=seen.frame_id,
                 label=seen.label,
                 confidence=seen.confidence,
-                observed_at=seen.stamp_ns,
             ),
-            now=self._now,
+            now=lambda: seen.stamp_ns,
         )
-        key = None if origin is None else ImportKey(*origin, placed.element)
-        return replace(new, source=topic.topic, identity=seen.identity, import_key=key)
+        key = None if batch.origin is None else ImportKey(*batch.origin, seen.element)
+        return replace(new, source=batch.topic.config.topic, identity=seen.identity, import_key=key)
 
 
-def _drop(batch: Batch, reason: Reason, number: int, why: str = "") -> None:
-    batch.source.tally.settle(reason, number, why)
+def _drop(batch: Batch, reason: DropReason, number: int, why: str = "") -> None:
+    batch.topic.counter.drop(reason, number, why)
     if number:
         _LOG.debug("%s: dropped %d: %s%s", batch, number, reason.value, f" ({why})" if why else "")
 
@@ -156,21 +150,15 @@ def _drop(batch: Batch, reason: Reason, number: int, why: str = "") -> None:
 def _written(batch: Batch, comparison: Comparison, number: int, future: Future[tuple[Stored, ...]]) -> None:
     error = future.exception()
     if error is not None:
-        batch.source.not_written(batch.reading, comparison)
-        _drop(batch, Reason.NOT_WRITTEN, number, str(error))
+        batch.topic.not_written(batch.reading, comparison)
+        _drop(batch, DropReason.NOT_WRITTEN, number, str(error))
         return
     fresh = [one.memory_id for one in future.result() if one.is_new]
-    batch.source.tally.settle(None, len(fresh))
+    batch.topic.counter.store(len(fresh))
     if fresh:
         _LOG.debug("%s: stored as %s", batch, fresh)
     if len(fresh) < number:
-        _drop(batch, Reason.ALREADY_STORED, number - len(fresh))
-
-
-def _keyed(view: FieldOfView | None, origin: Origin | None) -> FieldOfView | None:
-    if view is None or origin is None:
-        return view
-    return replace(view, import_key=ImportKey(*origin, _OF_VIEW))
+        _drop(batch, DropReason.ALREADY_STORED, number - len(fresh))
 
 
 def _usable(covariance: Matrix | None) -> Matrix | None:

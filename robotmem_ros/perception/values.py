@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..memory.errors import InvalidFieldError
-from .drop_reason import Reason, Refused
+from .drop_reason import DropError, DropReason
 from .message_types import FieldType, TypeDescription
 from .observation import Matrix
 
@@ -71,11 +71,11 @@ def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int 
     """A value as JSON holds it: a point or quaternion as a list, other messages as objects, NaN and infinity as null.
 
     Raises:
-        Refused: an array has more than 1000 elements, or a text contains NUL.
+        DropError: an array has more than 1000 elements, or a text contains NUL.
     """
     if found.is_array:
         if len(value) > _MOST_LISTED or depth > _DEEPEST:
-            raise Refused(Reason.BAD_CONTEXT, f"an array of {len(value)} elements is too much for the context")
+            raise DropError(DropReason.BAD_CONTEXT, f"an array of {len(value)} elements is too much for the context")
         return [json_value(item, found.element, types, depth + 1) for item in value]
     if found.is_message:
         fields = types.fields(found.name)
@@ -86,7 +86,7 @@ def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int 
     if isinstance(plain, float):
         return round(plain, 9) if math.isfinite(plain) else None
     if isinstance(plain, str) and "\0" in plain:
-        raise Refused(Reason.BAD_CONTEXT, "a text contains NUL")
+        raise DropError(DropReason.BAD_CONTEXT, "a text contains NUL")
     return plain
 
 
@@ -94,11 +94,11 @@ def stamp_ns(stamp: Any) -> int:
     """Nanoseconds since the epoch; 0 for an unset stamp.
 
     Raises:
-        Refused: it lies before the epoch, or its nanoseconds make a second or more.
+        DropError: it lies before the epoch, or its nanoseconds make a second or more.
     """
     sec, nanosec = int(stamp.sec), int(stamp.nanosec)
     if sec < 0 or not 0 <= nanosec < _NS:
-        raise Refused(Reason.BAD_STAMP, f"{sec} s {nanosec} ns is no time after the epoch")
+        raise DropError(DropReason.BAD_STAMP, f"{sec} s {nanosec} ns is no time after the epoch")
     return sec * _NS + nanosec
 
 
@@ -106,12 +106,12 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     """x, y, z; and the unit quaternion x, y, z, w unless it is unset (of length zero).
 
     Raises:
-        Refused: a number is not finite.
+        DropError: a number is not finite.
     """
     place = (float(position.x), float(position.y), float(position.z))
     turn = () if orientation is None else _quaternion(orientation)
     if not all(math.isfinite(number) for number in (*place, *turn)):
-        raise Refused(Reason.BAD_POSE, f"{(*place, *turn)} is not finite")
+        raise DropError(DropReason.BAD_POSE, f"{(*place, *turn)} is not finite")
     return (*place, *turn)
 
 
@@ -122,7 +122,7 @@ def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
     without a size, and of one source among others, it is taken for that.
 
     Raises:
-        Refused: it is unset, or a number is not finite.
+        DropError: it is unset, or a number is not finite.
     """
     is_box = hasattr(value, "center")
     found = pose(value.center.position, value.center.orientation) if is_box else pose(value.position, value.orientation)
@@ -130,7 +130,7 @@ def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
         return found
     turn = found[3:]
     if not turn or ((is_box or among_others) and not any(turn[:3])):
-        raise Refused(Reason.NO_POSE, "neither position nor orientation is set")
+        raise DropError(DropReason.NO_POSE, "neither position nor orientation is set")
     return found
 
 
@@ -157,11 +157,11 @@ def confidence(value: Any) -> float:
     """A confidence in [0, 1], rounded to what a float32 holds for sure.
 
     Raises:
-        Refused: it is NaN or lies outside.
+        DropError: it is NaN or lies outside.
     """
     number = float(scalar(value))
     if not -_SLACK <= number <= 1.0 + _SLACK:
-        raise Refused(Reason.BAD_CONFIDENCE, f"confidence {number} does not lie in 0 to 1")
+        raise DropError(DropReason.BAD_CONFIDENCE, f"confidence {number} does not lie in 0 to 1")
     return round(min(max(number, 0.0), 1.0), 6)
 
 
@@ -174,23 +174,23 @@ def put(context: dict[str, object], name: tuple[str, ...], value: object) -> Non
     """Puts a value into nested objects, which are made where they are missing.
 
     Raises:
-        Refused: something on the way is no object.
+        DropError: something on the way is no object.
     """
     inner: object = context
     for part in name[:-1]:
         inner = inner.setdefault(part, {}) if isinstance(inner, dict) else None
     if not isinstance(inner, dict):
-        raise Refused(Reason.BAD_CONTEXT, f"{'.'.join(name[:-1])} of the context is no object")
+        raise DropError(DropReason.BAD_CONTEXT, f"{'.'.join(name[:-1])} of the context is no object")
     inner[name[-1]] = value
 
 
-def valid(reason: Reason, check: Callable[..., _T], *args: object, **options: object) -> _T:
+def valid(reason: DropReason, check: Callable[..., _T], *args: object, **options: object) -> _T:
     """What a check of the memory gives.
 
     Raises:
-        Refused: by this reason, where the check fails.
+        DropError: by this reason, where the check fails.
     """
     try:
         return check(*args, **options)
     except InvalidFieldError as cause:
-        raise Refused(reason, str(cause)) from None
+        raise DropError(reason, str(cause)) from None

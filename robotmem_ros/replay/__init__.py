@@ -1,21 +1,20 @@
-"""Recordings into memory, with or without ROS."""
+"""Import recordings, with or without ROS."""
 
 from .bag import Bag, BagError, MissingPackageError, Recorded, RecordedTopic, ReplayError, TopicTypeError
 from .config import ReplayConfig, load_config
-from .replay import Rehearsal, Replay, Result, Window
+from .replay import DryRun, Replay, Result
 
 __all__ = [
     "Bag",
     "BagError",
+    "DryRun",
     "MissingPackageError",
     "Recorded",
     "RecordedTopic",
-    "Rehearsal",
     "Replay",
     "ReplayConfig",
     "ReplayError",
     "Result",
     "TopicTypeError",
-    "Window",
     "load_config",
 ]

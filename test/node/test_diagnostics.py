@@ -35,13 +35,13 @@ def test_a_working_node_says_what_it_holds_and_how_fast_it_takes(own: Any, tmp_p
     assert int(numbers["database_bytes"]) > 0
 
 
-def test_diagnostics_count_refused_perceptions_by_reason(own: Any) -> None:
+def test_diagnostics_count_dropped_perceptions_by_reason(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY)
     client: Client = connect()
     client.until_active()
     client.publisher(Perception, "/memory/perception").publish(Perception(description=""))
-    client.until(lambda: values(client, "memory").get("refused.description") == "1", "the reason")
+    client.until(lambda: values(client, "memory").get("dropped.bad_description") == "1", "the reason")
 
 
 def test_what_is_wrong_warns_and_a_node_that_cannot_serve_is_an_error(own: Any, tmp_path: Path) -> None:
@@ -61,6 +61,6 @@ def test_a_topic_that_loses_messages_warns(own: Any) -> None:
     publisher = client.publisher(String, "/vlm/caption")
     publisher.publish(String(data=""))
     told = diagnostic(client, "captions", "no_description")
-    assert (told.level, told.message) == (DiagnosticStatus.WARN, "left out: 1 no_description")
+    assert (told.level, told.message) == (DiagnosticStatus.WARN, "dropped: 1 no_description")
     assert diagnostic(client, "captions", "ok").level == DiagnosticStatus.OK
     assert client.call(Learn, "learn", insight="x").success

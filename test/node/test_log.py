@@ -42,7 +42,7 @@ def test_at_debug_the_log_follows_messages_facts_and_queries(own: Any, tmp_path:
     for text in ("first", "second"):
         talk.publish(String(data=text))
     said(client, node, r"\[DEBUG\] .* /talk at [\d.]+ s: stored as \[1\]")
-    said(client, node, r"\[DEBUG\] .* /talk at [\d.]+ s: left unread, min_interval")
+    said(client, node, r"\[DEBUG\] .* /talk at [\d.]+ s: dropped unread, min_interval")
     perceptions = client.publisher(Perception, "/memory/perception")
     perceptions.publish(Perception(description="a mug"))
     said(client, node, r"\[DEBUG\] .* ~/perception at [\d.]+ s: stored as 2")

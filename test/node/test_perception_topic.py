@@ -52,9 +52,9 @@ def test_what_cannot_be_stored_is_counted_by_reason_and_the_rest_is_stored(own: 
         publisher.publish(message)
     status = client.until_status(lambda status: status.received == len(bad) + 1 and status.stored == 1, "six messages")
     counted = dict(zip(status.drop_reasons, status.drop_counts, strict=True))
-    assert counted == {"description": 2, "pose": 1, "context": 1, "confidence": 1}
+    assert counted == {"bad_description": 2, "bad_pose": 1, "bad_context": 1, "bad_confidence": 1}
     assert status.dropped == 5
-    assert "refused a perception: description" in node.output
+    assert "dropped a perception: description" in node.output
 
 
 def test_a_context_in_plain_text_is_kept_at_every_door_of_the_node(own: Any) -> None:
@@ -88,7 +88,7 @@ def test_a_full_queue_refuses_and_counts(own: Any) -> None:
         lambda status: status.received == PERCEPTIONS and status.stored + status.dropped == PERCEPTIONS, "all counted"
     )
     assert status.stored == status.memories > 0
-    assert set(status.drop_reasons) <= {"queue full"}
+    assert set(status.drop_reasons) <= {"queue_full"}
 
 
 def test_a_best_effort_publisher_is_heard_where_the_parameter_says_so(own: Any) -> None:
@@ -118,7 +118,7 @@ def test_under_simulated_time_without_a_clock_an_unstamped_perception_is_refused
     stamped.header.stamp.sec = 900
     publisher.publish(stamped)
     status = client.until_status(lambda status: status.received == 2 and status.stored == 1, "two messages")
-    assert list(status.drop_reasons) == ["stamp"]
+    assert list(status.drop_reasons) == ["bad_stamp"]
     unstamped = client.call(SavePerception, "save_perception", perception=Perception(description="when?"))
     assert unstamped.error.startswith("header.stamp: 0 is not set, and the clock shows no time yet")
     learned = client.call(Learn, "learn", insight="the clock is late")
@@ -156,8 +156,8 @@ def test_what_is_no_such_message_is_counted_and_the_rest_is_stored(own: Any) -> 
         publisher.publish(message)
     # What is no UTF-8 arrives with U+FFFD in its place.
     status = client.until_status(lambda status: status.received == 4 and status.stored == 3, "four messages")
-    assert (list(status.drop_reasons), status.dropped) == (["unreadable"], 1)
-    assert "refused a perception: RMWError('failed to deserialize" in node.output
+    assert (list(status.drop_reasons), status.dropped) == (["undecodable"], 1)
+    assert "dropped a perception: RMWError('failed to deserialize" in node.output
 
 
 def test_a_publisher_that_offers_too_little_is_named_in_the_log(own: Any) -> None:

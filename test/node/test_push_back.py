@@ -36,7 +36,7 @@ def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any) -> None:
     told = values(client, "markers")
     assert int(told["received"]) < 150
     client.until(lambda: values(client, "markers")["received"] == "150", "all markers")
-    assert "left_out.lost" not in values(client, "markers")
+    assert "dropped.lost" not in values(client, "markers")
 
 
 def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:
@@ -64,10 +64,10 @@ def test_what_a_full_history_lets_go_is_counted_as_lost(own: Any) -> None:
 
     def all_are_accounted_for() -> bool:
         told = values(client, "markers")
-        return int(told["received"]) + int(told.get("left_out.lost", 0)) == 61 and told["waiting"] == "0"
+        return int(told["received"]) + int(told.get("dropped.lost", 0)) == 61 and told["waiting"] == "0"
 
     client.until(all_are_accounted_for, "61 received or lost")
-    assert int(values(client, "markers")["left_out.lost"]) > 0
+    assert int(values(client, "markers")["dropped.lost"]) > 0
 
 
 def test_an_empty_message_holds_up_a_topic_no_longer_than_the_publisher_keeps_it(own: Any) -> None:
@@ -82,7 +82,7 @@ def test_an_empty_message_holds_up_a_topic_no_longer_than_the_publisher_keeps_it
     for index in range(5):
         publisher.publish(String(data=f"sentence {index}"))
     stored(client, 6)
-    client.until(lambda: values(client, "captions").get("left_out.lost") == "1", "the one that was lost")
+    client.until(lambda: values(client, "captions").get("dropped.lost") == "1", "the one that was lost")
 
 
 def test_what_is_lost_of_the_own_topic_is_refused_as_lost(own: Any) -> None:

@@ -112,7 +112,7 @@ def test_a_message_without_a_transform_is_dropped_and_counted(own: Any) -> None:
     client.until_active()
     client.publisher(PoseStamped, "/pose").publish(pose(101, frame="nowhere"))
     client.until_status(lambda status: list(status.topic_dropped) == [1], "a pose that was left out")
-    assert values(client, "poses")["left_out.unknown_frame"] == "1"
+    assert values(client, "poses")["dropped.unknown_frame"] == "1"
     assert "no transform has named it" in values(client, "poses")["last_error"]
 
 
@@ -297,4 +297,4 @@ def test_the_gate_is_open_while_the_robot_is_well_localised(own: Any) -> None:
         return client.status is not None and sum(client.status.topic_stored) > 0
 
     client.until(one_is_stored, "a pose while well localised")
-    assert int(values(client, "poses")["left_out.not_localised"]) >= 1
+    assert int(values(client, "poses")["dropped.not_localised"]) >= 1

@@ -192,8 +192,8 @@ def test_sampling_leaves_out_and_counts(own: Any) -> None:
         lambda status: list(status.topic_stored) == [10] and list(status.topic_dropped) == [90], "ten of a hundred"
     )
     assert list(status.topic_received) == [100]
-    left_out = values(client, "poses")
-    assert left_out["left_out.min_interval"] == "90"
+    told = values(client, "poses")
+    assert told["dropped.min_interval"] == "90"
 
 
 def test_bytes_that_are_no_message_are_counted_and_the_rest_is_stored(own: Any) -> None:

@@ -27,8 +27,9 @@ def rosbags() -> RosbagsMaker:
 
 
 @pytest.fixture
-def memory() -> Iterator[RobotMemory]:
-    with RobotMemory(":memory:", embedding_model="") as opened:
+def memory(request: pytest.FixtureRequest) -> Iterator[RobotMemory]:
+    """A memory; parametrize it indirectly by parameters."""
+    with RobotMemory(":memory:", embedding_model="", **getattr(request, "param", {})) as opened:
         yield opened
 
 

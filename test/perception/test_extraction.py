@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.perception import Reason
+from robotmem_ros.perception import DropReason
 
 from ..support.perception.messages import HEADER, RECEIPT, STAMP, STAMP_NS, Maker, detection, extract, extractor, pose
 
@@ -22,11 +22,11 @@ def marker(**values: Any) -> dict[str, Any]:
     return {"header": HEADER, "ns": "mug", "pose": pose(1, 2, 3)} | values
 
 
-def the_reason(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Reason:
+def the_reason(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> DropReason:
     extraction = extract(maker, type_name, values, **keys)
     assert not extraction.observations
-    assert extraction.last_refusal.startswith("/seen: ")
-    ((reason, count),) = extraction.refusals.items()
+    assert extraction.last_drop.startswith("/seen: ")
+    ((reason, count),) = extraction.dropped.items()
     assert count == 1
     return reason
 
@@ -35,11 +35,11 @@ def test_one_bad_element_never_stops_the_others(maker: Maker) -> None:
     bad = [marker(pose=pose(math.nan, 0, 0)), marker(ns="x" * 10_000), marker(action=2)]
     extraction = extract(maker, MARKERS, {"markers": [marker(), *bad, marker(ns="chair")]})
     assert [seen.label for seen in extraction.observations] == ["mug", "chair"]
-    assert extraction.refusals == {Reason.BAD_POSE: 1, Reason.BAD_DESCRIPTION: 1, Reason.NOT_SELECTED: 1}
+    assert extraction.dropped == {DropReason.BAD_POSE: 1, DropReason.BAD_DESCRIPTION: 1, DropReason.NOT_SELECTED: 1}
 
 
 def test_an_empty_array_is_counted(maker: Maker) -> None:
-    assert extract(maker, MARKERS, {"markers": []}).refusals == {Reason.EMPTY_ARRAY: 1}
+    assert extract(maker, MARKERS, {"markers": []}).dropped == {DropReason.EMPTY_ARRAY: 1}
 
 
 def test_of_ten_thousand_elements_the_first_are_read_and_the_rest_is_counted(maker: Maker) -> None:
@@ -47,7 +47,7 @@ def test_of_ten_thousand_elements_the_first_are_read_and_the_rest_is_counted(mak
         maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": [{"name": "a", "message": "b"}] * 10_000}
     )
     assert len(extraction.observations) == 1000
-    assert extraction.refusals == {Reason.TOO_MANY: 9000}
+    assert extraction.dropped == {DropReason.TOO_MANY: 9000}
 
 
 def test_ten_thousand_detections_can_be_asked_for(maker: Maker) -> None:
@@ -58,7 +58,7 @@ def test_ten_thousand_detections_can_be_asked_for(maker: Maker) -> None:
 
 def test_a_detection_without_a_hypothesis_says_nothing(maker: Maker) -> None:
     values = {"header": HEADER, "detections": [{"header": HEADER}]}
-    assert the_reason(maker, "vision_msgs/msg/Detection3DArray", values) == Reason.NO_DESCRIPTION
+    assert the_reason(maker, "vision_msgs/msg/Detection3DArray", values) == DropReason.NO_DESCRIPTION
 
 
 def test_a_detection_without_a_hypothesis_can_be_described_otherwise(maker: Maker) -> None:
@@ -70,27 +70,27 @@ def test_a_detection_without_a_hypothesis_can_be_described_otherwise(maker: Make
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        ({"description": ""}, Reason.NO_DESCRIPTION),
-        ({"description": " \u200b\n"}, Reason.NO_DESCRIPTION),
-        ({"description": "x" * 2001}, Reason.BAD_DESCRIPTION),
-        ({"label": "x" * 10_000}, Reason.BAD_LABEL),
-        ({"label": "a\nb"}, Reason.BAD_LABEL),
-        ({"confidence": 1.5}, Reason.BAD_CONFIDENCE),
-        ({"confidence": -0.5}, Reason.BAD_CONFIDENCE),
-        ({"confidence": math.nan}, Reason.BAD_CONFIDENCE),
-        ({"pose": [pose(math.inf, 0, 0)]}, Reason.BAD_POSE),
-        ({"pose": [pose(0, 0, 0, math.nan, 0, 0, 1)]}, Reason.BAD_POSE),
-        ({"pose": [pose(0, 0, 0, math.inf, 0, 0, 1)]}, Reason.BAD_POSE),
-        ({"header": {"stamp": {"sec": -1}}}, Reason.BAD_STAMP),
-        ({"header": {"stamp": {"sec": 1, "nanosec": 2_000_000_000}}}, Reason.BAD_STAMP),
-        ({"header": {"frame_id": "x" * 300}}, Reason.BAD_FRAME),
-        ({"context": "{"}, Reason.BAD_CONTEXT),
-        ({"context": "[1]"}, Reason.BAD_CONTEXT),
-        ({"perception_type": "smell"}, Reason.BAD_NAME),
-        ({"session_id": "x" * 300}, Reason.BAD_NAME),
+        ({"description": ""}, DropReason.NO_DESCRIPTION),
+        ({"description": " \u200b\n"}, DropReason.NO_DESCRIPTION),
+        ({"description": "x" * 2001}, DropReason.BAD_DESCRIPTION),
+        ({"label": "x" * 10_000}, DropReason.BAD_LABEL),
+        ({"label": "a\nb"}, DropReason.BAD_LABEL),
+        ({"confidence": 1.5}, DropReason.BAD_CONFIDENCE),
+        ({"confidence": -0.5}, DropReason.BAD_CONFIDENCE),
+        ({"confidence": math.nan}, DropReason.BAD_CONFIDENCE),
+        ({"pose": [pose(math.inf, 0, 0)]}, DropReason.BAD_POSE),
+        ({"pose": [pose(0, 0, 0, math.nan, 0, 0, 1)]}, DropReason.BAD_POSE),
+        ({"pose": [pose(0, 0, 0, math.inf, 0, 0, 1)]}, DropReason.BAD_POSE),
+        ({"header": {"stamp": {"sec": -1}}}, DropReason.BAD_STAMP),
+        ({"header": {"stamp": {"sec": 1, "nanosec": 2_000_000_000}}}, DropReason.BAD_STAMP),
+        ({"header": {"frame_id": "x" * 300}}, DropReason.BAD_FRAME),
+        ({"context": "{"}, DropReason.BAD_CONTEXT),
+        ({"context": "[1]"}, DropReason.BAD_CONTEXT),
+        ({"perception_type": "smell"}, DropReason.BAD_NAME),
+        ({"session_id": "x" * 300}, DropReason.BAD_NAME),
     ],
 )
-def test_each_bad_field_has_its_reason(maker: Maker, values: dict[str, Any], reason: Reason) -> None:
+def test_each_bad_field_has_its_reason(maker: Maker, values: dict[str, Any], reason: DropReason) -> None:
     good = {"description": "a mug", "confidence": 0.9}
     assert the_reason(maker, PERCEPTION, good | values) == reason
 
@@ -117,12 +117,12 @@ def test_a_covariance_that_says_nothing_is_none(maker: Maker, covariance: list[f
 
 def test_a_zero_stamp_is_the_time_of_receipt_and_marked(maker: Maker) -> None:
     (seen,) = extract(maker, MARKERS, {"markers": [marker(header={"frame_id": "/map"})]}).observations
-    assert (seen.stamp_ns, seen.stamp_is_receipt, seen.frame_id) == (RECEIPT, True, "map")
+    assert (seen.stamp_ns, seen.frame_id) == (RECEIPT, "map")
 
 
 def test_without_stamp_and_clock_there_is_no_time(maker: Maker) -> None:
     message = maker.make(STRING, {"data": "x"})
-    assert extractor(maker, STRING).extract(message, 0).refusals == {Reason.NO_STAMP: 1}
+    assert extractor(maker, STRING).extract(message, 0).dropped == {DropReason.NO_STAMP: 1}
 
 
 def test_the_header_of_the_element_comes_before_that_of_the_message(maker: Maker) -> None:
@@ -162,7 +162,7 @@ def test_only_what_has_the_wanted_values_is_read(maker: Maker) -> None:
         maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": status}, only={"level": [1, 2]}
     )  # fmt: skip
     assert [seen.label for seen in extraction.observations] == ["1", "2"]
-    assert extraction.refusals == {Reason.NOT_SELECTED: 1}
+    assert extraction.dropped == {DropReason.NOT_SELECTED: 1}
 
 
 def test_the_context_of_a_message_is_added_to(maker: Maker) -> None:
@@ -170,13 +170,13 @@ def test_the_context_of_a_message_is_added_to(maker: Maker) -> None:
     (seen,) = extract(maker, PERCEPTION, values, context={"task": {"object": "label"}}).observations
     assert seen.context == {"task": {"name": "tidy", "object": "mug"}}
     assert the_reason(maker, PERCEPTION, values | {"context": '{"task": 5}'}, context={"task.object": "label"}) == (
-        Reason.BAD_CONTEXT
+        DropReason.BAD_CONTEXT
     )
 
 
 def test_a_context_is_no_place_for_a_cloud(maker: Maker) -> None:
     values = {"name": ["a"], "position": [0.0] * 1001}
-    assert the_reason(maker, "sensor_msgs/msg/JointState", values) == Reason.BAD_CONTEXT
+    assert the_reason(maker, "sensor_msgs/msg/JointState", values) == DropReason.BAD_CONTEXT
 
 
 @pytest.mark.parametrize("message", [None, 5, SimpleNamespace(), SimpleNamespace(header=None, markers=5)])
@@ -184,7 +184,7 @@ def test_what_is_no_message_of_the_type_is_unreadable(maker: Maker, message: obj
     for type_name in (MARKERS, STRING, "nav_msgs/msg/Odometry"):
         made = extractor(maker, type_name)
         extraction = made.extract(message, RECEIPT)
-        assert extraction.refusals == Counter([Reason.UNREADABLE])
+        assert extraction.dropped == Counter([DropReason.UNREADABLE])
         assert made.message_stamp(message, RECEIPT) == RECEIPT
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.perception import Reason
+from robotmem_ros.perception import DropReason
 from robotmem_ros.perception.images import shrunk
 
 from ..support.perception.messages import HEADER, Maker, extract
@@ -42,13 +42,13 @@ def image(encoding: str, data: bytes, width: int, height: int, **values: Any) ->
 
 def kept(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> tuple[bytes, str]:
     extraction = extract(maker, type_name, values, **keys)
-    assert not extraction.refusals, extraction.last_refusal
+    assert not extraction.dropped, extraction.last_drop
     (seen,) = extraction.observations
     return seen.data, seen.data_format
 
 
-def refused(maker: Maker, type_name: str, values: dict[str, Any]) -> Reason:
-    ((reason, _),) = extract(maker, type_name, values).refusals.items()
+def dropped(maker: Maker, type_name: str, values: dict[str, Any]) -> DropReason:
+    ((reason, _),) = extract(maker, type_name, values).dropped.items()
     return reason
 
 
@@ -122,30 +122,31 @@ def test_a_size_of_zero_keeps_a_compressed_image_as_it_is(maker: Maker) -> None:
 
 @pytest.mark.usefixtures("no_pillow")
 def test_without_pillow_a_compressed_image_says_what_is_missing(maker: Maker) -> None:
-    assert refused(maker, COMPRESSED, {"format": "jpeg", "data": b"x"}) == Reason.NO_DECODER
+    assert dropped(maker, COMPRESSED, {"format": "jpeg", "data": b"x"}) == DropReason.NO_DECODER
 
 
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        (image("mono8", b"", 0, 0), Reason.BAD_IMAGE),
-        (image("mono8", bytes(11), 4, 3, step=4), Reason.BAD_IMAGE),
-        (image("rgb8", bytes(12), 4, 1, step=11), Reason.BAD_IMAGE),
-        (image("rgb8", bytes(12), 4, 1, step=0), Reason.BAD_IMAGE),
-        (image("mono8", bytes(4), 2**31, 2**31), Reason.BAD_IMAGE),
-        (image("yuv422", bytes(12), 2, 2), Reason.UNKNOWN_ENCODING),
-        (image("", bytes(12), 2, 2), Reason.UNKNOWN_ENCODING),
+        (image("mono8", b"", 0, 0), DropReason.BAD_IMAGE),
+        (image("mono8", bytes(11), 4, 3, step=4), DropReason.BAD_IMAGE),
+        (image("rgb8", bytes(12), 4, 1, step=11), DropReason.BAD_IMAGE),
+        (image("rgb8", bytes(12), 4, 1, step=0), DropReason.BAD_IMAGE),
+        (image("mono8", bytes(4), 2**31, 2**31), DropReason.BAD_IMAGE),
+        (image("yuv422", bytes(12), 2, 2), DropReason.UNKNOWN_ENCODING),
+        (image("", bytes(12), 2, 2), DropReason.UNKNOWN_ENCODING),
     ],
 )
-def test_an_image_that_is_not_what_it_says_is_refused(maker: Maker, values: dict[str, Any], reason: Reason) -> None:
-    assert refused(maker, IMAGE, values) == reason
+def test_an_image_that_is_not_what_it_says_is_dropped(maker: Maker, values: dict[str, Any], reason: DropReason) -> None:
+    assert dropped(maker, IMAGE, values) == reason
 
 
-def test_a_damaged_compressed_image_is_refused(maker: Maker) -> None:
+def test_a_damaged_compressed_image_is_dropped(maker: Maker) -> None:
     whole = jpeg(640, 480, (1, 2, 3))
     for data in (b"", b"\xff\xd8", b"no image at all", whole[: len(whole) // 2]):
-        assert refused(maker, COMPRESSED, {"format": "jpeg", "data": data}) == Reason.BAD_IMAGE
-    assert refused(maker, COMPRESSED, {"format": "16UC1; compressedDepth", "data": whole}) == Reason.UNKNOWN_ENCODING
+        assert dropped(maker, COMPRESSED, {"format": "jpeg", "data": data}) == DropReason.BAD_IMAGE
+    depth = {"format": "16UC1; compressedDepth", "data": whole}
+    assert dropped(maker, COMPRESSED, depth) == DropReason.UNKNOWN_ENCODING
 
 
 def test_an_image_is_never_written_out(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +159,7 @@ def test_an_image_is_never_written_out(maker: Maker, monkeypatch: pytest.MonkeyP
     extraction = extract(maker, IMAGE, image("rgb8", bytes(12), 2, 2))
     assert extraction.observations
     assert repr(extraction.observations[0])
-    assert builtins.len(extraction.refusals) == 0
+    assert builtins.len(extraction.dropped) == 0
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 20), st.integers(1, 20), st.integers(0, 255))

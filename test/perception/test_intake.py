@@ -9,7 +9,7 @@ import pytest
 
 from robotmem_ros.frames import Transform
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.perception import Intake, Limits, LocalisationGate, Reason, TopicCounts
+from robotmem_ros.perception import DropReason, Intake, TopicCounts
 
 from ..support.perception.intakes import (
     DETECTIONS,
@@ -58,10 +58,10 @@ def test_a_message_waits_for_a_late_transform_and_uses_the_one_at_its_stamp(
 @pytest.mark.parametrize(
     ("known", "reason"),
     [
-        ([], Reason.UNKNOWN_FRAME),
-        ([("map", "odom"), ("world", "camera")], Reason.NOT_CONNECTED),
-        ([("map", "odom"), ("odom", "camera")], Reason.NO_TRANSFORM),
-        ([("a", "camera"), ("camera", "a"), ("x", "map")], Reason.FRAME_LOOP),
+        ([], DropReason.UNKNOWN_FRAME),
+        ([("map", "odom"), ("world", "camera")], DropReason.NOT_CONNECTED),
+        ([("map", "odom"), ("odom", "camera")], DropReason.NO_TRANSFORM),
+        ([("a", "camera"), ("camera", "a"), ("x", "map")], DropReason.FRAME_LOOP),
     ],
 )
 def test_a_message_without_a_transform_is_dropped_and_counted(
@@ -69,24 +69,25 @@ def test_a_message_without_a_transform_is_dropped_and_counted(
     memory: RobotMemory,
     rosbags: RosbagsMaker,
     known: list[tuple[str, str]],
-    reason: Reason,
+    reason: DropReason,
 ) -> None:
     intake = make(POSE)
-    moving = reason is Reason.NO_TRANSFORM
+    moving = reason is DropReason.NO_TRANSFORM
     for parent, child in known:
         intake.receive_tf(transforms(rosbags, parent, child, STAMP_NS - SECOND, Transform()), static=not moving)
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.finish()
     counts = settled(memory, intake)
-    assert counts.left_out == {reason: 1}
-    assert counts.last_refusal.startswith("/seen: ")
+    assert counts.dropped == {reason: 1}
+    assert counts.last_drop.startswith("/seen: ")
     assert stored(memory) == []
 
 
+@pytest.mark.parametrize("memory", [{"on_missing_transform": "keep"}], indirect=True)
 def test_a_message_without_a_transform_is_kept_in_its_frame_if_configured(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    intake = make(POSE, on_missing_transform="keep")
+    intake = make(POSE)
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.finish()
     (one,) = stored(memory)
@@ -98,19 +99,20 @@ def test_a_message_without_a_transform_is_kept_in_its_frame_if_configured(
 def test_a_message_is_dropped_when_the_transform_timeout_ends(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    intake = make(POSE, patience=0.0)
+    intake = make(POSE, transform_timeout=0.0)
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.collect()
-    assert settled(memory, intake).left_out == {Reason.UNKNOWN_FRAME: 1}
+    assert settled(memory, intake).dropped == {DropReason.UNKNOWN_FRAME: 1}
 
 
-def test_the_oldest_leaves_a_full_queue(
+@pytest.mark.parametrize("memory", [{"tf_queue_limit": 2}], indirect=True)
+def test_a_full_transform_queue_drops_the_oldest_message(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    intake = make(POSE, capacity=2)
+    intake = make(POSE)
     for _ in range(5):
         intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
-    assert settled(memory, intake).left_out == {Reason.TF_QUEUE_FULL: 3}
+    assert settled(memory, intake).dropped == {DropReason.TF_QUEUE_FULL: 3}
     intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
     assert settled(memory, intake).stored == 2
 
@@ -171,16 +173,16 @@ def test_what_moves_with_its_frame_has_moved(
         intake.receive("seen", stamped(rosbags, "base", STAMP_NS + second * SECOND), STAMP_NS)
     counts = settled(memory, intake)
     assert [one.pose.x for one in stored(memory) if one.pose] == pytest.approx([1.0, 1.6, 2.2])
-    assert (counts.stored, counts.left_out) == (3, {Reason.MIN_DISPLACEMENT: 2})
+    assert (counts.stored, counts.dropped) == (3, {DropReason.MIN_DISPLACEMENT: 2})
 
 
-@pytest.mark.parametrize(("receipt", "reason"), [(STAMP_NS - 11 * SECOND, Reason.FUTURE_STAMP), (0, None)])
-def test_a_stamp_far_ahead_of_the_clock_is_refused(
-    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker, receipt: int, reason: Reason | None
+@pytest.mark.parametrize(("receipt", "reason"), [(STAMP_NS - 11 * SECOND, DropReason.FUTURE_STAMP), (0, None)])
+def test_a_stamp_far_ahead_of_the_clock_is_dropped(
+    make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker, receipt: int, reason: DropReason | None
 ) -> None:
     intake = make(POSE)
     intake.receive("seen", stamped(rosbags, "map"), receipt)
-    assert settled(memory, intake).left_out == ({reason: 1} if reason else {})
+    assert settled(memory, intake).dropped == ({reason: 1} if reason else {})
 
 
 def test_a_zero_stamp_becomes_the_time_of_receipt(
@@ -200,7 +202,7 @@ def test_a_message_within_the_minimum_interval_is_not_read(
         if not intake.too_soon("seen", rosbags.raw(POSE, values), stamp_ns):
             intake.receive("seen", rosbags.make(POSE, values), stamp_ns)
     counts = settled(memory, intake)
-    assert (counts.received, counts.stored, counts.left_out) == (25, 3, {Reason.MIN_INTERVAL: 22})
+    assert (counts.received, counts.stored, counts.dropped) == (25, 3, {DropReason.MIN_INTERVAL: 22})
 
 
 def test_a_stamp_far_ahead_does_not_stop_the_sampling_of_others(
@@ -211,21 +213,22 @@ def test_a_stamp_far_ahead_does_not_stop_the_sampling_of_others(
         values = {"header": header("map", STAMP_NS + ahead * SECOND), "pose": pose(1, 2, 3)}
         if not intake.too_soon("seen", rosbags.raw(POSE, values), STAMP_NS):
             intake.receive("seen", rosbags.make(POSE, values), STAMP_NS)
-    assert settled(memory, intake).left_out == {Reason.FUTURE_STAMP: 1, Reason.MIN_INTERVAL: 1}
+    assert settled(memory, intake).dropped == {DropReason.FUTURE_STAMP: 1, DropReason.MIN_INTERVAL: 1}
 
 
-def test_the_gate_leaves_out_while_the_robot_is_lost(
+@pytest.mark.parametrize("memory", [{"localisation_topic": "/amcl_pose"}], indirect=True)
+def test_the_gate_drops_messages_while_the_robot_is_not_localised(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    intake = make(POSE, gate=LocalisationGate(Limits()))
+    intake = make(POSE)
     intake.receive("seen", stamped(rosbags, "map"), STAMP_NS)
     intake.receive_localisation([0.0] * 36)
     intake.receive("seen", stamped(rosbags, "map"), STAMP_NS)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out) == (1, {Reason.NOT_LOCALISED: 1})
+    assert (counts.stored, counts.dropped) == (1, {DropReason.NOT_LOCALISED: 1})
 
 
-def test_after_a_jump_back_time_starts_anew(
+def test_after_a_jump_back_transforms_and_sampling_start_over(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make(POSE, keys={"min_interval": 10.0})
@@ -238,7 +241,7 @@ def test_after_a_jump_back_time_starts_anew(
     assert [one.pose.x for one in stored(memory) if one.pose] == [1.0, 2.0]
 
 
-def test_what_the_memory_refuses_is_counted(
+def test_what_the_memory_cannot_store_is_counted(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
     intake = make("robotmem_ros/msg/Perception")
@@ -246,4 +249,4 @@ def test_what_the_memory_refuses_is_counted(
     intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", values), STAMP_NS)
     memory.close()
     intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
-    assert intake.counts()["seen"].left_out == {Reason.INVALID: 1, Reason.NOT_WRITTEN: 1}
+    assert intake.counts()["seen"].dropped == {DropReason.INVALID: 1, DropReason.NOT_WRITTEN: 1}

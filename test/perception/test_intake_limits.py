@@ -1,15 +1,14 @@
-"""What the intake does when there is too much, and what it refuses at start."""
+"""What the intake does when there is too much, and which topics it cannot take."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import pytest
 
 from robotmem_ros.frames import TransformBuffer
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.perception import Intake, Reason, parse_topic
+from robotmem_ros.perception import DropReason, Intake, parse_topic
 
 from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker
 
@@ -20,10 +19,7 @@ STRING = "std_msgs/msg/String"
 def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: str) -> None:
     with RobotMemory(":memory:", embedding_model="", queue_limit=5, queue_policy=policy) as memory:
         config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
-        intake = Intake(
-            memory, [config], rosbags.types, buffer=TransformBuffer(), now=lambda: STAMP_NS, patience=1.0, capacity=10,
-            on_missing_transform="drop",
-        )  # fmt: skip
+        intake = Intake(memory, [config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)
         held, let_go = threading.Event(), threading.Event()
 
         def hold(connection: object) -> None:
@@ -46,15 +42,14 @@ def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: s
         sender.join(60)
         memory.flush()
         counts = intake.counts()["seen"]
-        expected = (5, {Reason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
-        assert (counts.stored, counts.left_out) == expected
+        expected = (5, {DropReason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
+        assert (counts.stored, counts.dropped) == expected
 
 
-def test_topics_have_names_of_their_own(rosbags: RosbagsMaker) -> None:
+def test_two_topics_cannot_have_one_name(rosbags: RosbagsMaker) -> None:
     config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
-    memory = RobotMemory(":memory:", embedding_model="")
-    options: dict[str, Any] = {"buffer": TransformBuffer(), "now": lambda: 1, "patience": 1.0, "capacity": 1}
-    with memory, pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"):
-        Intake(memory, [config, config], rosbags.types, on_missing_transform="drop", **options)
-    with pytest.raises(InvalidFieldError, match="on_missing_transform: 'no' must be one of drop, keep"):
-        Intake(memory, [config], rosbags.types, on_missing_transform="no", **options)
+    with (
+        RobotMemory(":memory:", embedding_model="") as memory,
+        pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"),
+    ):
+        Intake(memory, [config, config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)

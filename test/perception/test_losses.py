@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.perception import Intake, Reason
+from robotmem_ros.perception import DropReason, Intake
 
 from ..support.perception.intakes import (
     POSE,
@@ -29,14 +29,14 @@ REFUSING = "CREATE TRIGGER refusing BEFORE INSERT ON memories BEGIN SELECT RAISE
 def test_a_state_that_was_lost_for_want_of_a_transform_is_stored_when_it_comes_again(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    intake = make(POSE, patience=0.0, keys=NOTHING_BUT_CHANGES)
+    intake = make(POSE, transform_timeout=0.0, keys=NOTHING_BUT_CHANGES)
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.collect()
     intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
     for second in range(1, 4):
         intake.receive("seen", stamped(rosbags, "camera", STAMP_NS + second * SECOND), STAMP_NS)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out) == (1, {Reason.UNKNOWN_FRAME: 1, Reason.UNCHANGED: 2})
+    assert (counts.stored, counts.dropped) == (1, {DropReason.UNKNOWN_FRAME: 1, DropReason.UNCHANGED: 2})
 
 
 def test_of_equal_states_that_wait_for_a_transform_one_is_stored(
@@ -48,7 +48,7 @@ def test_of_equal_states_that_wait_for_a_transform_one_is_stored(
     assert settled(memory, intake).waiting == 3
     intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out) == (1, {Reason.UNCHANGED: 2})
+    assert (counts.stored, counts.dropped) == (1, {DropReason.UNCHANGED: 2})
     assert [one.observed_at for one in stored(memory)] == [STAMP_NS]
 
 
@@ -61,7 +61,7 @@ def test_what_the_memory_refuses_to_write_is_stored_when_it_comes_again(
     memory._database.write(lambda connection: connection.execute(REFUSING))
     memory.flush()
     intake.receive("seen", message, STAMP_NS)
-    assert settled(memory, intake).left_out == {Reason.NOT_WRITTEN: 1}
+    assert settled(memory, intake).dropped == {DropReason.NOT_WRITTEN: 1}
     memory._database.write(lambda connection: connection.execute("DROP TRIGGER refusing"))
     memory.flush()
     intake.receive("seen", message, STAMP_NS)
@@ -79,13 +79,13 @@ def test_what_was_too_large_is_not_remembered_as_stored(
     for one in (too_large, values, values):
         intake.receive("seen", rosbags.make(kind, one), STAMP_NS)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.left_out[Reason.INVALID]) == (1, 1)
+    assert (counts.stored, counts.dropped[DropReason.INVALID]) == (1, 1)
 
 
 def test_an_interval_begins_with_a_message_that_has_its_transform(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:
-    intake = make(POSE, patience=0.0, keys={"min_interval": 10.0})
+    intake = make(POSE, transform_timeout=0.0, keys={"min_interval": 10.0})
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.collect()
     intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.perception import Observation, Reason, load_presets, parse_topic
+from robotmem_ros.perception import DropReason, Observation, load_presets, parse_topic
 
 from ..support.perception.messages import HEADER, PRESETS, RECEIPT, STAMP_NS, Maker, detection, extract, extractor, pose
 
@@ -19,7 +19,7 @@ VECTOR = {"x": 1.0, "y": 2.0, "z": 3.0}
 
 def the_one(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Observation:
     extraction = extract(maker, type_name, values, **keys)
-    assert not extraction.refusals, extraction.last_refusal
+    assert not extraction.dropped, extraction.last_drop
     (observation,) = extraction.observations
     return observation
 
@@ -35,8 +35,8 @@ def test_an_unset_message_of_every_preset_gives_perceptions_or_reasons_but_never
     maker: Maker, type_name: str
 ) -> None:
     extraction = extract(maker, type_name, {})
-    assert len(extraction.observations) + sum(extraction.refusals.values()) == 1
-    assert Reason.UNREADABLE not in extraction.refusals, extraction.last_refusal
+    assert len(extraction.observations) + sum(extraction.dropped.values()) == 1
+    assert DropReason.UNREADABLE not in extraction.dropped, extraction.last_drop
 
 
 def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Maker) -> None:
@@ -79,7 +79,8 @@ def test_a_detection_without_any_pose_is_not_stored_where_the_camera_is(
     results = [{"hypothesis": {"class_id": "mug", "score": 0.7}, "pose": {"pose": pose(0, 0, 0, *turn)}}]
     values = {"header": HEADER, "detections": [{"results": results, "bbox": box}]}
     extraction = extract(maker, "vision_msgs/msg/Detection3DArray", values)
-    assert (extraction.observations, extraction.refusals) == ((), {Reason.NO_POSE: 1})
+    assert not extraction.observations
+    assert extraction.dropped == {DropReason.NO_POSE: 1}
 
 
 def test_a_box_with_a_size_may_lie_at_the_origin_of_its_frame(maker: Maker) -> None:
@@ -92,8 +93,8 @@ def test_a_pose_at_the_origin_is_one_and_a_pose_of_nothing_but_zeros_is_none(mak
     kind = "geometry_msgs/msg/PoseStamped"
     assert the_one(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0)}).pose == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     unset = extract(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0, 0, 0, 0, 0)})
-    assert unset.refusals == {Reason.NO_POSE: 1}
-    assert unset.last_refusal == "/seen: neither position nor orientation is set"
+    assert unset.dropped == {DropReason.NO_POSE: 1}
+    assert unset.last_drop == "/seen: neither position nor orientation is set"
 
 
 def test_a_marker_without_a_pose_is_where_its_frame_is(maker: Maker) -> None:
@@ -129,7 +130,7 @@ def test_a_marker_that_is_added_is_seen_and_one_that_is_taken_away_is_not(maker:
         values: dict[str, Any] = marker | {"action": action}
         extraction = extract(maker, type_name, {"markers": [values]} if type_name.endswith("Array") else values)
         assert len(extraction.observations) == count
-        assert extraction.refusals[Reason.NOT_SELECTED] == 1 - count
+        assert extraction.dropped[DropReason.NOT_SELECTED] == 1 - count
         for seen in extraction.observations:
             assert (seen.description, seen.label, seen.identity) == ("marker docks 3 free", "docks", "docks/3")
             assert (seen.frame_id, seen.stamp_ns) == ("map", STAMP_NS)
@@ -203,7 +204,7 @@ def test_diagnostics_say_what_they_compare(maker: Maker) -> None:
 
 def test_a_string_has_the_time_of_its_receipt(maker: Maker) -> None:
     seen = the_one(maker, "std_msgs/msg/String", {"data": " 桌上有一只红杯子 "})
-    assert (seen.description, seen.stamp_ns, seen.stamp_is_receipt) == ("桌上有一只红杯子", RECEIPT, True)
+    assert (seen.description, seen.stamp_ns) == ("桌上有一只红杯子", RECEIPT)
 
 
 def test_a_perception_comes_as_it_is(maker: Maker) -> None:

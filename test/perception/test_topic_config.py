@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.perception import Extractor, TopicConfig, TopicError, parse_topic
+from robotmem_ros.perception import TopicConfig, TopicError, parse_topic
 from robotmem_ros.perception.topic_config import key_of, table
 
 from ..support.perception.messages import PRESETS, Maker, extractor
@@ -158,7 +158,3 @@ def test_a_type_that_does_not_exist_is_told_with_the_nearest_one(maker: Maker, t
 def test_a_type_without_a_preset_needs_a_description(maker: Maker) -> None:
     with pytest.raises(InvalidFieldError, match=r"seen.description: '' is needed, because there is no preset for geom"):
         extractor(maker, "geometry_msgs/msg/Twist")
-
-
-def test_an_extractor_is_made_from_what_was_parsed(maker: Maker) -> None:
-    assert Extractor(parse(), maker.types).config == parse()

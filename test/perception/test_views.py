@@ -13,7 +13,7 @@ from robotmem_ros.frames import Transform, TransformBuffer
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.perception import Intake, Reason, TopicCounts, TopicError, parse_topic
+from robotmem_ros.perception import DropReason, Intake, TopicCounts, TopicError, parse_topic
 
 from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker, detection, pose
 
@@ -36,10 +36,7 @@ class Camera:
         self._seconds = 0
         self._buffer = TransformBuffer()
         config = parse_topic("seen", {"topic": "/seen", "type": DETECTIONS, **keys}, PRESETS)
-        self.intake = Intake(
-            memory, [config], rosbags.types, buffer=self._buffer, now=lambda: STAMP_NS, patience=60.0, capacity=10,
-            on_missing_transform="drop",
-        )  # fmt: skip
+        self.intake = Intake(memory, [config], rosbags.types, buffer=self._buffer, transform_timeout=60.0)
 
     def turn(self, transform: Transform) -> None:
         self._buffer.add("map", "camera", 0, transform, static=True)
@@ -96,7 +93,7 @@ def test_a_moved_object_is_at_its_new_place_and_the_old_one_fades(make: Make, fr
     assert found.pose[:3] == pytest.approx((3.5, 1.0, 1.0))
     gone = camera.memory.objects()[-1]
     assert (gone.times_seen, gone.last_seen) == (3, STAMP_NS // SECOND * SECOND + 3 * SECOND)
-    assert (camera.counts().views, camera.counts().views_left_out) == (9, 0)
+    assert (camera.counts().fields_of_view, camera.counts().fields_of_view_dropped) == (9, 0)
 
 
 def test_an_empty_array_is_a_view_as_well(make: Make) -> None:
@@ -121,18 +118,18 @@ def test_what_is_behind_or_out_of_view_stays_as_it_was(make: Make, away: Transfo
     camera.turn(away)
     camera.sees(times=9)
     assert camera.confidences() == pytest.approx([0.9])
-    assert camera.counts().views == 10
+    assert camera.counts().fields_of_view == 10
 
 
 def test_a_message_waits_for_the_pose_of_the_sensor_and_then_tells(make: Make) -> None:
     camera = make(**{"field_of_view.frame": "lens"})
     camera.sees(CHAIR)
     camera.sees(times=5)
-    assert (camera.counts().stored, camera.counts().waiting, camera.counts().views) == (0, 1, 0)
+    assert (camera.counts().stored, camera.counts().waiting, camera.counts().fields_of_view) == (0, 1, 0)
     camera._buffer.add("camera", "lens", 0, Transform(), static=True)
     camera.intake.collect()
     camera.memory.flush()
-    assert (camera.counts().stored, camera.counts().views) == (1, 6)
+    assert (camera.counts().stored, camera.counts().fields_of_view) == (1, 6)
     assert camera.confidences() == pytest.approx([0.45])
 
 
@@ -143,8 +140,8 @@ def test_where_the_sensor_was_unknown_nothing_is_told_and_the_rest_is_stored(mak
     camera.intake.finish()
     camera.memory.flush()
     counts = camera.counts()
-    assert (counts.stored, counts.views, counts.views_left_out) == (1, 0, 6)
-    assert "'lens'" in counts.last_refusal
+    assert (counts.stored, counts.fields_of_view, counts.fields_of_view_dropped) == (1, 0, 6)
+    assert "'lens'" in counts.last_drop
     assert camera.confidences() == pytest.approx([0.9])
 
 
@@ -155,14 +152,14 @@ def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> Non
         camera.sees(times=3)
     assert nameless.confidences() == pytest.approx([0.9])
     assert named.confidences() == pytest.approx([0.45])
-    assert "field_of_view.frame" in nameless.counts().last_refusal
-    assert (nameless.counts().views_left_out, named.counts().views) == (4, 4)
+    assert "field_of_view.frame" in nameless.counts().last_drop
+    assert (nameless.counts().fields_of_view_dropped, named.counts().fields_of_view) == (4, 4)
 
 
 def test_what_sampling_leaves_out_was_seen_all_the_same(make: Make) -> None:
     camera = make(min_displacement=0.5)
     camera.sees(CHAIR, times=10)
-    assert camera.counts().left_out == {Reason.MIN_DISPLACEMENT: 9}
+    assert camera.counts().dropped == {DropReason.MIN_DISPLACEMENT: 9}
     assert camera.confidences() == pytest.approx([0.9])
     camera.sees(times=3)
     assert camera.confidences() == pytest.approx([0.45])
@@ -173,7 +170,7 @@ def test_a_message_of_which_a_part_cannot_be_used_tells_nothing(make: Make) -> N
     camera.sees(CHAIR)
     camera.sees((math.nan, 0.0, 0.0), times=9)
     assert camera.confidences() == pytest.approx([0.9])
-    assert camera.counts().left_out == {Reason.BAD_POSE: 9}
+    assert camera.counts().dropped == {DropReason.BAD_POSE: 9}
 
 
 def test_messages_that_come_too_soon_are_no_views(make: Make) -> None:
@@ -181,7 +178,7 @@ def test_messages_that_come_too_soon_are_no_views(make: Make) -> None:
     camera.sees(CHAIR)
     camera.sees((9.0, 0.0, 0.0), times=9)
     assert camera.confidences() == pytest.approx([0.9])
-    assert camera.counts().views == 1
+    assert camera.counts().fields_of_view == 1
 
 
 def test_other_detectors_miss_nothing_of_this_one(make: Make) -> None:
@@ -201,7 +198,7 @@ def test_absence_is_off_by_default(make: Make) -> None:
     camera = make(**{"field_of_view.range": 0.0})
     camera.sees(CHAIR)
     camera.sees(times=9)
-    assert (camera.confidences(), camera.counts().views) == ([0.9], 0)
+    assert (camera.confidences(), camera.counts().fields_of_view) == ([0.9], 0)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +217,4 @@ def test_a_view_that_no_message_can_give_is_refused_at_start(
 ) -> None:
     config = parse_topic("seen", {"topic": "/seen", "type": type_name, **VIEW, **keys}, PRESETS)
     with RobotMemory(":memory:", embedding_model="") as memory, pytest.raises(TopicError, match=message):
-        Intake(
-            memory, [config], rosbags.types, buffer=TransformBuffer(), now=lambda: 1, patience=1.0, capacity=1,
-            on_missing_transform="drop",
-        )  # fmt: skip
+        Intake(memory, [config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)

@@ -42,11 +42,11 @@ def test_every_message_is_accounted_for(result: tuple[Replay, list[Memory]]) -> 
     counts = replay.result().counts
     assert {name: one.received for name, one in counts.items()} == {"amcl": 135, "odometry": 2639}
     for one in counts.values():
-        assert (one.received, one.waiting) == (one.stored + one.left_out.total(), 0)
+        assert (one.received, one.waiting) == (one.stored + one.dropped.total(), 0)
     assert sum(one.stored for one in counts.values()) == len(memories)
     assert counts["amcl"].stored == 135
     assert counts["odometry"].stored in {2611, 94}
-    assert replay.result().refused_transforms == 0
+    assert replay.result().unusable_transforms == 0
 
 
 def test_stamps_are_those_of_the_headers(result: tuple[Replay, list[Memory]]) -> None:
@@ -79,5 +79,5 @@ def test_a_recording_of_transforms_alone_can_be_read(tmp_path: Path) -> None:
         replay = Replay(bag, config, memory)
         replay.run()
     done = replay.result()
-    assert (done.read, done.refused_transforms, done.counts) == (518, 0, {})
+    assert (done.read, done.unusable_transforms, done.counts) == (518, 0, {})
     assert [topic.topic for topic in done.missing] == ["/amcl_pose", "/odom"]

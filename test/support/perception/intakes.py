@@ -21,14 +21,14 @@ QUARTER = Transform(10.0, 0.0, 0.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
 def intake_into(memory: RobotMemory, maker: RosbagsMaker, type_name: str, **options: Any) -> Intake:
     """An intake of the topic `seen`, with `keys` of its configuration; no transform comes unless it is given one."""
     config = parse_topic("seen", {"topic": "/seen", "type": type_name, **options.pop("keys", {})}, PRESETS)
-    settings = {"patience": 60.0, "capacity": 10, "on_missing_transform": "drop", "buffer": TransformBuffer()}
-    return Intake(memory, [config], maker.types, now=lambda: STAMP_NS, **{**settings, **options})
+    settings = {"transform_timeout": 60.0, "buffer": TransformBuffer()}
+    return Intake(memory, [config], maker.types, **{**settings, **options})
 
 
 def settled(memory: RobotMemory, intake: Intake) -> TopicCounts:
     memory.flush()
     counts = intake.counts()["seen"]
-    assert counts.observations == counts.stored + counts.waiting + counts.left_out.total()
+    assert counts.observations == counts.stored + counts.waiting + counts.dropped.total()
     return counts
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from robotmem_ros.memory import Parameters
 from robotmem_ros.perception import (
     Extraction,
     Extractor,
@@ -131,7 +132,7 @@ class RclpyMaker:
 
 def extractor(maker: Maker, type_name: str, **keys: Any) -> Extractor:
     config = parse_topic("seen", {"topic": "/seen", "type": type_name, **keys}, PRESETS)
-    return Extractor(config, maker.types)
+    return Extractor(config, maker.types, Parameters())
 
 
 def extract(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Extraction:

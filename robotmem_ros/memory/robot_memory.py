@@ -305,7 +305,8 @@ class RobotMemory:
         """
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
-        if self._writable.database.write(lambda connection: consolidation.forget(connection, wanted, why)).result():
+        database = self._writable.database
+        if database.write(lambda connection: consolidation.forget(connection, wanted, why), frees_room=True).result():
             self._parts.maintenance.notify()  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sqlite3
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from .. import validation
 from ..config.parameters import Parameters
-from ..errors import InvalidFieldError
+from ..errors import InvalidFieldError, StorageError
 from ..storage import Database
+from ..storage.log_space import is_full
 from ..storage.purge_rows import Selection, delete_batch, delete_sessions, is_unfinished, preview
 from ..storage.secure_erase import secure_erase
 from .parts import delete_parts
+
+T = TypeVar("T")
+_BATCH = 250
+"""So many memories are deleted in one transaction at most."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +64,20 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
         planned = preview(connection, selection)
     before = database.size()
     memories = 0
-    while count := database.write(lambda connection: delete_batch(connection, selection)).result():
+    batch = _BATCH
+    while True:
+        try:
+            count = _delete(database, lambda connection, batch=batch: delete_batch(connection, selection, batch))  # type: ignore[misc]
+        except StorageError as error:
+            if batch == 1 or not is_full(error.__cause__):
+                raise
+            batch //= 2  # what is deleted is written to the log first, for which there is little room
+            continue
+        if not count:
+            break
         memories += count
-    database.write(lambda connection: delete_parts(connection, selection, parameters)).result()
-    sessions = database.write(lambda connection: delete_sessions(connection, selection)).result()
+    _delete(database, lambda connection: delete_parts(connection, selection, parameters))
+    sessions = _delete(database, lambda connection: delete_sessions(connection, selection))
     finish(database)
     return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions)
 
@@ -77,6 +94,10 @@ def finish(database: Database) -> bool:
             return False
     database.write_alone(lambda connection: secure_erase(connection, database.path)).result()
     return True
+
+
+def _delete(database: Database, work: Callable[[sqlite3.Connection], T]) -> T:
+    return database.write(work, frees_room=True).result()
 
 
 def _ids(value: object) -> tuple[int, ...]:

@@ -210,7 +210,7 @@ class Retention:
         while self._database.waiting and time.monotonic() < deadline and not self._stopped.wait(_PAUSE):
             pass
         began = time.monotonic()
-        result = self._database.write(work).result()
+        result = self._database.write(work, frees_room=True).result()
         self._stopped.wait(time.monotonic() - began)
         return result
 

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOn
 from ..models import NewMemory, Stored
 from . import imports, index_schemes, vector_rows
 from .connection import IN_MEMORY, check_readable, connect, create_file, resolve
+from .disk_reserve import DiskReserve
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
 from .open_files import note_closed, note_open
@@ -53,6 +54,10 @@ class Database:
         """Why text search does not find all that it should; empty if it does."""
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
+        reserve = 0 if read_only or self.in_memory else parameters.disk_reserve
+        self.reserve = DiskReserve(self.path, reserve)
+        with suppress(OSError):
+            self.reserve.update()
         self._writer = None if read_only else self._new_writer(inserted)
 
     @property
@@ -65,9 +70,12 @@ class Database:
         """How many write jobs wait, about."""
         return self._writer.waiting() if self._writer else 0
 
-    def write(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Gives a job to the writer; the future holds its result once it is committed."""
-        return self._writing().submit(work)
+    def write(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
+        """Give a job to the writer; the future holds its result once it is committed.
+
+        On a full disk a job that `frees_room` may use the reserve.
+        """
+        return self._writing().submit(work, frees_room=frees_room)
 
     def insert(self, new: NewMemory) -> Future[Stored]:
         """Gives a new memory to the writer, which stores those that wait together; the future as that of `write`."""
@@ -207,6 +215,7 @@ class Database:
             store=imports.insert_once,
             inserted=inserted,
             query_priority=self.query_priority,
+            reserve=self.reserve,
         )
 
     def _writing(self) -> Writer:

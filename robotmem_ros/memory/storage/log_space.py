@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .connection import IN_MEMORY, LOG_LIMIT
+from .disk_reserve import DiskReserve
 
 _SCARCE = 4 * LOG_LIMIT
 """Bytes free on the disk."""
@@ -21,8 +22,9 @@ _SCARCE = 4 * LOG_LIMIT
 class LogSpace:
     """The room for the log of the connection that writes to a file."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, reserve: DiskReserve) -> None:
         self._connection = connection
+        self._reserve = reserve
         self._folder = None if str(path) == IN_MEMORY else path.parent
 
     def after_commit(self) -> None:
@@ -34,7 +36,17 @@ class LogSpace:
         """Write the log back into the file and give its room back."""
         # What is committed is safe in the log; if it cannot be emptied now, the next commit asks again.
         with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            try:
+                self._empty()
+            except sqlite3.OperationalError as error:
+                if not is_full(error):
+                    raise
+                # The file grows by no more than the log has, whose room is free afterwards.
+                with self._reserve.lent(whole=True):
+                    self._empty()
+
+    def _empty(self) -> None:
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def is_full(error: BaseException | None) -> bool:

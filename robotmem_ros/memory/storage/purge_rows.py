@@ -30,7 +30,6 @@ _MERGED = """
 _OF_SESSION = "m.session_id = s.external_id AND m.session_id <> ''"
 _LISTED = "IN (SELECT value FROM json_each(?))"
 _ALL = -1
-_BATCH = 250
 _EXAMPLES = 5
 UNFINISHED = "purge_unfinished"
 """Name of the setting that says that traces of deleted memories may still be in the file."""
@@ -182,13 +181,13 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
     )
 
 
-def delete_batch(connection: sqlite3.Connection, selection: Selection) -> int:
-    """Delete some of the chosen memories and return their number; 0 when none is left.
+def delete_batch(connection: sqlite3.Connection, selection: Selection, limit: int) -> int:
+    """Delete the first `limit` of the chosen memories and return their number; 0 when none is left.
 
     Raises:
         sqlite3.DatabaseError: an index names memories that are not there.
     """
-    ids = selection.ids_in(connection, _BATCH)
+    ids = selection.ids_in(connection, limit)
     if not ids:
         return 0
     note_traces(connection)

@@ -9,15 +9,23 @@ go as well: backups of migrations, and the files of the index of vectors that ho
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
 from . import vector_rows
 from .connection import IN_MEMORY
+from .file_size import file_size, give_back
+from .indexing import text
 from .log_space import is_full
 from .purge_rows import UNFINISHED, delete_names
 
+_NO_ROOM = "the disk has no room to write the file anew"
+_COPIES = 1.25
+_GIVEN_BACK = 16
+"""Pages in one step: each moves one page, which takes room in the log first."""
 _NODE_HEADER, _CELL = 4, 32
 """Bytes; a cell is a rowid of 8 bytes and 6 coordinates of 4. See "file format" in SQLite's rtree.c."""
 COPIES = ("{name}.v*.bak", "{name}.usearch*", "{name}.*.usearch", "{name}.*.unfinished")
@@ -35,18 +43,23 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
     try:
         delete_names(connection)
         index = {row.file for row in vector_rows.drop_stale_segments(connection)}
+        for copy in copies(path):
+            if copy.name not in index:
+                copy.unlink(missing_ok=True)
+        if str(path) != IN_MEMORY and not _has_room(connection, path):
+            # Rewriting would only fill the disk. The pages that were freed may make room for those that stay.
+            _give_back_pages(connection)
+            if not _has_room(connection, path):
+                raise PurgeUnfinishedError(path, _NO_ROOM)
         busy = str(path) != IN_MEMORY and _rewritten(connection)
     except sqlite3.OperationalError as cause:
         if "locked" in str(cause):
             raise PurgeUnfinishedError(path, "another process writes to the file") from cause
         if is_full(cause):
-            raise PurgeUnfinishedError(path, "the disk has no room to write the file anew") from cause
+            raise PurgeUnfinishedError(path, _NO_ROOM) from cause
         raise
     if busy:
         raise PurgeUnfinishedError(path, "another process reads an older state of the file")
-    for copy in copies(path):
-        if copy.name not in index:
-            copy.unlink(missing_ok=True)
     connection.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
 
 
@@ -55,6 +68,32 @@ def copies(path: Path) -> list[Path]:
     if str(path) == IN_MEMORY:
         return []
     return sorted(file for pattern in COPIES for file in path.parent.glob(pattern.format(name=_escaped(path.name))))
+
+
+def _has_room(connection: sqlite3.Connection, path: Path) -> bool:
+    # VACUUM copies all pages in use to a temporary file and from there to the log, and the merged text index goes
+    # through the log before.
+    is_shared = Path(tempfile.gettempdir()).stat().st_dev == path.parent.stat().st_dev
+    needed = file_size(connection).used * (_COPIES + is_shared)
+    return shutil.disk_usage(path.parent).free >= needed
+
+
+def _give_back_pages(connection: sqlite3.Connection) -> None:
+    while text.merge(connection, whole=True):
+        _empty_log(connection)
+    free = file_size(connection).free
+    while free:
+        give_back(connection, _GIVEN_BACK)
+        _empty_log(connection)
+        before, free = free, file_size(connection).free
+        if free == before:  # an older program made the file, and it cannot shrink in steps
+            return
+
+
+def _empty_log(connection: sqlite3.Connection) -> bool:
+    # Returns whether a reader keeps the log from being emptied.
+    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return bool(busy)
 
 
 def _rewritten(connection: sqlite3.Connection) -> bool:
@@ -71,8 +110,7 @@ def _rewritten(connection: sqlite3.Connection) -> bool:
         connection.execute("VACUUM")
     finally:
         connection.execute("PRAGMA temp_store = MEMORY")
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return bool(busy)
+    return _empty_log(connection)
 
 
 def _cleared_node(data: bytes) -> bytes:

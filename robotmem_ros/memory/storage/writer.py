@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,20 +20,26 @@ from typing import Any, Generic, TypeVar
 from ..background import QueryPriority
 from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..models import NewMemory, Stored
+from .disk_reserve import DiskReserve
+from .indexing import text
 from .log_space import LogSpace, is_full
 
 T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 512
+_MERGES = 64
 _FLOOD = 16
 """Jobs in one commit; fewer come when the writer keeps up easily."""
 _FLOOD_LASTS = 0.1
 
 
 class _Job(Generic[T]):
-    def __init__(self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False) -> None:
+    def __init__(
+        self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False, frees_room: bool = False
+    ) -> None:
         self.work = work
         self.alone = alone
+        self.frees_room = frees_room
         self.future: Future[T] = Future()
         self.result: T
         self.error: BaseException | None = None
@@ -97,10 +104,12 @@ class Writer:
         store: _Store,
         inserted: Callable[[], None],
         query_priority: QueryPriority,
+        reserve: DiskReserve,
     ) -> None:
         self._connection = connection
+        self._reserve = reserve
         self._path = path
-        self._log = LogSpace(connection, path)
+        self._log = LogSpace(connection, path, reserve)
         self._lock = lock
         self._store = store
         self._inserted = inserted
@@ -112,20 +121,20 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Queues a job; the future holds its result once it is committed.
+    def submit(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
+        """Queue a job; the future holds its result once it is committed. A job that frees room may use the reserve.
 
         Raises:
             MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
         """
-        return self._queued(_Job(work))
+        return self._queued(_Job(work, frees_room=frees_room))
 
     def insert(self, new: NewMemory) -> Future[Stored]:
         """Queues a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
         return self._queued(_Insert(new, self._store))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Queues a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
+        """Queue a job that runs outside of a transaction, such as VACUUM, with the reserve; raises as `submit` does."""
         return self._queued(_Job(work, alone=True))
 
     def waiting(self) -> int:
@@ -179,8 +188,9 @@ class Writer:
 
     def _run_alone(self, jobs: Iterable[_Job[Any]]) -> None:
         for job in jobs:
-            with self._lock:
+            with self._lock, self._reserve.lent():
                 job.run_alone(self._connection)
+                self._log.after_commit()
             job.resolve(self._path)
 
     def _commit(self, group: list[_Job[Any]]) -> None:
@@ -190,23 +200,43 @@ class Writer:
             if is_full(error):
                 self._log.make_room()
                 error = self._transaction(jobs)
+            freed = self._transaction_in_reserve(jobs) if is_full(error) else error
             self._log.after_commit()
         for job in jobs:
-            job.resolve(self._path, error)
+            job.resolve(self._path, freed if job.frees_room else error)
         if len(jobs) >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
         if any(type(job) is _Insert for job in jobs):
             self._inserted()
 
-    def _transaction(self, jobs: list[_Job[Any]]) -> BaseException | None:
+    def _transaction_in_reserve(self, jobs: list[_Job[Any]]) -> BaseException | None:
+        # Of all that found no room, only what frees some.
+        freeing = [job for job in jobs if job.frees_room]
+        if not freeing:
+            return None
+        with self._reserve.lent():
+            error = self._transaction(freeing, merges_texts=False)
+            self._log.make_room()
+            with suppress(sqlite3.Error):
+                for _ in range(_MERGES):
+                    if not text.merge(self._connection):
+                        break
+                    self._log.make_room()
+        return error
+
+    def _transaction(self, jobs: list[_Job[Any]], *, merges_texts: bool = True) -> BaseException | None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
+            if not merges_texts:
+                text.defer_merging(self._connection)
             for kind, alike in groupby(jobs, key=type):
                 if kind is _Insert:
                     self._insert_together([job for job in alike if isinstance(job, _Insert)])
                 else:
                     for job in alike:
                         job.run(self._connection)
+            if not merges_texts:
+                text.resume_merging(self._connection)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             if self._connection.in_transaction:

@@ -63,7 +63,7 @@ def test_a_process_that_writes_keeps_the_memories_and_the_next_purge_finishes(op
 def test_a_process_that_writes_keeps_the_traces_of_what_is_deleted(open_memory: OpenMemory) -> None:
     memory = open_memory(busy_timeout=0.2)
     chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
-    memory._database.write(lambda connection: delete_batch(connection, chosen)).result()
+    memory._database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
     with running(WRITE, memory.path) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "0\n"
@@ -95,7 +95,7 @@ def test_readers_of_the_same_program_do_not_stand_in_the_way(open_memory: OpenMe
 def test_a_purge_that_was_cut_off_is_finished_by_the_next(open_memory: OpenMemory) -> None:
     memory = open_memory()
     ids = [memory.learn(f"qzxjvsecret {number}").memory_id for number in range(3)]
-    memory._database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)))).result()
+    memory._database.write(lambda connection: delete_batch(connection, Selection(ids=tuple(ids)), 250)).result()
     memory.close()
     assert found(memory.path, of_words(["qzxjvsecret"]))
     again = open_memory()

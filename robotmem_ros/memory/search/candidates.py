@@ -35,11 +35,11 @@ class Candidates(NamedTuple):
     """Sorted ids that contain every candidate, if known, so that membership needs no query."""
 
     def and_(self, extra: Condition) -> Candidates:
-        """Those of them for which another condition holds too."""
+        """Add a condition."""
         return Candidates((*self.conditions, extra), superset=self.superset)
 
     def may_contain(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which of some ids can be candidates, as far as `superset` tells."""
+        """Tell which of some ids can be candidates, as far as `superset` tells."""
         if self.superset is None or not len(self.superset):
             return np.full(len(ids), self.superset is None)
         at = np.minimum(np.searchsorted(self.superset, ids), len(self.superset) - 1)
@@ -47,7 +47,7 @@ class Candidates(NamedTuple):
         return found
 
     def check(self) -> Source:
-        """An SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
+        """Return an SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
         checks = [condition.check for condition in self.conditions] or ["1"]
         # In groups, for SQLite reads "a AND b AND c" as an expression three deep, and takes none a thousand deep.
         groups = (" AND ".join(checks[first : first + _GROUP]) for first in range(0, len(checks), _GROUP))
@@ -55,12 +55,12 @@ class Candidates(NamedTuple):
         return Source(sql, tuple(argument for condition in self.conditions for argument in condition.arguments))
 
     def ids_json(self) -> str:
-        """The ids as a JSON array, for json_each()."""
+        """Return the ids as a JSON array, for json_each()."""
         return json.dumps(self.ids)
 
 
 def find_candidates(connection: sqlite3.Connection, query: Query) -> Candidates:
-    """The memories that satisfy every condition of a query.
+    """Turn every condition of a query into SQL.
 
     Raises:
         InvalidFieldError: a path of the context filter goes into a list.
@@ -117,12 +117,12 @@ def _all(connection: sqlite3.Connection) -> int:
 
 
 def only(ids: Sequence[int]) -> Candidates:
-    """Exactly these memories."""
+    """Make candidates of exactly these memories."""
     return Candidates((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
 
 
 def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> list[int]:
-    """The newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
+    """Find the newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
     if wanted.ids is not None:
         return sorted(wanted.ids, reverse=True)[:limit]
     if wanted.superset is not None:
@@ -132,7 +132,7 @@ def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> li
 
 
 def most_recent(connection: sqlite3.Connection, wanted: Candidates, n: int) -> list[int]:
-    """The `n` candidates that were observed last, most recent first."""
+    """Find the `n` candidates that were observed last, most recent first."""
     wanted = enumerate_if_few(connection, wanted)
     check = wanted.check()
     # The index by time gives the most recent first, and the walk ends at the n-th candidate.
@@ -145,7 +145,7 @@ def most_recent(connection: sqlite3.Connection, wanted: Candidates, n: int) -> l
 
 
 def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Collection[int]) -> set[int]:
-    """Those of some memories that are candidates."""
+    """Keep those of some memories that are candidates."""
     if not ids:
         return set()
     check = wanted.check()

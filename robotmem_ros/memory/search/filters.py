@@ -38,7 +38,7 @@ class Condition(NamedTuple):
 
 
 def in_source(source: Source) -> Condition:
-    """The condition to be among what a source lists, for what cannot be checked of one memory at a time."""
+    """Require to be among what a source lists, for what cannot be checked of one memory at a time."""
     return Condition(f"m.id IN ({source.sql})", source.arguments, source)
 
 
@@ -81,7 +81,7 @@ class Comparison:
 
 
 def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...]:
-    """The comparisons of a filter, all of which must hold.
+    """Parse a filter into comparisons, all of which must hold.
 
     Raises:
         InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
@@ -107,7 +107,7 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...
 
 
 def condition(comparison: Comparison, decay: Decay) -> Condition:
-    """The SQL of one comparison, at the time of the query."""
+    """Turn a comparison into SQL, at the time of the query."""
     if comparison.path == "confidence":
         return _confidence_condition(comparison, decay)
     own = OWN_FIELDS.get(comparison.path)
@@ -126,7 +126,7 @@ def condition(comparison: Comparison, decay: Decay) -> Condition:
 
 
 def context_path(path: str) -> str:
-    """The path into the context that the path of a comparison names; empty for a field of the memory itself."""
+    """Return the path into the context that the path of a comparison names; empty for a field of the memory itself."""
     return "" if path in OWN_FIELDS else path.removeprefix("context.")
 
 
@@ -138,7 +138,7 @@ LIST_ON_PATH = """
 
 
 def list_prefixes(comparison: Comparison) -> list[str]:
-    """The paths that a comparison goes through before its end, none of which may be a list."""
+    """List the paths that a comparison goes through before its end, none of which may be a list."""
     parts = context_path(comparison.path).split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts))]
 

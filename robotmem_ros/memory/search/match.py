@@ -29,22 +29,22 @@ from .text_index import TextReader
 from .text_index.bm25 import Terms, read_statistics, words_of
 
 _MARGIN = 0.2
-"""How much farther in cosine distance than the nearest memory one may be to match by meaning."""
+"""The greatest distance above that of the nearest memory that still matches by meaning."""
 _COUNTED = 2000
 """Up to so many memories that hold a word are counted; of words in more of them, the document frequency decides."""
 
 
 _JSON = 20_000
-"""So many ids and more are not handed to SQLite: a list as long as that is never gone through."""
+"""From this many ids on they are not handed to SQLite: it never goes through so long a list."""
 
 
 def query_words(query: Query) -> list[str]:
-    """The words of a query that a matching memory should contain: not those that only say where, such as "near"."""
+    """Return the words that a matching memory should contain: not those that only say where, such as "near"."""
     return tokens.query_words(query.text, extra_stop_words=SPATIAL_WORDS)
 
 
 def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Candidates:
-    """Those of the candidates that match the query."""
+    """Find the candidates that match the query."""
     connection, words = relevance.connection, query_words(query)
     holding = _Many(connection, relevance.text, candidates, query.n).holding(words)
     if holding is not None:
@@ -71,7 +71,7 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Cand
 
 
 def similar_enough(relevance: Relevance, candidates: Candidates) -> Candidates:
-    """Those of the candidates that match the query by their meaning alone."""
+    """Find the candidates that match the query by their meaning alone."""
     return relevance.similar(candidates, _MARGIN) or only(())
 
 

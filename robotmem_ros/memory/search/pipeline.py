@@ -43,10 +43,10 @@ class QueryEmbedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the model."""
+        """Name the model."""
 
     def embed_one(self, text: str) -> Vector:
-        """The vector of a text, or ModelUnavailableError."""
+        """Embed a text; raise ModelUnavailableError if there is no model."""
 
 
 @dataclass(frozen=True)

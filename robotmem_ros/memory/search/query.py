@@ -1,4 +1,4 @@
-"""Stage 1, validation: what was asked, clean and complete, or an error that names the field."""
+"""Validate a query: clean and complete, or an error that names the field."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parse_query(
     before: object,
     collection: object,
 ) -> Query:
-    """Checks everything that was asked; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
+    """Check all fields; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
 
     `decay` is what memories are seen by at the time of the query.
 

@@ -66,7 +66,7 @@ class Relevance:
     times: Stopwatch
 
     def depth(self, n: int) -> int:
-        """How many hits of each search are fused where `n` memories are wanted."""
+        """Return how many hits of each search to fuse if `n` memories are wanted."""
         if self.parameters.fusion == "rrf":
             return rrf_depth(n, self.parameters.rrf_k, self._steps)
         return blend_depth(n)
@@ -87,7 +87,7 @@ class Relevance:
         return Ranked(scores, *_mode_and_reason(text, vector))
 
     def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
-        """The candidates within a margin of the nearest one in meaning, and if asked those without a vector.
+        """Find the candidates within a margin of the nearest one in meaning; `unmeasured` adds those without a vector.
 
         None if there is no nearest one, as without a model.
         """

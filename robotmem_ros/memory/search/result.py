@@ -1,4 +1,4 @@
-"""The answer to a query. What the search stages give: memories in order."""
+"""Results: of a recall, and of the single searches."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def apply_steps(connection: sqlite3.Connection, scores: Scores, steps: Sequence[
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
-    """The sum of 1 / (k + rank + 1) over the rankings, ranks counted from 0.
+    """Sum 1 / (k + rank + 1) over the rankings, ranks counted from 0.
 
     Cormack, Clarke, Buettcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, 2009.
     """
@@ -112,7 +112,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
 
 
 def rrf_depth(n: int, k: int, steps: Sequence[Step]) -> int:
-    """How many hits each search must give so that no memory outside of both lists can reach the best `n`.
+    """Return how many hits each search must give so that no memory outside of both lists can reach the best `n`.
 
     With r the ratio of the greatest and the least factor of all steps together, such a memory scores at most
     2r / (k + 1 + depth), the n-th best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for r = 1.5.
@@ -122,7 +122,7 @@ def rrf_depth(n: int, k: int, steps: Sequence[Step]) -> int:
 
 
 def blend(text: Ranking, vector: Ranking, max_score: float) -> Scores:
-    """Half for the words and half for the meaning; each memory should be measured by both searches.
+    """Score half by the words and half by the meaning; each memory should be measured by both searches.
 
     The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
     meaning: cosine similarity over that of the nearest memory, if it is above zero; what opposes the query gets
@@ -140,7 +140,7 @@ def blend(text: Ranking, vector: Ranking, max_score: float) -> Scores:
 
 
 def blend_depth(n: int) -> int:
-    """How many hits of each search are blended: far more than are wanted."""
+    """Return how many hits of each search to blend: far more than are wanted."""
     return max(50, 5 * n)
 
 

@@ -1,4 +1,4 @@
-"""Stage 8, spatial sort: the candidates nearest to a target, exactly, in the target's frame and map.
+"""Find the candidates nearest to a target, exactly, in its frame and map.
 
 Without a narrow condition the R*Tree is searched in boxes that grow until they hold enough; what lies outside of a box
 of half-width r is farther than r.
@@ -35,7 +35,7 @@ class Space(NamedTuple):
 
 
 def find_space(connection: sqlite3.Connection, spatial: SpatialSort, map_id: str, memory_frame: str) -> Space:
-    """The space of a spatial sort.
+    """Find the space of a spatial sort.
 
     Raises:
         FrameMismatchError: no memory has a position in the target's frame, and it is not the frame of the memory.
@@ -51,7 +51,7 @@ def find_space(connection: sqlite3.Connection, spatial: SpatialSort, map_id: str
 
 
 def within(spatial: SpatialSort, space: Space) -> Condition:
-    """The memories that have a position in the space, near enough to the target."""
+    """Require a position in the space, near enough to the target."""
     if math.isinf(spatial.max_distance):
         return Condition("EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = ?)", (space.id,))
     squared, square_arguments = _squared_distance(spatial.target)
@@ -71,7 +71,7 @@ def within(spatial: SpatialSort, space: Space) -> Condition:
 def nearest(
     connection: sqlite3.Connection, candidates: Candidates, spatial: SpatialSort, space: Space, n: int
 ) -> Ranking:
-    """The `n` candidates nearest to the target, with their distance in metres; equals stand newest first."""
+    """Find the `n` candidates nearest to the target, with their distance in metres; equals stand newest first."""
     if space.id is None:
         return []
     radius = spatial.max_distance if candidates.ids is not None else _FIRST_RADIUS

@@ -1,4 +1,4 @@
-"""How long the stages of one answer took, for the log; costs next to nothing where nobody reads it."""
+"""Measure the stages of one recall for the debug log; off, it costs next to nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Stopwatch:
-    """Notes times between laps. Off, it does nothing."""
+    """Note the times between laps. Off, it does nothing."""
 
     def __init__(self, *, is_on: bool) -> None:
         self.is_on = is_on

@@ -1,4 +1,4 @@
-"""Stage 11, touch: counts what was returned, after the answer is out.
+"""Count what was recalled, after the result is out.
 
 The counts of the last half second are written together: a write for every query would slow the next one down, and wear
 the robot's flash.
@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class UsageRecorder:
-    """Collects what was returned and writes it later. Safe to use from several threads."""
+    """Collect the ids of recalled memories and write their counts later. Safe to use from several threads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -32,9 +32,9 @@ class UsageRecorder:
         self._latest = 0
 
     def add(self, result: RecallResult, now: int) -> None:
-        """Counts the memories of an answer, given at a time of the robot's clock in nanoseconds, once more.
+        """Count the memories of a result that was given at `now`, nanoseconds by the robot's clock.
 
-        Not in a database that is only read.
+        A database that is only read counts nothing.
         """
         if self._database.read_only:
             return
@@ -50,8 +50,8 @@ class UsageRecorder:
         return False
 
     def write(self) -> None:
-        """Queues what was counted; a failure is logged, since the answers were right without it."""
-        # Queued under the lock: whoever returns from here knows that all that was counted before is on its way.
+        """Queue what was counted; a failure is logged, since the results were right without it."""
+        # Queued under the lock: when this returns, all that was counted before is on its way.
         with self._lock:
             counts, self._counts = self._counts, Counter()
             ranks, self._ranks = self._ranks, {}
@@ -66,10 +66,10 @@ class UsageRecorder:
         try:
             self._database.write(work).add_done_callback(_log_failure)
         except MemoryClosedError:
-            _LOG.info("answers were not counted: the memory was closed meanwhile")
+            _LOG.info("recalls were not counted: the memory was closed")
 
 
 def _log_failure(future: Future[None]) -> None:
     error = future.exception()
     if error is not None:
-        _LOG.warning("answers could not be counted: %s", error)
+        _LOG.warning("recalls could not be counted: %s", error)

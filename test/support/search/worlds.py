@@ -6,7 +6,7 @@ import json
 import math
 import random
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
@@ -137,7 +137,7 @@ def _oppose(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[in
 
 
 def _with_content(new: NewMemory, content: str) -> NewMemory:
-    return NewMemory(**{**vars(new), "content": content})
+    return replace(new, content=content)
 
 
 def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:

@@ -1,4 +1,4 @@
-"""The postings of the memories of one range of ids: of each word, in which of them it stands, and how often."""
+"""Keep the postings of a range of ids: for each word, the memories that contain it, and how often."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 SPAN = 65_536
-"""A block has at most so many memories, so that a memory's number in it, its doc, takes 16 bits."""
+"""The greatest number of memories in a block, so that a memory's number in it, its doc, takes 16 bits."""
 REACH = 2**32 - 1
 """The last id of a block is greater by at most so much than the one that it begins behind."""
 _MOST = 65_535
@@ -54,20 +54,20 @@ class Block:
 
     @cached_property
     def shortest(self) -> int:
-        """The least number of words that a memory with a text has; 0 where there is none."""
+        """Return the least number of words in a memory with a text; 0 if there is none."""
         return int(self.lengths[self.lengths > 0].min(initial=_MOST)) if self.memories else 0
 
     @cached_property
     def memories(self) -> int:
-        """How many memories with a text it has."""
+        """Count the memories with a text."""
         return int(np.count_nonzero(self.lengths))
 
     def ids(self, docs: npt.NDArray[np.uint16] | npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """The ids of the memories at some docs."""
+        """Return the ids of some docs."""
         return self.low + self.offsets[docs].astype(np.int64)
 
     def docs_of(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """The docs of those of some ids, ascending, that it has."""
+        """Return the docs of those of some sorted ids that the block covers."""
         first, last = np.searchsorted(ids, (self.low, self.high), side="right").tolist()
         wanted = (ids[first : last if len(self.offsets) else first] - self.low).astype(np.uint32)
         if len(self.offsets) == self.high - self.low:  # nothing between is gone: no need to look
@@ -77,7 +77,7 @@ class Block:
         return docs[is_here]
 
     def postings(self, words: Sequence[str]) -> list[Postings]:
-        """Where each of some words stands."""
+        """Return the postings of each of some words."""
         codes = np.fromiter(map(hash, words), np.int64, len(words))
         indexes = np.searchsorted(self.words, codes)
         known = (self.words[indexes] == codes).astype(np.uint32)
@@ -90,7 +90,7 @@ class Block:
         ]
 
     def holding(self, words: Sequence[str]) -> npt.NDArray[np.uint16]:
-        """The docs of the memories that hold all of some words, ascending."""
+        """Return the docs that contain all of some words, ascending."""
         rarest, *others = sorted((one.docs for one in self.postings(words)), key=len)
         for other in others:
             held = np.zeros(len(self.lengths), bool)
@@ -100,7 +100,7 @@ class Block:
 
 
 class BlockBuilder:
-    """Makes the block of the memories behind the id `low` up to `high`, whose texts come in pieces."""
+    """Build the block of the memories behind the id `low` up to `high`, whose texts come in pieces."""
 
     def __init__(self, low: int, high: int, changes: int) -> None:
         self._range = low, high, changes

@@ -40,7 +40,7 @@ class Terms(NamedTuple):
 
 
 def parse_terms(text: str) -> Terms:
-    """The terms of a query; function words are dropped."""
+    """Read the terms of a query; function words are dropped."""
     return Terms(tokens.query_words(text), tokens.query_phrases(text))
 
 
@@ -55,11 +55,11 @@ class Formula(NamedTuple):
 
     @property
     def most(self) -> float:
-        """More than what a word of weight 1 gives however often it stands."""
+        """Return a bound on what a word of weight 1 adds, however often it stands."""
         return self.k1 + 1
 
     def part(self, counts: npt.ArrayLike, lengths: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """What a word of weight 1 gives memories of some lengths that contain it so often."""
+        """Score a word of weight 1 by its counts in memories and their lengths in words."""
         times = np.asarray(counts, np.float64)
         return times * self.most / (times + (self.least + self.per_word * np.asarray(lengths, np.float64)))
 
@@ -75,21 +75,21 @@ class Statistics(NamedTuple):
 
     @property
     def formula(self) -> Formula:
-        """The constants of BM25 for these memories."""
+        """Return the constants of BM25 for these memories."""
         return Formula(_K1, _K1 * (1 - _B), _K1 * _B / max(self.mean_length, 1e-9))
 
     def weight(self, *words: str) -> float:
-        """The weight of a word, or of a compound: ln((N - n + 0.5) / (n + 0.5)), at least a millionth."""
+        """Weigh a word, or a compound by its rarest word: ln((N - n + 0.5) / (n + 0.5)), at least a millionth."""
         n = min(self.frequencies.get(word, 0) for word in words)
         return max(math.log((self.memories - n + 0.5) / (n + 0.5)), _LEAST_WEIGHT)
 
     def decides(self, word: str) -> bool:
-        """Whether less than half of all memories contain the word."""
+        """Tell whether less than half of all memories contain the word."""
         return self.weight(word) > _LEAST_WEIGHT
 
 
 def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
-    """The statistics for some terms."""
+    """Read the statistics for some terms."""
     words = {*terms.words, *(word for compound in terms.compounds for word in compound.split())}
     memories, total, frequencies = connection.execute(_STATISTICS, (json.dumps(list(words)),)).fetchone()
     return Statistics(memories, total / max(memories, 1), json.loads(frequencies))
@@ -98,7 +98,7 @@ def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
 def scores(
     connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics
 ) -> Iterator[tuple[int, float]]:
-    """The scores of some memories; 0 for those that contain no word."""
+    """Score some memories; 0 for those that contain no word."""
     words = [(word, statistics.weight(word)) for word in terms.words]
     compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
     _, least, per_word = statistics.formula
@@ -119,7 +119,7 @@ def scores(
 
 
 def words_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:
-    """All words of some memories, by memory."""
+    """Read all words of some memories, by memory."""
     return {memory_id: frozenset(" ".join(texts).split()) for memory_id, *texts in _texts(connection, ids)}
 
 

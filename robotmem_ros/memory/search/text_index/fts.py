@@ -1,8 +1,8 @@
-"""Which memories a text search ranks: all that hold a word where they are few, else a bounded choice of them.
+"""Choose by FTS5 which memories to rank: all that contain a word if they are few, else a bounded choice.
 
-Every memory that holds a rare word is ranked. Of those that hold only common words, as many as there is room for: those
-that hold more of the words before those that hold fewer, rarer words before commoner ones, newest first. So the time of
-a search hangs on the postings it may read (a posting: one word in one memory), not on how common its words are.
+Every memory that contains a rare word is ranked. Of those that contain only common words, as many as there is room for:
+those with more of the words first, then those with rarer words, newest first. So the time of a search depends on the
+postings that it may read (a posting: one word in one memory), not on how common its words are.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..candidates import Candidates, filter_ids
 from .bm25 import Statistics
 
 _COMBINED = 4
-"""Of so many common words, the rarest, all combinations are looked for."""
+"""All pairs of this many common words, the rarest, are searched."""
 _POSTINGS = 1_000_000
-"""About so many postings of common words are read before a search makes do with what it found."""
+"""How many postings of common words are read, about, before a search ends with what it found."""
 _LEAST_ROOM = 20
 _FEW = 400
 
 
 def rare_and_common(words: Iterable[str], statistics: Statistics, limit: int) -> tuple[list[str], list[str]]:
-    """The words that stand in any memory, rarest first, parted: the rare ones stand in at most `limit` all together."""
+    """Part the words that any memory contains, rarest first; at most `limit` memories contain the rare ones."""
     rarest_first = sorted(
         (word for word in words if word in statistics.frequencies), key=statistics.frequencies.__getitem__
     )
@@ -48,7 +48,7 @@ def bounded_choice(
     limit: int,
     behind: int,
 ) -> set[int]:
-    """The ids of the candidates to rank: all with rare words, and half of `limit` with common words alone.
+    """Choose the candidates to rank: all with rare words, and half of `limit` with common words alone.
 
     Only those behind the id `behind` are looked at.
     """
@@ -92,7 +92,7 @@ class _Search:
             self._add_newest([word], least_left=0 if word == combined[-1] else self.room // 2)
 
     def newest(self, expression: str, limit: int) -> set[int]:
-        """The newest candidates that match an FTS5 expression and were not found before."""
+        """Find the newest candidates that match an FTS5 expression and were not found before."""
         check = self.candidates.check()
         new = bulk.ids(
             self.connection,

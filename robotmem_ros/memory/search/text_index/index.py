@@ -36,7 +36,7 @@ class TextIndex:
         self._work: Iterator[None] | None = None
 
     def reader(self, text: str, limit: int) -> TextReader:
-        """A reader that searches for one query; to be made before the snapshot of the database that it searches.
+        """Make a reader that searches for one query; call this before the snapshot of the database that it searches.
 
         So no text in the postings is newer than the snapshot. `limit` is the parameter `text_candidates`.
         """

@@ -32,7 +32,7 @@ _WITH_ALL_OF_CHANGED = """
 
 
 class TextReader:
-    """Searches the texts for one query, on one snapshot of the database; what it has read it does not read again.
+    """Search the texts for one query, on one snapshot of the database; no text is read twice.
 
     `limit` bounds the work without postings, see `fts`.
     """
@@ -46,7 +46,7 @@ class TextReader:
         self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
 
     def search(self, connection: sqlite3.Connection, candidates: Candidates, depth: int) -> Ranking:
-        """The best `depth` candidates that contain a word of the query, by BM25 (more negative is better).
+        """Find the best `depth` candidates that contain a word of the query, by BM25 (more negative is better).
 
         The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
         """
@@ -68,7 +68,7 @@ class TextReader:
         return self.rank(connection, others)[:depth]
 
     def rank(self, connection: sqlite3.Connection, ids: Iterable[int]) -> Ranking:
-        """Those of some memories that contain a word of the query, best first."""
+        """Rank those of some memories that contain a word of the query, best first."""
         ids = list(ids)
         unread = [memory_id for memory_id in ids if memory_id not in self._scores]
         if unread and self._terms.words:
@@ -78,16 +78,16 @@ class TextReader:
         return _sorted(hit for hit in hits if hit.measure)
 
     def max_score(self, connection: sqlite3.Connection) -> float:
-        """The score, as a positive number, of a memory of mean length that contains each word of the query once."""
+        """Return the score, positive, of a memory of mean length that contains each word of the query once."""
         return sum(map(self._statistics(connection).weight, self._terms.words))
 
     @property
     def has_postings(self) -> bool:
-        """Whether `with_all` can be used."""
+        """Tell whether `with_all` can be used."""
         return bool(self._blocks)
 
     def with_all(self, connection: sqlite3.Connection, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The ids of all memories that contain all of some words, ascending; there must be a word."""
+        """Find all memories that contain all of some words, ascending by id; there must be a word."""
         key = tuple(words)
         if key not in self._with_all:
             changed = outdated(connection, self._blocks)
@@ -102,7 +102,7 @@ class TextReader:
         return self._with_all[key]
 
     def newest_with_all(self, connection: sqlite3.Connection, words: Sequence[str], limit: int) -> list[int]:
-        """The newest memories that contain all of some words, newest first, at most `limit`."""
+        """Find the newest memories that contain all of some words, newest first, at most `limit`."""
         if not words:
             return []
         if self._blocks:
@@ -143,7 +143,7 @@ class TextReader:
 
 
 def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
-    """The ids of the memories whose texts have changed since the blocks that cover them were made."""
+    """Find the memories whose texts have changed since the blocks that cover them were made."""
     if not blocks:
         return []
     changed = text_rows.changed(connection, min(block.changes for block in blocks), 0, blocks[-1].high)

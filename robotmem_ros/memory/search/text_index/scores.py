@@ -40,7 +40,7 @@ class Scores:
     formula: Formula
 
     def best(self, wanted: int, superset: npt.NDArray[np.int64] | None = None) -> Best:
-        """The best memories, of equally good ones the newest.
+        """Find the best memories, of equally good ones the newest.
 
         If there are less than `wanted`, they are all that contain a word, and the bound is 0. No memory outside of the
         sorted ids `superset` is given.
@@ -65,7 +65,7 @@ class Scores:
 
 
 class _Held:
-    """What the memories of a block hold of the words of a query.
+    """The words of a query in the memories of a block.
 
     `at_most` is the score that each would have if it were as short as the shortest one. It costs little, as nearly
     always a word stands once in a memory, and tells of most memories that they are not among the best.
@@ -92,7 +92,7 @@ class _Held:
             self.at_most[holding] += most
 
     def scores(self, docs: Docs) -> Floats:
-        """The scores of some memories, ascending by doc."""
+        """Score some docs, which ascend."""
         if not len(docs):
             return np.empty(0, np.float64)
         lengths = self._lengths[docs]

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
 
 
 class Batches:
-    """Gives vectors in batches, nearest first; first from the index and the flat rows, at last all there are.
+    """Give vectors in batches, nearest first: first from the files and the newest, at last all there are.
 
     With `selected`, sorted ids, only these vectors: all of them are compared.
     """
@@ -58,7 +58,7 @@ class Batches:
         self._over = False
 
     def next(self, width: int, *, deep: bool = False) -> Batch | None:
-        """Those of about the `width` nearest vectors that were not given before; None when all have been given.
+        """Return those of about the `width` nearest vectors that are new; None when all have been given.
 
         `deep` is for a search under a filter, as for a segment.
         """
@@ -79,7 +79,7 @@ class Batches:
         return self._batch(parts, min(limits), error)
 
     def exact(self, ids: Collection[int]) -> dict[int, float]:
-        """The exact cosine distances of some vectors, by id; those that are gone are left out."""
+        """Compute the exact cosine distances of some vectors, by id, without those that are gone."""
         found, near = measured(vector_rows.named(self.connection, list(ids)), self._query)
         return dict(zip(found.tolist(), near.tolist(), strict=True))
 

@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class BruteForceVectors:
-    """The rows of `vectors` behind an id, float32. Not safe to use from several threads at once; what it gave is."""
+    """The rows of `vectors` behind an id, float32. Not safe to use from several threads; the arrays it returns are."""
 
     def __init__(self) -> None:
         self._rows = _empty(0, 0)
@@ -38,7 +38,7 @@ class BruteForceVectors:
         return self._used
 
     def after(self, connection: sqlite3.Connection, low: int, dim: int) -> Rows:
-        """All vectors with an id greater than `low`."""
+        """Return all vectors with an id greater than `low`."""
         if self._rows.vectors.shape[1] != dim or (self._used and self._rows.ids[0] <= low):
             self._keep(low, dim)
         if self._used > 2 * rows.counters(connection)["vector"] + _FIRST_CAPACITY:

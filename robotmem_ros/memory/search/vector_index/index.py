@@ -29,10 +29,10 @@ from ..filters import Condition
 from ..result import Hit, Ranking
 from . import segment
 from .batches import Batch, Batches, measured
-from .brute_force import BruteForceVectors
+from .brute_force import BruteForceVectors, Rows
 from .index_builder import IndexBuilder
 from .lookup import candidates_with
-from .segment import Ids
+from .segment import Distances, Ids
 
 _DIGITS = 6
 _ROUNDING = 2e-6
@@ -58,7 +58,7 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 4e-4 for vectors of the default model, 2e-3 at most, if one component outweighs all others.
 """
 _LISTED = 200
-"""Up to so many similar memories are listed."""
+"""How many similar memories are listed by id at most."""
 _MARGIN = 1.5
 """So many times as many vectors are looked at as it takes when the candidates are spread evenly."""
 _FIRST_WIDTH = 64
@@ -84,7 +84,7 @@ class VectorIndex:
         self._builder = IndexBuilder(database, minimum)
 
     def search(self, connection: sqlite3.Connection, query: Vector, candidates: Candidates, depth: int) -> Ranking:
-        """The `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
+        """Find the `depth` candidates nearest in meaning, by cosine distance (0 is the same, 2 the opposite)."""
         if depth < 1:
             return []
         if candidates.ids is not None:
@@ -106,18 +106,17 @@ class VectorIndex:
     def rank(
         self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int | None = None
     ) -> Ranking:
-        """The `depth` nearest of some memories, or all that have a vector, by exact distance."""
+        """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
+            if not self._builder.segments and rows.counters(connection)["vector"] <= _WORTHWHILE * len(ids):
+                return self._compared(connection, query, ids, depth)
             ids = _preselected(connection, query, ids, depth)
         pairs = connection.execute(
             f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
             (json.dumps(list(ids)),),
         ).fetchall()
         memory_ids, distances = measured(pairs, query)
-        distances = distances.astype(np.float64).round(_DIGITS)
-        order = np.lexsort((-memory_ids, distances))[:depth]
-        hits = zip(memory_ids[order].tolist(), distances[order].tolist(), strict=True)
-        return [Hit(memory_id, distance) for memory_id, distance in hits]
+        return _ranking(memory_ids, distances, depth)
 
     def similar(
         self,
@@ -128,7 +127,7 @@ class VectorIndex:
         *,
         unmeasured: bool,
     ) -> Candidates | None:
-        """The candidates whose cosine distance is at most `margin` above that of the nearest one; None without one.
+        """Find the candidates at most `margin` farther in cosine distance than the nearest one; None without one.
 
         They are listed up to `_LISTED`; of more, each is measured when its turn comes. With `unmeasured`, those that
         have no vector yet are among them.
@@ -151,7 +150,7 @@ class VectorIndex:
         return candidates.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
 
     def within(self, connection: sqlite3.Connection, query: Vector, distance: float, most: int) -> list[int]:
-        """The ids of the vectors, not of memories, up to a cosine distance; some may be a little farther.
+        """Find the ids of the vectors, not of memories, up to a cosine distance; some may be a little farther.
 
         Of more than `most`, some are left out.
         """
@@ -165,19 +164,19 @@ class VectorIndex:
         return found
 
     def batches(self, connection: sqlite3.Connection, query: Vector, selected: Ids | None = None) -> Batches:
-        """A search for the vectors nearest to a query, or for the nearest of some sorted ids, in batches.
+        """Search in batches for the vectors nearest to a query, or for the nearest of the sorted ids `selected`.
 
         `selected` needs files that `can_select`. Vectors of another length than the query's are left out.
         """
         segments = self._builder.segments
-        with self._lock:
-            segments = segments if all(one.dim == len(query) for one in segments) else ()
-            newest = self._newest.after(connection, segments[-1].row.high if segments else 0, len(query))
+        if any(one.dim != len(query) for one in segments):
+            segments = ()
+        newest = self._read_newest(connection, segments[-1].row.high if segments else 0, len(query))
         return Batches(connection, query, segments, newest, selected)
 
     @property
     def missing(self) -> str:
-        """What there is to be said about a large collection that has no index; empty when it has one."""
+        """Say why a large collection has no index; empty if it has one or needs none."""
         if segment.available() or len(self._newest) < self._minimum:
             return ""
         return "usearch is not installed (pip install usearch); all vectors are compared one by one"
@@ -201,9 +200,23 @@ class VectorIndex:
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Makes no file meanwhile, so that what is taken away for good gets into none."""
+        """Hold updates back, so that vectors that are being deleted for good get into no file."""
         with self._builder.stopped():
             yield
+
+    def _compared(self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int) -> Ranking:
+        # All vectors are in RAM, or will be: that takes a third of the time of a comparison where they lie.
+        newest = self._read_newest(connection, 0, len(query))
+        sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"
+        read = bulk.read(connection, sql, (json.dumps(list(ids)),), "memory", "vector")
+        memory_ids, vector_ids = (np.array(column, np.int64) for column in read)
+        is_here = np.isin(vector_ids, newest.ids)
+        at = np.searchsorted(newest.ids, vector_ids[is_here])
+        return _ranking(memory_ids[is_here], codec.cosine_distances(newest.vectors, query)[at], depth)
+
+    def _read_newest(self, connection: sqlite3.Connection, low: int, dim: int) -> Rows:
+        with self._lock:
+            return self._newest.after(connection, low, dim)
 
     def _selected(self, connection: sqlite3.Connection, candidates: Candidates, depth: int, vectors: int) -> Ids | None:
         # Sorted ids of the vectors to compare; None if it is quicker to look up the nearest. In a window of time the
@@ -220,6 +233,12 @@ class VectorIndex:
             return np.unique(bulk.array(connection, sql, (int(superset[0]), int(superset[-1]))))
         sql = f"SELECT mv.vector_id AS id {_VECTORS_OF}"
         return np.unique(bulk.array(connection, sql, (json.dumps(superset.tolist()),)))
+
+
+def _ranking(memory_ids: Ids, distances: Distances, depth: int | None) -> Ranking:
+    rounded = distances.astype(np.float64).round(_DIGITS)
+    order = np.lexsort((-memory_ids, rounded))[:depth]
+    return [Hit(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]
 
 
 class _Found(NamedTuple):

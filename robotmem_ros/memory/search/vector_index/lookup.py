@@ -14,13 +14,13 @@ from .batches import Batch
 from .segment import Ids
 
 _TOGETHER, _ROWS = 1024, 8192
-"""So many vectors are asked for at once, and so many memories that have them."""
+"""How many vectors are looked up at once, and how many memories that have them."""
 
 
 def candidates_with(
     connection: sqlite3.Connection, batch: Batch, candidates: Candidates, wanted: int
 ) -> Iterator[tuple[float, int, list[int]]]:
-    """The vectors of a batch, nearest first, each with its distance and the candidates that have it.
+    """Yield the vectors of a batch, nearest first, each with its distance and the candidates that have it.
 
     Many memories can have the same vector: of each, no more are given than are wanted, the newest.
     """

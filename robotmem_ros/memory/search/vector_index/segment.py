@@ -32,7 +32,7 @@ ERROR = 2e-3
 """By how much the distance of signed bytes may differ from that of the vectors: 4 standard deviations."""
 _CONNECTIVITY, _EXPANSION_ADD, _EXPANSION_SEARCH = 16, 128, 768
 _EXPANSION_DEEP = 2600
-"""Where a filter lets through few, the nearest that it does lie deep: of 1,000,000 vectors under a filter that keeps
+"""Under a filter that lets through few, the nearest of these lie deep: of 1,000,000 vectors under a filter that keeps
 5 %, 768 find 2.4 % less of the ten nearest than 5,200 do, and this 0.4 % less."""
 _BLOCK = 1 << 20
 _HEAD, _TRIED = 8, 16
@@ -40,7 +40,7 @@ _SUFFIX, _UNFINISHED = ".usearch", ".unfinished"
 
 
 def available() -> bool:
-    """Whether usearch is installed."""
+    """Tell whether usearch is installed."""
     return find_spec("usearch") is not None
 
 
@@ -73,11 +73,11 @@ class Segment:
 
     @property
     def dim(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return int(self._index.ndim)
 
     def nearest(self, query: Bytes, width: int, *, deep: bool = False) -> tuple[Ids, Distances]:
-        """About the `width` vectors nearest to the query, best first, and their cosine distances up to `ERROR`.
+        """Find about the `width` vectors nearest to the query, best first, with cosine distances up to `ERROR`.
 
         `deep` is for a search under a filter that lets through few.
         """
@@ -88,7 +88,7 @@ class Segment:
             return matches.keys.astype(np.int64), matches.distances.astype(np.float32)
 
     def nearest_of(self, query: Bytes, width: int, ids: Ids) -> tuple[Ids, Distances]:
-        """The `width` nearest of those of some sorted ids that it has. As `nearest`, but none is missed."""
+        """Find the `width` nearest of some sorted ids. As `nearest`, but none is missed."""
         at = np.searchsorted(self._ids, ids)
         at = at[self._ids.take(at, mode="clip") == ids]
         if not len(at):
@@ -105,7 +105,7 @@ class Segment:
 
 
 class SegmentBuilder:
-    """Builds the file of a segment over the vectors behind the id `low`, beside the database, whole or not at all.
+    """Build the file of a segment over the vectors behind the id `low`, beside the database, whole or not at all.
 
     The file has the range of its ids and its checksum in its name.
     """
@@ -154,14 +154,14 @@ class SegmentBuilder:
 
 
 def files(database: Path) -> list[Path]:
-    """The files of segments beside a database, named or not, and those that a dead process has left unfinished."""
+    """List the files of segments beside a database, named or not, and those that a dead process has left unfinished."""
     finished = database.parent.glob(f"{glob.escape(database.name)}.*{_SUFFIX}")
     unfinished = database.parent.glob(f"{glob.escape(database.name)}.*{_UNFINISHED}")
     return [*finished, *(path for path in unfinished if not _is_alive(path.name.split(".")[-2]))]
 
 
 def checksum(path: Path) -> int:
-    """The CRC-32 of a file."""
+    """Compute the CRC-32 of a file."""
     total = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

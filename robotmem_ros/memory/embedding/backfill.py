@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from itertools import islice
 
 from ..background import piecewise
 from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
+from ..storage.functions import text_digest
 from .background import BackgroundEmbedder
-from .refusals import Refusals
+from .embedder import ModelUnavailableError
 
 _BATCH = 64
 _PIECE = 8
 """Texts after which a query may go first: 20 ms with the default model. Fewer at once take 3 % longer."""
 _UNWRITTEN = 4
 """Batches that may wait for the writer."""
+_FIRST_DELAY, _LONGEST_DELAY = 10.0, 3600.0
 _LOG = logging.getLogger(__name__)
 
 
@@ -101,7 +105,7 @@ class Backfill:
         vectors: dict[str, bytes] = {}
         while few := list(islice(left, _PIECE)):
             self._database.query_priority.yield_to_queries()
-            vectors.update(self._kept(few))
+            vectors.update(self._encoded(few))
         self._refusals.remove(vectors)
         return vectors, bool(tried) and not vectors
 
@@ -109,7 +113,7 @@ class Backfill:
         rows = [(memory_id, text, vectors.get(text)) for memory_id, text, _ in batch]
         return self._database.write(lambda connection: vector_rows.store(connection, rows))
 
-    def _kept(self, texts: Sequence[str]) -> dict[str, bytes]:
+    def _encoded(self, texts: Sequence[str]) -> dict[str, bytes]:
         # One that the model refuses does not keep the others waiting.
         try:
             return dict(zip(texts, codec.encode(self._embedder.embed_batch(texts)), strict=True))
@@ -118,25 +122,74 @@ class Backfill:
                 self._refusals.add(texts[0], error)
                 _LOG.warning("a text could not be embedded: %s", error)
                 return {}
-        kept: dict[str, bytes] = {}
-        for text in texts:
-            kept.update(self._kept([text]))
-        return kept
+        return {text: vector for one in texts for text, vector in self._encoded([one]).items()}
 
     def _adopt_model(self) -> bool:
+        # Vectors of two models cannot be compared: those of another model are computed again.
+        model = self._embedder.name
         try:
-            self._database.write(lambda connection: _adopt(connection, self._embedder.name)).result()
+            before = self._database.write(lambda connection: vector_rows.adopt_model(connection, model)).result()
         except RobotMemoryError as error:
             _LOG.warning("the embedding model cannot be used: %s", error)
             return False
+        if before not in (None, model):
+            _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", before, model)
         return True
 
 
-def _adopt(connection: sqlite3.Connection, model: str) -> None:
-    # Vectors of two models cannot be compared: those of another model are computed anew.
+@dataclass
+class _Refusal:
+    due: float
+    delay: float
+
+
+class Refusals:
+    """Remembers refused texts by their digests; each is tried again after 10 s, then after twice as long, up to 1 h."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._refusals: dict[int, _Refusal] = {}
+        self._why = ""
+
+    def reason(self, pending: int) -> str:
+        """Say how many of the memories that have no vector were refused, and why; empty if none was."""
+        count = min(len(self._refusals), pending)  # of the texts refused, some may be gone
+        texts = "1 text" if count == 1 else f"{count} texts"
+        return f"the embedding model refused {texts}, which only words find: {self._why}" if count else ""
+
+    def add(self, text: str, error: Exception) -> None:
+        """Note that the model refused a text just now."""
+        known = self._refusals.get(text_digest(text))
+        delay = min(2 * known.delay, _LONGEST_DELAY) if known else _FIRST_DELAY
+        self._refusals[text_digest(text)] = _Refusal(self._clock() + delay, delay)
+        self._why = str(error) or repr(error)
+
+    def clear(self) -> None:
+        """Note that every text has its vector, or is gone."""
+        self._refusals.clear()
+
+    def remove(self, texts: Iterable[str]) -> None:
+        """Note that the model embedded some texts."""
+        for text in texts if self._refusals else ():
+            self._refusals.pop(text_digest(text), None)
+
+    def may_try(self, text: str) -> bool:
+        """Whether a text may be given to the model now."""
+        known = self._refusals.get(text_digest(text)) if self._refusals else None
+        return known is None or known.due <= self._clock()
+
+    def may_try_all(self) -> None:
+        """Let every text be tried once more."""
+        for known in self._refusals.values():
+            known.due = self._clock()
+
+
+def check_kept_model(connection: sqlite3.Connection, model: str) -> None:
+    """Check that the vectors of a database are those of this model, or that there never were any.
+
+    Raises:
+        ModelUnavailableError: the vectors are those of another model, and cannot be compared.
+    """
     kept = vector_rows.model(connection)
-    if kept != model:
-        if kept is not None:
-            _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", kept, model)
-        vector_rows.clear(connection)
-        connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (model,))
+    if kept not in (None, model):
+        raise ModelUnavailableError(f"the vectors in the database are those of the model {kept!r}, not of {model!r}")

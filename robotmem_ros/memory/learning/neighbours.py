@@ -6,8 +6,8 @@ import logging
 import sqlite3
 from dataclasses import dataclass
 
+from ..embedding.backfill import check_kept_model
 from ..embedding.background import BackgroundEmbedder
-from ..embedding.kept_model import check_kept_model
 from ..models import Vector
 from ..search.vector_index import VectorIndex
 from ..storage import Database, vector_rows, wording_rows

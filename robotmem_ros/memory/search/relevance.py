@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
-from ..embedding.kept_model import check_kept_model
+from ..embedding.backfill import check_kept_model
 from .candidates import Candidates, only
 from .result import Mode, Ranking
 from .scoring import (

@@ -46,6 +46,15 @@ def model(connection: sqlite3.Connection) -> str | None:
     return str(row[0]) if row else None
 
 
+def adopt_model(connection: sqlite3.Connection, name: str) -> str | None:
+    """Note the model of the vectors to come, and forget those of another one; return the model until now."""
+    before = model(connection)
+    if before != name:
+        clear(connection)
+        connection.execute("INSERT OR REPLACE INTO settings VALUES ('embedding_model', ?)", (name,))
+    return before
+
+
 def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
     """Active memories after `last_id` without a vector, and their texts, oldest first."""
     return connection.execute(_PENDING, (last_id, limit)).fetchall()

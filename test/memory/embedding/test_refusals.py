@@ -11,7 +11,7 @@ import pytest
 
 from robotmem_ros.memory import Mode
 from robotmem_ros.memory.embedding import Vectors
-from robotmem_ros.memory.embedding.refusals import Refusals
+from robotmem_ros.memory.embedding.backfill import Refusals
 
 from ...support.embedders import WrongVectors
 from ...support.waiting import until

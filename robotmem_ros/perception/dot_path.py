@@ -1,4 +1,4 @@
-"""Dot paths into messages, compiled once: `pose.pose.position`, `results.0.hypothesis.class_id`.
+"""Compile dot paths into messages: `pose.pose.position`, `results.0.hypothesis.class_id`.
 
 A path starts at the element that is looked at (the message itself where no array is iterated); `/header.stamp` starts
 at the message, `.` is the element as a whole. `results.best(hypothesis.score)` is the element of an array with the
@@ -43,7 +43,7 @@ class DotPath:
         return f"DotPath({self.text!r})"
 
     def read(self, element: Any, message: Any) -> Any:
-        """The value in an element of a message.
+        """Return the value in an element of a message.
 
         Raises:
             NoValueError: an array on the way is too short.
@@ -55,7 +55,7 @@ class DotPath:
         return value
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
-        """The type of the value that the path leads to.
+        """Return the type of the value that the path leads to.
 
         Raises:
             PathError: it leads to no field; the message lists the fields that exist.
@@ -78,7 +78,7 @@ class DotPath:
         fields = types.fields(current.name)
         if step not in fields:
             raise PathError(self.text, f"asks {where} for {step!r}; it has {', '.join(fields) or 'no fields'}")
-        return FieldType.parse(fields[step])
+        return fields[step]
 
     def _checked_element(self, types: TypeDescription, current: FieldType, step: str, where: str) -> FieldType:
         if not current.is_array:

@@ -1,4 +1,4 @@
-"""The reasons why something that arrived is not stored: one closed set, so that every loss is counted."""
+"""List the reasons for not storing something that arrived: one closed set, so that every loss is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a configured topic; found at start, never at the first message."""
+"""Errors of a configured topic; raised at start, never at the first message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class UnknownTypeError(RobotMemoryError):
     """A message type cannot be imported, or the recording does not define it."""
 
     def __init__(self, type_name: str, why: str, known: Iterable[str] = ()) -> None:
-        """`known` are types that there are; the nearest of them are named."""
+        """Name the nearest of the `known` types."""
         self.type_name = type_name
         self.why = f"{why}{did_you_mean(type_name, known, cutoff=_ALIKE)}"
         super().__init__(f"message type {shown(type_name)} {self.why}")

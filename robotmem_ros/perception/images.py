@@ -1,4 +1,4 @@
-"""Images as small thumbnails: pixels out of a message, shrunk by area, as JPEG where Pillow is installed."""
+"""Shrink images to thumbnails, as JPEG if Pillow is installed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Thumbnail(NamedTuple):
 
 
 def thumbnail(message: Any, *, width: int, height: int) -> Thumbnail:
-    """A thumbnail at most `width` by `height` pixels, of the image's proportions; never larger than the image.
+    """Return a thumbnail of at most `width` by `height` pixels, with the proportions of the image and never larger.
 
     Colours are averaged; depths (16UC1, 32FC1) are picked, as the mean of two surfaces is none. A width or height of 0
     keeps the size; a compressed image then stays as it is.
@@ -75,7 +75,7 @@ def thumbnail(message: Any, *, width: int, height: int) -> Thumbnail:
 
 
 def shrunk(pixels: Pixels, width: int, height: int, *, averaged: bool) -> Pixels:
-    """Pixels (rows, columns, channels) to fit into width and height; each is a mean, or the one in the middle."""
+    """Shrink pixels (rows, columns, channels) to fit; each is a mean, or the one in the middle."""
     rows, columns = pixels.shape[:2]
     scale = min(width / columns, height / rows, 1.0)
     if scale == 1.0:

@@ -1,4 +1,4 @@
-"""The sources of one topic, compiled and checked against its message type: what is wrong is said at start."""
+"""Compile the sources of one topic, and check them against its message type at start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _is_image(types: TypeDescription, found: FieldType) -> bool:
 def _is_pose(types: TypeDescription, found: FieldType) -> bool:
     if not _has("center", "size")(types, found):
         return _has("position", "orientation")(types, found)
-    return _has("position", "orientation")(types, FieldType.parse(types.fields(found.name)["center"]))
+    return _has("position", "orientation")(types, types.fields(found.name)["center"])
 
 
 _SCALAR: tuple[str, _Fits] = ("one number or text", lambda _, found: found.is_scalar)
@@ -77,7 +77,7 @@ class Plan:
 
 
 def plan_of(config: TopicConfig, types: TypeDescription) -> Plan:
-    """Compiles and checks every source of a topic.
+    """Compile and check every source of a topic.
 
     Raises:
         TopicError: a path, template or type does not fit; it names topic, type and path, and lists the fields that
@@ -154,7 +154,7 @@ class _Planner:
         return made, found
 
     def _description(self, text: str | float) -> Reader:
-        """A description without braces is said as it is, unless it was meant as a path."""
+        """Read a description without braces as plain text, unless it was meant as a path."""
         made = reader(text) if str(text).startswith("'") else Template(str(text))
         try:
             DotPath(str(text)).check(self._types, self._element, self._message)
@@ -178,10 +178,8 @@ class _Planner:
         return tuple(ContextPart(tuple(name.split(".")), part, found) for name, (part, found) in made.items())
 
     def _has_header(self, found: FieldType) -> bool:
-        if not found.is_message or self._types.fields(found.name).get("header") is None:
-            return False
-        header = FieldType.parse(self._types.fields(found.name)["header"])
-        return _has("stamp", "frame_id")(self._types, header)
+        header = self._types.fields(found.name).get("header") if found.is_message else None
+        return header is not None and _has("stamp", "frame_id")(self._types, header)
 
     def _error(self, key: str, value: object, why: str) -> TopicError:
         return TopicError(f"{self._config.name}.{key}", value, self._config.topic, self._config.type, why)

@@ -37,9 +37,9 @@ def raw_stamp_reader(types: TypeDescription, type_name: str) -> Callable[[bytes]
         UnknownTypeError: the type is not known.
     """
     fields = types.fields(type_name)
-    if next(iter(fields), None) != "header" or next(iter(types.fields(fields["header"])), None) != "stamp":
+    if next(iter(fields), None) != "header" or next(iter(types.fields(fields["header"].name)), None) != "stamp":
         return None
-    return _raw_stamp if types.fields(fields["header"])["stamp"] == _TIME else None
+    return _raw_stamp if types.fields(fields["header"].name)["stamp"].name == _TIME else None
 
 
 def _raw_stamp(raw: bytes) -> int | None:

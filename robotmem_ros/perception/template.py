@@ -1,4 +1,7 @@
-"""Templates over dot paths: "saw {results.0.hypothesis.class_id} ({score:.2f})", with Python's format specs."""
+"""Fill templates with values at dot paths, such as "saw {results.0.hypothesis.class_id} ({score:.2f})".
+
+`{path:spec}` takes Python's format specs.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,11 @@ class Reader(Protocol):
     """What gives one value of a message: a path, a template or a constant."""
 
     def read(self, element: Any, message: Any) -> Any:
-        """The value; NoValueError where the message has none."""
+        """Return the value; NoValueError if the message has none."""
         ...
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
-        """The type of the value; PathError where the type of the message has none."""
+        """Return the type of the value; PathError if the type of the message has none."""
         ...
 
 
@@ -31,11 +34,11 @@ class Constant:
         self._value = value
 
     def read(self, element: Any, message: Any) -> str | float:
-        """The value."""
+        """Return the value."""
         return self._value
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
-        """The type of the value."""
+        """Return the type of the value."""
         return FieldType("string" if isinstance(self._value, str) else "float64")
 
 
@@ -69,7 +72,7 @@ class Template:
         return f"Template({self.text!r})"
 
     def read(self, element: Any, message: Any) -> str:
-        """The text for an element of a message.
+        """Return the text for an element of a message.
 
         Raises:
             NoValueError: an array on the way to a value is too short.
@@ -82,7 +85,7 @@ class Template:
         return "".join(out)
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
-        """Text, whatever the message.
+        """Return the type of a text, whatever the message.
 
         Raises:
             PathError: a path leads to no number or text, or the format spec does not fit it.
@@ -107,7 +110,7 @@ class Template:
 
 
 def reader(source: str | float, names: Mapping[str, Reader] | None = None) -> Reader:
-    """What reads a source: a number or 'text' in quotes is a constant, text with { a template, the rest a dot path.
+    """Return the reader of a source: a number or quoted text is a constant, text with { a template, else a dot path.
 
     Raises:
         PathError: it is none of them.

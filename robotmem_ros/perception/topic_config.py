@@ -1,4 +1,4 @@
-"""The keys of a topic's configuration, one table: defaults, units and ranges.
+"""List the keys of a topic's configuration in one table: defaults, units and ranges.
 
 A source says where a value is read: a dot path (`pose.pose`, see dot_path), a template ("{ns} {id}"), or a constant in
 quotes ("'dock'"). An empty source reads nothing.

@@ -15,7 +15,7 @@ _MOST_WRITTEN = 20
 
 
 def scalar(value: Any) -> Any:
-    """A plain bool, int, float or str.
+    """Return a plain bool, int, float or str.
 
     Raises:
         TypeError: it is a message, or an array.
@@ -33,12 +33,12 @@ def scalar(value: Any) -> Any:
 
 
 def plain_text(value: Any) -> str:
-    """A number or text as text without surrounding white space."""
+    """Return a number or text as text without surrounding white space."""
     return value.strip() if isinstance(value, str) else str(scalar(value))
 
 
 def written(value: Any, spec: str) -> str:
-    """A number or text in words, formatted by `spec`; of an array its first 20 elements, with commas."""
+    """Format a number or text by `spec`; of an array the first 20 elements, separated by commas."""
     if isinstance(value, (str, float, int)):
         return _written_scalar(value, spec)
     if hasattr(value, "__len__") and not isinstance(value, bytes):
@@ -68,7 +68,7 @@ _VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
 
 
 def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int = 0) -> object:
-    """A value as JSON holds it: a point or quaternion as a list, other messages as objects, NaN and infinity as null.
+    """Turn a value into JSON: a point or quaternion into a list, another message into an object, NaN into null.
 
     Raises:
         DropError: an array has more than 1000 elements, or a text contains NUL.
@@ -79,8 +79,7 @@ def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int 
         return [json_value(item, found.element, types, depth + 1) for item in value]
     if found.is_message:
         fields = types.fields(found.name)
-        parts = {name: json_value(getattr(value, name), FieldType.parse(text), types, depth + 1)
-                 for name, text in fields.items()}  # fmt: skip
+        parts = {name: json_value(getattr(value, name), inner, types, depth + 1) for name, inner in fields.items()}
         return list(parts.values()) if tuple(fields) in _VECTORS else parts
     plain = scalar(value)
     if isinstance(plain, float):
@@ -91,7 +90,7 @@ def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int 
 
 
 def stamp_ns(stamp: Any) -> int:
-    """Nanoseconds since the epoch; 0 for an unset stamp.
+    """Return nanoseconds since the epoch; 0 for an unset stamp.
 
     Raises:
         DropError: it lies before the epoch, or its nanoseconds make a second or more.
@@ -103,7 +102,7 @@ def stamp_ns(stamp: Any) -> int:
 
 
 def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
-    """x, y, z; and the unit quaternion x, y, z, w unless it is unset (of length zero).
+    """Return x, y, z; and the unit quaternion x, y, z, w unless it is unset (of length zero).
 
     Raises:
         DropError: a number is not finite.
@@ -116,7 +115,7 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
 
 
 def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
-    """The pose of a message with position and orientation, or of a box with center and size.
+    """Return the pose of a message with position and orientation, or of a box with center and size.
 
     All zero, the quaternion too, is unset. No rotation at the origin is what ROS 2 makes of an unset pose: of a box
     without a size, and of one source among others, it is taken for that.
@@ -141,7 +140,7 @@ def _quaternion(orientation: Any) -> tuple[float, ...]:
 
 
 def covariance(values: Sequence[float]) -> Matrix | None:
-    """The block of the position, in m²; None where it is unset (all zero, first element negative) or not finite."""
+    """Return the block of the position, in m²; None if it is unset (all zero, first element negative) or not finite."""
     stride = _POSITION_OF.get(len(values))
     if stride is None:
         return None
@@ -154,7 +153,7 @@ def covariance(values: Sequence[float]) -> Matrix | None:
 
 
 def confidence(value: Any) -> float:
-    """A confidence in [0, 1], rounded to what a float32 holds for sure.
+    """Return a confidence in [0, 1], rounded to the precision of a float32.
 
     Raises:
         DropError: it is NaN or lies outside.
@@ -166,12 +165,12 @@ def confidence(value: Any) -> float:
 
 
 def raw_bytes(value: Any) -> bytes:
-    """The bytes of an array; rclpy's `byte[]` is a list of bytes of length one."""
+    """Return the bytes of an array; rclpy's `byte[]` is a list of bytes of length one."""
     return b"".join(value) if isinstance(value, list) else bytes(value)
 
 
 def put(context: dict[str, object], name: tuple[str, ...], value: object) -> None:
-    """Puts a value into nested objects, which are made where they are missing.
+    """Put a value into nested objects, creating missing ones.
 
     Raises:
         DropError: something on the way is no object.
@@ -185,10 +184,10 @@ def put(context: dict[str, object], name: tuple[str, ...], value: object) -> Non
 
 
 def valid(reason: DropReason, check: Callable[..., _T], *args: object, **options: object) -> _T:
-    """What a check of the memory gives.
+    """Return the result of a check of the memory.
 
     Raises:
-        DropError: by this reason, where the check fails.
+        DropError: for this reason, if the check fails.
     """
     try:
         return check(*args, **options)

@@ -99,7 +99,7 @@ class Bag:
         self._stack.close()
 
     def messages(self, topics: Collection[str], start_ns: int, stop_ns: int) -> Iterator[Recorded]:
-        """The messages of topics that were recorded in `[start_ns, stop_ns)`, in the order they were recorded.
+        """Yield the messages of topics that were recorded in `[start_ns, stop_ns)`, in the order they were recorded.
 
         Ends early where the recording is damaged, and sets `damage`.
         """
@@ -113,7 +113,7 @@ class Bag:
             self.damage = self.damage or f"is damaged: {cause}"
 
     def deserialised(self, message: Recorded) -> Any:
-        """The message; None where its bytes are none."""
+        """Return the message; None if its bytes are none."""
         try:
             return self._reader.deserialize(message.raw, message.type_name)
         except Exception:
@@ -136,7 +136,8 @@ class Bag:
                 reader.close()
                 why = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
                 raise BagError(self.path, why)
-            return self._stack.enter_context(_Closing(reader))
+            self._stack.callback(reader.close)
+            return reader
 
         try:
             return opened([self.path])
@@ -144,9 +145,9 @@ class Bag:
             raise
         except Exception as cause:
             self.damage = f"is damaged: {cause}"
-            return self._salvaged(opened, cause)
+            return self._recovered(opened, cause)
 
-    def _salvaged(self, opened: Any, cause: Exception) -> Any:
+    def _recovered(self, opened: Any, cause: Exception) -> Any:
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         paths = [self._readable(file) for file in files if file.suffix in _STORAGE and file.stat().st_size]
         if not paths:
@@ -164,7 +165,7 @@ class Bag:
             raise BagError(self.path, f"cannot be read: {cause}") from second
 
     def _readable(self, file: Path) -> Any:
-        """The file, or what is whole of it."""
+        """Return the file, or a copy of what is whole of it."""
         if file.suffix == ".mcap":
             return CutMcap(file) if _is_cut(file) else file
         try:
@@ -189,7 +190,7 @@ class Bag:
         return found
 
     def _digest(self) -> str:
-        """Of the content: neither the name nor the place of the recording matters."""
+        """Digest the content; neither the name nor the place of the recording matters."""
         digest = hashlib.sha256()
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         for file in files:
@@ -203,17 +204,6 @@ class Bag:
             digest.update(f"{size};".encode())
         digest.update(str(self._reader.message_count).encode())
         return digest.hexdigest()
-
-
-class _Closing:
-    def __init__(self, reader: Any) -> None:
-        self._reader = reader
-
-    def __enter__(self) -> Any:
-        return self._reader
-
-    def __exit__(self, *error: object) -> None:
-        self._reader.close()
 
 
 def _is_cut(file: Path) -> bool:

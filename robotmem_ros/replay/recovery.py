@@ -44,15 +44,15 @@ class CutMcap:
         return str(self._path)
 
     def exists(self) -> bool:
-        """As of a path."""
+        """Answer for a path that exists and is a file."""
         return True
 
     def is_dir(self) -> bool:
-        """As of a path."""
+        """Answer for a path that exists and is a file."""
         return False
 
     def open(self, mode: str = "rb") -> io.BufferedReader:
-        """The repaired content."""
+        """Open the repaired content."""
         del mode
         data_end = bytes([_DATA_END]) + _LENGTH.pack(4) + bytes(4)
         tail = self._rest + data_end + _NO_SUMMARY + MCAP_MAGIC
@@ -145,7 +145,7 @@ def _decompressor(compression: bytes) -> Any:
 
 
 def copy_readable(damaged: Path, target: Path) -> None:
-    """Copies what can be read of a damaged sqlite3 recording into a new one.
+    """Copy what can be read of a damaged sqlite3 recording into a new one.
 
     Raises:
         sqlite3.Error: not even its list of topics can be read.
@@ -183,7 +183,7 @@ class MessageRow(NamedTuple):
 
 
 def message_rows(path: Path) -> Iterator[MessageRow]:
-    """The rows of `messages` in all whole pages, in the order of the pages; those that are cut are left out.
+    """Yield the rows of `messages` in all whole pages, in the order of the pages; rows that are cut are skipped.
 
     https://www.sqlite.org/fileformat2.html, sections 1.5, 1.6 and 2.1.
     """
@@ -224,7 +224,7 @@ def _row(file: BinaryIO, page: bytes, at: int, size: int, usable: int) -> Messag
 
 
 def _payload(file: BinaryIO, local: bytes, length: int, size: int, usable: int) -> bytes:
-    """What a cell holds, with its overflow pages."""
+    """Return the content of a cell, with its overflow pages."""
     if length <= usable - 35:
         return local[:length]
     least = (usable - 12) * 32 // 255 - 23

@@ -19,6 +19,7 @@ from robotmem_ros.perception import (
     message_class,
     parse_topic,
 )
+from robotmem_ros.perception.message_types import FLOATS, FieldType
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 VISION = {
@@ -121,13 +122,12 @@ class RclpyMaker:
             setattr(message, name, self._value(fields[name], given))
         return message
 
-    def _value(self, field: str, given: Any) -> Any:
-        base = field.split("[", maxsplit=1)[0]
-        if "/" in base:
-            return [self._build(base, item) for item in given] if "[" in field else self._build(base, given)
-        if field == "byte":
+    def _value(self, field: FieldType, given: Any) -> Any:
+        if "/" in field.name:
+            return [self._build(field.name, one) for one in given] if field.is_array else self._build(field.name, given)
+        if field == FieldType("byte"):
             return bytes([given])
-        return float(given) if field in {"float32", "float64"} else given
+        return float(given) if field.is_scalar and field.name in FLOATS else given
 
 
 def extractor(maker: Maker, type_name: str, **keys: Any) -> Extractor:

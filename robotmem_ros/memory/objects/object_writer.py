@@ -110,7 +110,7 @@ class ObjectWriter:
         row.missed += 1
         row.last_missed = observed_at
         object_rows.save(self.connection, row)
-        object_rows.set_confidence(self.connection, row.memory_id, self._confidence(row))
+        object_rows.update_memory(self.connection, row.memory_id, confidence=self._confidence(row))
 
     def is_later(self, stamp: int, than: int, *, recorded: bool) -> bool:
         """Tell whether the stamp of what arrives now is newer, and not only delayed; see `clocks.is_later`."""
@@ -123,19 +123,32 @@ class ObjectWriter:
         row.confirmed = row.confirmed or row.times_seen >= self.parameters.object_confirmations
         for label, count in votes.items():
             row.votes[label] = row.votes.get(label, 0) + count
-        elected = _elected(row)
-        if elected != row.label:
-            row.label = elected
-            object_rows.set_label(self.connection, row.memory_id, elected)
-        object_rows.save(self.connection, row)
-        object_rows.move(self.connection, row, self._confidence(row), received_at)
         told = new.context if is_newest and new.context != "{}" else row.context
         context = self._areas.retagged(told, new.frame_id, new.map_id, row.position)
+        elected = _elected(row)
+        # Every column that is named costs its triggers.
+        changes: dict[str, object] = {}
+        if elected != row.label:
+            changes["label"] = row.label = elected
         if context != row.context:
-            row.context = context
-            object_rows.set_context(self.connection, row.memory_id, context)
+            changes["context"] = row.context = context
         if is_newest and new.pose is not None:
-            object_rows.set_last_sighting(self.connection, row.memory_id, new.pose[3:], new.session_id)
+            changes.update(zip(("qx", "qy", "qz", "qw"), new.pose[3:], strict=True))
+            if new.session_id:
+                changes["session_id"] = new.session_id
+        x, y, z = row.position
+        object_rows.save(self.connection, row)
+        object_rows.update_memory(
+            self.connection,
+            row.memory_id,
+            received_at=received_at,
+            x=x,
+            y=y,
+            z=z,
+            confidence=self._confidence(row),
+            observed_at=row.last_seen,
+            **changes,
+        )
 
     def _confidence(self, row: ObjectRow) -> float:
         """Halve the best confidence of an object each time that `max_missed_detections` views missed it."""

@@ -104,43 +104,16 @@ def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
     connection.execute(_UPDATE, _values(row))
 
 
-def move(connection: sqlite3.Connection, row: ObjectRow, confidence: float, received_at: int) -> None:
-    """Write position, confidence and time of an object into its memory, from where the indexes follow.
+def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at: int = 0, **columns: object) -> None:
+    """Write columns of the memory that an object is, from where the indexes follow.
 
     `received_at` is when a sighting came in with a stream, by the robot's clock in nanoseconds; 0 for none.
     """
+    names = ", ".join(f"{name} = :{name}" for name in columns)
     connection.execute(
-        "UPDATE memories SET x = ?, y = ?, z = ?, confidence = ?, observed_at = ?, "
-        "refreshed_at = max(refreshed_at, ?), updated_at = ? WHERE id = ?",
-        (*row.position, confidence, row.last_seen, received_at, iso(time.time_ns()), row.memory_id),
-    )
-
-
-def set_confidence(connection: sqlite3.Connection, memory_id: int, confidence: float) -> None:
-    """Write the confidence of an object into its memory."""
-    connection.execute(
-        "UPDATE memories SET confidence = ?, updated_at = ? WHERE id = ?", (confidence, iso(time.time_ns()), memory_id)
-    )
-
-
-def set_label(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
-    """Write the label that has the most votes."""
-    connection.execute("UPDATE memories SET label = ? WHERE id = ?", (label, memory_id))
-
-
-def set_context(connection: sqlite3.Connection, memory_id: int, context: str) -> None:
-    """Write the context of the last sighting."""
-    connection.execute("UPDATE memories SET context = ? WHERE id = ?", (context, memory_id))
-
-
-def set_last_sighting(
-    connection: sqlite3.Connection, memory_id: int, orientation: tuple[float, ...], session_id: str
-) -> None:
-    """Write the orientation (a quaternion) of the last sighting, and its session unless that is empty."""
-    connection.execute(
-        "UPDATE memories SET qx = ?, qy = ?, qz = ?, qw = ?, session_id = coalesce(nullif(?, ''), session_id) "
-        "WHERE id = ?",
-        (*orientation, session_id, memory_id),
+        f"UPDATE memories SET {names}, refreshed_at = max(refreshed_at, :received_at), updated_at = :updated_at "
+        "WHERE id = :id",
+        {**columns, "received_at": received_at, "updated_at": iso(time.time_ns()), "id": memory_id},
     )
 
 

@@ -13,19 +13,18 @@ from .errors import (
 from .time_jumps import TimeJump, TimeJumps
 from .transform import IDENTITY, Transform
 from .transform_buffer import TransformBuffer
-from .waiting import Dropped, Ready, TransformQueue
+from .waiting import Settled, TransformQueue
 
 __all__ = [
     "IDENTITY",
     "ConnectivityError",
-    "Dropped",
     "ExtrapolationError",
     "FrameError",
     "FrameLookupError",
     "FrameLoopError",
     "InvalidTransformError",
     "NoStampError",
-    "Ready",
+    "Settled",
     "TimeJump",
     "TimeJumps",
     "Transform",

@@ -33,9 +33,9 @@ class Transform(NamedTuple):
 
     def apply_pose(self, pose: Pose) -> Pose:
         """Transform a pose in the source frame into the target frame."""
-        return Pose(*self.apply(pose[:3]), *_product(self[3:], pose[3:]))
+        return Pose(*self.compose(pose))
 
-    def compose(self, first: Transform) -> Transform:
+    def compose(self, first: Transform | Pose) -> Transform:
         """Return `first` followed by this transform: `a.compose(b).apply(p) == a.apply(b.apply(p))`."""
         return Transform(*self.apply(first[:3]), *_product(self[3:], first[3:]))
 

@@ -15,22 +15,8 @@ from .transform import Transform
 from .transform_buffer import TransformBuffer, stripped
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Ready(Generic[T]):
-    """An item and the transform from its frame to the target frame at its stamp."""
-
-    item: T
-    transform: Transform
-
-
-@dataclass(frozen=True)
-class Dropped(Generic[T]):
-    """An item whose transform did not come in time or cannot come any more, and why."""
-
-    item: T
-    error: FrameError
+Settled = list[tuple[T, Transform | FrameError]]
+"""Items with their transforms to the target frame, or with why there is none, in the order of arrival."""
 
 
 @dataclass(frozen=True)
@@ -88,25 +74,25 @@ class TransformQueue(Generic[T]):
             self._arrivals += 1
             return gone
 
-    def collect(self) -> list[Ready[T] | Dropped[T]]:
-        """Take out what need not wait any more, in the order of arrival.
+    def collect(self) -> Settled[T]:
+        """Take out what need not wait any more: its transform is known, did not come in time or cannot come.
 
         An item does not wait for others that arrived before it in other frames.
         """
         return self._settle(self._now())
 
-    def flush(self) -> list[Ready[T] | Dropped[T]]:
-        """Take out everything, in the order of arrival: no more transforms will come."""
+    def flush(self) -> Settled[T]:
+        """Take out everything: no more transforms will come."""
         return self._settle((float("inf"),) * len(self._clocks))
 
     def _now(self) -> tuple[float, ...]:
         return tuple(clock() for clock in self._clocks)
 
-    def _settle(self, now: tuple[float, ...]) -> list[Ready[T] | Dropped[T]]:
+    def _settle(self, now: tuple[float, ...]) -> Settled[T]:
         with self._lock:
             # Lookups take time, for which callbacks should not wait.
             snapshot = list(self._waiting.items())
-        settled: list[tuple[int, Ready[T] | Dropped[T]]] = []
+        settled: dict[int, Transform | FrameError] = {}
         lagging: dict[str, int] = {}
         for arrival, waiting in snapshot:
             # Never true of NaN, now or when it began to wait.
@@ -114,21 +100,21 @@ class TransformQueue(Generic[T]):
             # A transform that lags at one stamp lags at later ones: not looked up again before the deadline.
             if not over and waiting.stamp_ns >= lagging.get(waiting.frame, waiting.stamp_ns + 1):
                 continue
-            result = self._result(waiting)
-            if isinstance(result, Ready) or over or not result.error.waiting_helps:
-                settled.append((arrival, result))
+            result = self._lookup(waiting.frame, waiting.stamp_ns)
+            if over or isinstance(result, Transform) or not result.waiting_helps:
+                settled[arrival] = result
             else:
                 lagging[waiting.frame] = waiting.stamp_ns
         with self._lock:
             # `put` may have dropped and returned some of them since the snapshot.
-            return [result for arrival, result in settled if self._waiting.pop(arrival, None)]
+            taken = [(self._waiting.pop(arrival, None), result) for arrival, result in settled.items()]
+        return [(waiting.item, result) for waiting, result in taken if waiting]
 
-    def _result(self, waiting: _Waiting[T]) -> Ready[T] | Dropped[T]:
-        frame = waiting.frame
+    def _lookup(self, frame: str, stamp_ns: int) -> Transform | FrameError:
+        if stamp_ns == 0 and stripped(frame) != stripped(self._target_frame):
+            # For the buffer, 0 means the latest transform, which is not the one of this item.
+            return NoStampError(frame)
         try:
-            if waiting.stamp_ns == 0 and stripped(frame) != stripped(self._target_frame):
-                # For the buffer, 0 means the latest transform, which is not the one of this item.
-                raise NoStampError(frame)
-            return Ready(waiting.item, self._buffer.lookup(self._target_frame, frame, waiting.stamp_ns))
+            return self._buffer.lookup(self._target_frame, frame, stamp_ns)
         except FrameError as error:
-            return Dropped(waiting.item, error)
+            return error

@@ -13,11 +13,10 @@ from typing import Any
 
 from ..frames import (
     ConnectivityError,
-    Dropped,
     FrameError,
     FrameLoopError,
     InvalidTransformError,
-    Ready,
+    Transform,
     TransformBuffer,
     TransformQueue,
     UnknownFrameError,
@@ -108,12 +107,14 @@ class Intake:
     def collect(self) -> None:
         """Go on with what no longer waits for its transform; call it from time to time."""
         with self._working:
-            self._settle(self._queue.collect())
+            for part, result in self._queue.collect():
+                self._settle(part, result)
 
     def finish(self) -> None:
         """Go on with everything that waits, because no more transforms will come; `memory.flush()` then writes it."""
         with self._working:
-            self._settle(self._queue.flush())
+            for part, result in self._queue.flush():
+                self._settle(part, result)
 
     def clear(self) -> None:
         """Settle what waits, then forget transforms over time and samples, because the clock jumped back."""
@@ -138,7 +139,7 @@ class Intake:
             transform = self._buffer.lookup(self._memory_frame, part.frame_id, part.stamp_ns)
         except FrameError as error:
             if not error.waiting_helps:
-                self._settle([Dropped(part, error)])
+                self._settle(part, error)
             elif (oldest := self._queue.put(part, part.frame_id, part.stamp_ns)) is not None:
                 full = "more messages wait for transforms than tf_queue_limit"
                 self._drop(oldest, DropReason.TF_QUEUE_FULL, full)
@@ -146,18 +147,16 @@ class Intake:
             else:
                 _LOG.debug("%s: waits for its transform: %s", part, error)
         else:
-            self._settle([Ready(part, transform)])
+            self._settle(part, transform)
 
-    def _settle(self, results: Sequence[Ready[Part] | Dropped[Part]]) -> None:
-        for result in results:
-            part = result.item
-            if isinstance(result, Ready):
-                part.transform(result.transform, self._memory_frame)
-            elif self._keep:
-                part.keep(str(result.error))
-            else:
-                self._drop(part, _reason(result.error), str(result.error))
-            self._store_if_complete(part.batch)
+    def _settle(self, part: Part, result: Transform | FrameError) -> None:
+        if isinstance(result, Transform):
+            part.transform(result, self._memory_frame)
+        elif self._keep:
+            part.keep(str(result))
+        else:
+            self._drop(part, _reason(result), str(result))
+        self._store_if_complete(part.batch)
 
     def _drop(self, part: Part, reason: DropReason, why: str) -> None:
         _LOG.debug("%s: dropped %d: %s (%s)", part, part.size, reason.value, why)

@@ -8,11 +8,9 @@ import pytest
 
 from robotmem_ros.frames import (
     IDENTITY,
-    Dropped,
     ExtrapolationError,
     FrameLoopError,
     NoStampError,
-    Ready,
     Transform,
     TransformBuffer,
     TransformQueue,
@@ -63,7 +61,7 @@ def queue(buffer: CountingBuffer, clock: Clock) -> TransformQueue[str]:
 
 def test_a_message_whose_transform_is_known_is_ready_at_once(queue: TransformQueue[str]) -> None:
     assert queue.put("mug", "base", 4 * SECOND) is None
-    assert queue.collect() == [Ready("mug", Transform(x=4))]
+    assert queue.collect() == [("mug", Transform(x=4))]
     assert (len(queue), queue.collect()) == (0, [])
 
 
@@ -72,10 +70,10 @@ def test_messages_without_a_transform_wait_and_come_out_in_the_order_of_arrival(
 ) -> None:
     for item, second in (("late", 12), ("early", 5), ("later", 11)):
         queue.put(item, "base", second * SECOND)
-    assert queue.collect() == [Ready("early", Transform(x=5))]
+    assert queue.collect() == [("early", Transform(x=5))]
     assert (queue.collect(), len(queue)) == ([], 2)
     buffer.add("map", "base", 12 * SECOND, Transform(x=12), static=False)
-    assert queue.collect() == [Ready("late", Transform(x=12)), Ready("later", Transform(x=11))]
+    assert queue.collect() == [("late", Transform(x=12)), ("later", Transform(x=11))]
 
 
 def test_a_message_waits_no_longer_than_the_timeout_by_the_given_clock(
@@ -87,16 +85,14 @@ def test_a_message_waits_no_longer_than_the_timeout_by_the_given_clock(
     clock.now = 51.9
     assert queue.collect() == []
     clock.now = 52.0
-    (gone,) = queue.collect()
-    assert isinstance(gone, Dropped)
-    assert gone.item == "first"
-    assert isinstance(gone.error, ExtrapolationError)
+    ((item, error),) = queue.collect()
+    assert item == "first"
+    assert isinstance(error, ExtrapolationError)
     clock.now = 52.9
     assert queue.collect() == []
     clock.now = 53.0
-    (gone,) = queue.collect()
-    assert isinstance(gone, Dropped)
-    assert isinstance(gone.error, UnknownFrameError)
+    ((_, error),) = queue.collect()
+    assert isinstance(error, UnknownFrameError)
 
 
 def test_the_timeout_does_not_run_while_one_of_the_clocks_stands_or_lags(buffer: CountingBuffer, clock: Clock) -> None:
@@ -109,12 +105,12 @@ def test_the_timeout_does_not_run_while_one_of_the_clocks_stands_or_lags(buffer:
     robot.now += 1.9
     assert queue.collect() == []
     robot.now += 0.1
-    assert [gone.item for gone in queue.collect()] == ["mug"]
+    assert [item for item, _ in queue.collect()] == ["mug"]
     queue.put("chair", "base", 11 * SECOND)
     robot.now += 99.0
     assert queue.collect() == []
     clock.now += 2.0
-    assert [gone.item for gone in queue.collect()] == ["chair"]
+    assert [item for item, _ in queue.collect()] == ["chair"]
 
 
 @pytest.mark.parametrize(("before", "after"), [(math.nan, 5.0), (5.0, math.nan), (math.nan, math.nan)])
@@ -128,7 +124,7 @@ def test_a_clock_that_shows_no_time_does_not_count(
     robot.now = after
     assert queue.collect() == []
     clock.now += 2.0
-    assert [gone.item for gone in queue.collect()] == ["mug"]
+    assert [item for item, _ in queue.collect()] == ["mug"]
 
 
 def test_a_transform_that_came_before_the_deadline_is_used_at_the_deadline(
@@ -137,7 +133,7 @@ def test_a_transform_that_came_before_the_deadline_is_used_at_the_deadline(
     queue.put("mug", "base", 11 * SECOND)
     buffer.add("map", "base", 12 * SECOND, Transform(x=12), static=False)
     clock.now = 99.0
-    assert queue.collect() == [Ready("mug", Transform(x=11))]
+    assert queue.collect() == [("mug", Transform(x=11))]
 
 
 def test_a_message_whose_transform_can_never_come_does_not_wait(
@@ -147,29 +143,28 @@ def test_a_message_whose_transform_can_never_come_does_not_wait(
         buffer.add(parent, child, 0, IDENTITY, static=True)
     for frame in ("base", "a", ""):
         queue.put(frame, frame, SECOND // 2)
-    errors = [type(gone.error) for gone in queue.collect() if isinstance(gone, Dropped)]
+    errors = [type(error) for _, error in queue.collect()]
     assert errors == [ExtrapolationError, FrameLoopError, UnknownFrameError]
 
 
 def test_a_message_without_a_stamp_does_not_get_the_latest_transform(queue: TransformQueue[str]) -> None:
     queue.put("mug", "base", 0)
-    (gone,) = queue.collect()
-    assert isinstance(gone, Dropped)
-    assert isinstance(gone.error, NoStampError)
-    assert "set header.stamp" in str(gone.error)
+    ((_, error),) = queue.collect()
+    assert isinstance(error, NoStampError)
+    assert "set header.stamp" in str(error)
 
 
 @pytest.mark.parametrize("stamp_ns", [0, 5, 10**18])
 def test_the_target_frame_itself_needs_no_transform(queue: TransformQueue[str], stamp_ns: int) -> None:
     queue.put("mug", "/map", stamp_ns)
-    assert queue.collect() == [Ready("mug", IDENTITY)]
+    assert queue.collect() == [("mug", IDENTITY)]
 
 
 def test_a_full_queue_drops_and_returns_the_oldest(queue: TransformQueue[str]) -> None:
     gone = [queue.put(item, "base", 11 * SECOND) for item in "abcde"]
     assert gone == [None, None, None, "a", "b"]
     assert len(queue) == 3
-    assert [settled.item for settled in queue.flush()] == ["c", "d", "e"]
+    assert [item for item, _ in queue.flush()] == ["c", "d", "e"]
 
 
 def test_a_queue_without_capacity_drops_every_item(buffer: CountingBuffer) -> None:
@@ -181,7 +176,7 @@ def test_a_queue_without_capacity_drops_every_item(buffer: CountingBuffer) -> No
 def test_flush_empties_the_queue(queue: TransformQueue[str]) -> None:
     queue.put("late", "base", 11 * SECOND)
     queue.put("ready", "base", 9 * SECOND)
-    assert [type(settled) for settled in queue.flush()] == [Dropped, Ready]
+    assert [type(result) for _, result in queue.flush()] == [ExtrapolationError, Transform]
     assert len(queue) == 0
 
 

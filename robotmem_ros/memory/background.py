@@ -42,6 +42,8 @@ class QueryPriority:
 
 
 _NICE = 10
+_TURN = 0.25
+"""Seconds, about what a batch of texts takes the default model."""
 _FIRST_RETRY, _LONGEST_RETRY = 1.0, 60.0
 _LOG = logging.getLogger(__name__)
 
@@ -117,11 +119,11 @@ class _State:
 
 
 class MaintenanceLoop:
-    """Runs steps on one thread of low priority, in turn, a piece of each that is due, from `start` to `close`.
+    """Runs steps on one thread of low priority, in turn, each that is due, from `start` to `close`.
 
-    A step that has more to do runs again after the others had their turn, so a long one starves none. Before each piece
-    the loop yields to queries. A step that raises is logged, named in `trouble` and retried after 1 s, then after twice
-    as long, up to 1 min.
+    A turn is a quarter of a second, or a piece that takes longer. A step that has more to do goes on after the others
+    had their turns, so a long one starves none. Before each piece the loop yields to queries. A step that raises is
+    logged, named in `trouble` and retried after 1 s, then after twice as long, up to 1 min.
     """
 
     def __init__(self) -> None:
@@ -184,10 +186,12 @@ class MaintenanceLoop:
         turn = 0
         while (chosen := self._next(turn)) is not None:
             turn = chosen + 1
-            priority.yield_to_queries()
-            with self._working:
-                if not self._closing:
-                    self._states[chosen].run(self._notifications)
+            ends, more = time.monotonic() + _TURN, True
+            while more:
+                priority.yield_to_queries()
+                with self._working:
+                    is_over = self._closing or self._flushes or not self._states[chosen].run(self._notifications)
+                more = not is_over and time.monotonic() < ends
 
     def _next(self, turn: int) -> int | None:
         # The first step from `turn` on that is due, once one is; None when the loop is closed.

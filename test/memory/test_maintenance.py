@@ -85,13 +85,30 @@ def test_a_step_runs_again_when_its_period_is_over(start: Start) -> None:
     until(lambda: len(turns) > 5, "step without a notification")
 
 
-def test_a_step_with_a_long_backlog_leaves_every_other_turn_to_another(start: Start) -> None:
+def test_a_step_with_a_long_backlog_leaves_every_other_turn_to_another(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.background._TURN", 0.0)
     turns: list[str] = []
     steps = [Backlog("long", 50, turns), Backlog("longer", 90, turns), Backlog("short", 2, turns)]
     start(*(step.update for step in steps))
     until(lambda: not any(step.left for step in steps), "end of all backlogs")
     assert turns[:6] == ["long", "longer", "short"] * 2
     assert turns[6:102] == ["long", "longer"] * 48
+
+
+def test_short_pieces_share_a_turn_so_that_steps_with_long_ones_do_not_hold_them_back(start: Start) -> None:
+    turns: list[str] = []
+    short, standing = Backlog("short", 20, turns), threading.Event()
+
+    def long() -> bool:
+        turns.append("long")
+        standing.wait(0.3)
+        return True
+
+    start(long, short.update)
+    until(lambda: not short.left, "end of the short pieces")
+    assert turns.count("long") <= 3
 
 
 def test_a_notification_during_a_step_is_not_lost_and_many_are_one(start: Start) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robotmem_ros.memory.storage.connection import connect
-from robotmem_ros.memory.storage.functions import text_digest
+from robotmem_ros.memory.storage.indexing.vectors import text_digest
 from robotmem_ros.memory.text.labels import label_key
 from robotmem_ros.memory.text.subject import digest, lesson, subject
 from robotmem_ros.memory.text.tokens import indexed_text

@@ -14,7 +14,7 @@ from itertools import islice
 from ..background import piecewise
 from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
-from ..storage.functions import text_digest
+from ..storage.indexing.vectors import text_digest
 from .background import BackgroundEmbedder
 from .embedder import ModelUnavailableError
 

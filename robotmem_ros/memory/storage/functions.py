@@ -5,18 +5,18 @@ They are deterministic, so a program that lacks them cannot write half a memory:
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import sqlite3
-from functools import lru_cache
 
 import numpy as np
 
-from ..text import subject, tokens
+from ..text import subject
 from ..text.labels import label_key
 from . import codec
-from .context_values import json_values, points
+from .indexing.json_values import context_values
+from .indexing.positions import context_positions
+from .indexing.text import distinct_words, holds_words, indexed_text, word_count
+from .indexing.vectors import text_digest
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -58,47 +58,6 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     except sqlite3.OperationalError as cause:
         return f"sqlite-vec could not be loaded ({cause}); vectors are compared by numpy"
     return ""
-
-
-@lru_cache(maxsize=32)  # the triggers ask several times for the words of the same texts
-def indexed_text(text: str) -> str:
-    """The words of a text as they are indexed, a space between two."""
-    return tokens.indexed_text(text)
-
-
-def distinct_words(*indexed: str) -> str:
-    """The different words of indexed texts, as a JSON array."""
-    return json.dumps(sorted({word for text in indexed for word in text.split()}), ensure_ascii=False)
-
-
-def word_count(*indexed: str) -> int:
-    """How many words indexed texts have together."""
-    return sum(len(text.split()) for text in indexed)
-
-
-def holds_words(wanted: str, *indexed: str) -> bool:
-    """Whether indexed texts hold all of some words, which stand with a space between two."""
-    return set(wanted.split()).issubset(" ".join(indexed).split())
-
-
-@lru_cache(maxsize=8)  # the triggers ask several times for the same context
-def context_values(context: str) -> str:
-    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
-    found = json_values(json.loads(context))
-    scalars = {path: type(value)() if isinstance(value, (dict, list)) else value for path, value in found}
-    return json.dumps(scalars, ensure_ascii=False)
-
-
-@lru_cache(maxsize=8)
-def context_positions(context: str) -> str:
-    """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
-    return json.dumps(dict(points(json.loads(context))))
-
-
-def text_digest(text: str) -> int:
-    """64 bits that stand for a text: of a million texts, two agree with a probability of 3 in 100 million."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
 
 
 def cosine_distance(left: bytes, right: bytes) -> float:

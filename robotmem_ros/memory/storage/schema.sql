@@ -140,66 +140,52 @@ CREATE TABLE words (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT RO
 CREATE TABLE text_totals (memories INTEGER NOT NULL, words INTEGER NOT NULL);
 INSERT INTO text_totals VALUES (0, 0);
 
-CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
+-- Inserting into this view removes a memory from the text index.
+CREATE VIEW memories_fts_gone (memory_id) AS SELECT rowid FROM memories_fts;
+CREATE TRIGGER memories_fts_gone_insert INSTEAD OF INSERT ON memories_fts_gone BEGIN
     UPDATE words SET memories = memories - 1 WHERE word IN (
         SELECT value FROM memories_fts AS f
         CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-        WHERE f.rowid = old.id
+        WHERE f.rowid = new.memory_id
     );
     DELETE FROM words WHERE memories = 0 AND word IN (
         SELECT value FROM memories_fts AS f
         CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-        WHERE f.rowid = old.id
+        WHERE f.rowid = new.memory_id
     );
     UPDATE text_totals SET memories = memories - 1, words = words - (
-        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = old.id
+        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts
+        WHERE rowid = new.memory_id
     );
-    DELETE FROM memories_fts WHERE rowid = old.id;
+    DELETE FROM memories_fts WHERE rowid = new.memory_id;
+END;
+CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
+    INSERT INTO memories_fts_gone VALUES (old.id);
 END;
 CREATE TRIGGER memories_fts_update
 AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
 WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label)
 IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label) BEGIN
-    UPDATE words SET memories = memories - 1 WHERE word IN (
-        SELECT value FROM memories_fts AS f
-        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-        WHERE f.rowid = old.id
+    INSERT INTO memories_fts_gone VALUES (old.id);
+    INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities) VALUES (
+        new.id, indexed_text(new.content), indexed_text(new.human_summary), indexed_text(new.scope_files),
+        indexed_text(new.scope_entities || ' ' || new.label)
     );
-    DELETE FROM words WHERE memories = 0 AND word IN (
-        SELECT value FROM memories_fts AS f
-        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-        WHERE f.rowid = old.id
-    );
-    UPDATE text_totals SET words = words - (
-        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = old.id
-    );
-    UPDATE memories_fts SET
-        content = indexed_text(new.content),
-        human_summary = indexed_text(new.human_summary),
-        scope_files = indexed_text(new.scope_files),
-        scope_entities = indexed_text(new.scope_entities || ' ' || new.label)
-    WHERE rowid = new.id;
     INSERT INTO words (word, memories)
     SELECT value, 1 FROM memories_fts AS f
     CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
     WHERE f.rowid = new.id
     ON CONFLICT (word) DO UPDATE SET memories = memories + 1;
-    UPDATE text_totals SET words = words + (
+    UPDATE text_totals SET memories = memories + 1, words = words + (
         SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = new.id
     );
+    INSERT OR REPLACE INTO text_changes VALUES (new.id, (SELECT coalesce(max(number), 0) + 1 FROM text_changes));
 END;
 
 -- Which texts have changed, numbered in the order of their last changes, for indexes in RAM that were read before. Rows
 -- stay when memories are deleted, so that a number is never used again.
 CREATE TABLE text_changes (memory_id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
 CREATE INDEX idx_text_changes ON text_changes (number);
-CREATE TRIGGER text_changes_update
-AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
-WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label)
-IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label) BEGIN
-    INSERT OR REPLACE INTO text_changes
-    VALUES (new.id, (SELECT coalesce(max(number), 0) + 1 FROM text_changes));
-END;
 
 
 -- Vectors -------------------------------------------------------------------------------------------------------------

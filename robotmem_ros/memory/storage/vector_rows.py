@@ -9,7 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from .functions import text_digest
+from .indexing.vectors import text_digest
 
 _LAST = 2**63 - 1
 _LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM counters"

@@ -1,15 +1,19 @@
-"""The values of contexts by dot path: what conditions look up."""
+"""The values of contexts by dot path, which conditions look up.
+
+A name that is empty or contains a dot cannot be addressed by a path and is dropped.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ...models import NewMemory
 from .. import bulk
-from ..context_values import json_values, stored
 
+_INT64 = 2**63
 _EMPTY = "{}"
 
 
@@ -26,6 +30,34 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) 
     return contexts
 
 
+@lru_cache(maxsize=8)  # triggers need the same context several times
+def context_values(context: str) -> str:
+    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
+    found = json_values(json.loads(context))
+    scalars = {path: type(value)() if isinstance(value, (dict, list)) else value for path, value in found}
+    return json.dumps(scalars, ensure_ascii=False)
+
+
+def json_values(context: object) -> list[tuple[str, object]]:
+    """The values of a context with their dot paths, objects and lists among them."""
+    found: list[tuple[str, object]] = []
+    if isinstance(context, dict):
+        _collect(context, "", found)
+    return found
+
+
+def stored(value: object) -> object:
+    """A value as the index has it: numbers and texts as such, the rest as a blob, see schema.sql."""
+    kind = type(value)
+    if kind is str or kind is float:
+        return value
+    if kind is bool:
+        return b"\x01" if value else b"\x00"
+    if isinstance(value, int):
+        return value if -_INT64 <= value < _INT64 else float(value)
+    return b"" if value is None else b"[" if kind is list else b"{"
+
+
 def _path_ids(connection: sqlite3.Connection, paths: dict[str, list[tuple[object, int]]]) -> dict[str, int]:
     wanted = json.dumps(list(paths), ensure_ascii=False)
     connection.execute(
@@ -36,3 +68,11 @@ def _path_ids(connection: sqlite3.Connection, paths: dict[str, list[tuple[object
             "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value", (wanted,)
         )
     )
+
+
+def _collect(value: dict[str, object], prefix: str, found: list[tuple[str, object]]) -> None:
+    for name, item in value.items():
+        if name and "." not in name:
+            found.append((prefix + name, item))
+            if isinstance(item, dict):
+                _collect(item, f"{prefix}{name}.", found)

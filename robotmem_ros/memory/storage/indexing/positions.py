@@ -1,13 +1,14 @@
-"""The positions of new memories, for the R*Tree."""
+"""The positions of memories, for the R*Tree."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ...models import NewMemory
 from .. import bulk
-from ..context_values import points
 
 _Space = tuple[str, str, str]
 _Point = tuple[float, float, float | None]
@@ -27,6 +28,18 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], 
     bulk.insert(connection, "positions (memory_id, space_id, x, y, z)", "(?, ?, ?, ?, ?)", rows)
 
 
+@lru_cache(maxsize=8)  # triggers need the same context several times
+def context_positions(context: str) -> str:
+    """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
+    return json.dumps(dict(points(json.loads(context))))
+
+
+def points(context: object) -> list[tuple[str, list[float]]]:
+    """The arrays of two or three numbers under `spatial`, with their dot paths."""
+    spatial = context.get("spatial") if isinstance(context, dict) else None
+    return list(_arrays(spatial, "spatial")) if isinstance(spatial, dict) else []
+
+
 def _fields(new: NewMemory, context: object) -> Iterator[tuple[str, _Point]]:
     if new.pose is not None:
         yield "position", (new.pose.x, new.pose.y, new.pose.z)
@@ -41,3 +54,17 @@ def _space_id(connection: sqlite3.Connection, space: _Space) -> int:
         connection.execute("INSERT INTO spaces (field, frame_id, map_id) VALUES (?, ?, ?)", space)
         found = connection.execute(find, space).fetchone()
     return int(found[0])
+
+
+def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, list[float]]]:
+    for name, item in value.items():
+        if not name or "." in name:
+            continue
+        if isinstance(item, dict):
+            yield from _arrays(item, f"{path}.{name}")
+        elif isinstance(item, list) and len(item) in (2, 3) and all(_is_number(part) for part in item):
+            yield f"{path}.{name}", [float(part) for part in item]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""The words of new memories, for FTS5 and for the counts by which it ranks."""
+"""The text index: the words of memories, for FTS5 and for the counts by which it ranks."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ...models import NewMemory
+from ...text import tokens
 from .. import bulk
-from ..functions import indexed_text
 
 _TABLE = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
 _MERGED = 16
@@ -23,7 +24,7 @@ _COUNT = """
 
 
 def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
-    """Adds the texts of memories to the text index."""
+    """Add the texts of memories."""
     rows = [(memory_id, *_texts(new)) for memory_id, new in added]
     frequencies: Counter[str] = Counter()
     total = 0
@@ -59,8 +60,25 @@ def merge(connection: sqlite3.Connection, *, whole: bool = False) -> bool:
     return connection.total_changes - before >= _MERGING
 
 
-def _configure(connection: sqlite3.Connection, **options: int) -> None:
-    connection.executemany("INSERT INTO memories_fts (memories_fts, rank) VALUES (?, ?)", options.items())
+@lru_cache(maxsize=32)  # triggers need the words of the same texts several times
+def indexed_text(text: str) -> str:
+    """Return the words of a text as they are indexed, with a space between two."""
+    return tokens.indexed_text(text)
+
+
+def distinct_words(*indexed: str) -> str:
+    """Return the different words of indexed texts as a JSON array."""
+    return json.dumps(sorted({word for text in indexed for word in text.split()}), ensure_ascii=False)
+
+
+def word_count(*indexed: str) -> int:
+    """Return how many words indexed texts have together."""
+    return sum(len(text.split()) for text in indexed)
+
+
+def holds_words(wanted: str, *indexed: str) -> bool:
+    """Return whether indexed texts hold all of some words, which stand with a space between two."""
+    return set(wanted.split()).issubset(" ".join(indexed).split())
 
 
 def _texts(new: NewMemory) -> tuple[str, str, str, str]:
@@ -70,3 +88,7 @@ def _texts(new: NewMemory) -> tuple[str, str, str, str]:
         indexed_text(new.scope_files),
         indexed_text(f"{new.scope_entities} {new.label}"),
     )
+
+
+def _configure(connection: sqlite3.Connection, **options: int) -> None:
+    connection.executemany("INSERT INTO memories_fts (memories_fts, rank) VALUES (?, ?)", options.items())

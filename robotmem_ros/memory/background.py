@@ -16,7 +16,7 @@ _MOMENT = 0.02
 
 
 class QueryPriority:
-    """Counts the queries that are being answered: `with query_priority:` around each. Safe from several threads."""
+    """Counts the queries that are being answered: `with query_priority:` around each. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

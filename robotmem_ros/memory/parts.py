@@ -1,4 +1,4 @@
-"""The parts of a memory: put together, warmed up, flushed and closed in the order in which they need each other."""
+"""Put the parts of a memory together; warm them up, flush and close them in the order in which they need each other."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from .storage import Database
 from .text import tokens
 
 _INDEXED = 1000
-"""From so many memories on their words are held in RAM as well; FTS5 ranks fewer as quickly."""
+"""Number of memories from which words are held in RAM as well; FTS5 ranks fewer as quickly."""
 
 
 class Parts:
-    """What works on one database, and the threads that it has in the background.
+    """The parts that work on one database, and its threads.
 
     Args:
         parameters: Gives the parameters as they are now.
         clock: The robot's, in nanoseconds.
         embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
-        patience: Seconds that a question waits for a model that is still being loaded.
-        read_only: Whether nothing is written, and nothing works in the background that would write.
+        patience: Seconds that a query waits for a model that is still being loaded.
+        read_only: Whether nothing may be written; maintenance only reads then.
 
     Raises:
         DatabaseUnusableError: the database cannot be opened.
@@ -56,7 +56,7 @@ class Parts:
         read_only: bool = False,
     ) -> None:
         at_start = parameters()
-        # What can be refused comes before the database is opened and threads run.
+        # What can raise comes before the database is opened and threads run.
         self.areas = Areas(parameters)
         judge = Judge(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
@@ -92,7 +92,7 @@ class Parts:
         self.pipeline = Pipeline(self.database, self.embedder, self.postings, self.vectors, self._threads)
 
     def warm_up(self) -> None:
-        """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
+        """Load the dictionaries and wait for the model, so that the first query is as quick as the next."""
         tokens.warm_up()
         self.learning.warm_up()
         # There may be no model, or none any more.
@@ -101,7 +101,7 @@ class Parts:
             self.embedder.embed_one("warm up")
 
     def flush(self) -> None:
-        """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
+        """Return when all that was accepted is committed, indexed and, if there is a model, embedded."""
         self.usage.write()
         if not self.database.read_only:
             self.database.write(lambda connection: None).result()
@@ -110,7 +110,7 @@ class Parts:
         self.maintenance.flush()
 
     def close(self) -> None:
-        """Commits what was accepted and ends all threads; a second call does nothing."""
+        """Commit what was accepted and end all threads; a second call does nothing."""
         with self._closing:
             self._open.close()
 

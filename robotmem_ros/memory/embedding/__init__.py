@@ -1,4 +1,4 @@
-"""From text to vectors: the protocol, the provider that runs a model, and the workers around it."""
+"""Turn texts into vectors: the protocol, the provider that runs a model, its loading, and the backfill."""
 
 from ..models import Vector, Vectors
 from .embedder import Embedder, ModelUnavailableError

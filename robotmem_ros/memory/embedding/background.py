@@ -1,4 +1,4 @@
-"""An embedder whose model is loaded by a thread of its own, so that nobody waits who does not want to."""
+"""Load the model of an embedder on a thread of its own, so that only the callers that want to wait for it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BackgroundEmbedder:
 
     @property
     def name(self) -> str:
-        """Name of the model, or of the one that is wanted while there is none."""
+        """Name of the model; of the wanted one while none is loaded."""
         return self._model.name if self._model else self._wanted
 
     @property
@@ -68,12 +68,12 @@ class BackgroundEmbedder:
         return "" if self._model else self._why_not
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until the model is loaded or cannot be; whether it is loaded."""
+        """Wait until the model is loaded or cannot be; return whether it is loaded."""
         self._settled.wait(timeout)
         return self.available
 
     def embed_one(self, text: str) -> Vector:
-        """The vector of one text.
+        """Return the vector of one text.
 
         Raises:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
@@ -83,7 +83,7 @@ class BackgroundEmbedder:
         return vector
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts in their order; equal texts, and texts seen lately, are computed once."""
+        """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""
         with self._in_use() as model:
             known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
             new = [text for text in dict.fromkeys(texts) if text not in known]
@@ -93,7 +93,7 @@ class BackgroundEmbedder:
             return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
 
     def close(self) -> None:
-        """Gives the model's memory back, when it is loaded and all calls are done.
+        """Release the model once it is loaded and all calls are done.
 
         A thread that is still in a model's C++ code when the interpreter ends would abort the process.
         """
@@ -110,7 +110,7 @@ class BackgroundEmbedder:
         except ModelUnavailableError as cause:
             self._why_not = str(cause)
         except Exception as cause:
-            # Nobody may wait for ever, whatever a provider raises.
+            # No caller may wait for ever, whatever a provider raises.
             _LOG.exception("the embedding model could not be loaded")
             self._why_not = f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}"
         self._settled.set()

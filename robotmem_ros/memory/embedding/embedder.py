@@ -1,4 +1,4 @@
-"""The protocol of an embedding provider."""
+"""Define the protocol of an embedding provider."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ class Embedder(Protocol):
         """Whether a call now would succeed without a wait."""
 
     def embed_one(self, text: str) -> Vector:
-        """The vector of one text.
+        """Return the vector of one text.
 
         Raises:
             ModelUnavailableError: there is no model.
         """
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of many texts, in their order."""
+        """Return the vectors of many texts, in their order."""
 
     def close(self) -> None:
-        """Gives the model's memory back."""
+        """Release the model."""
 
 
 def usable(vectors: npt.ArrayLike, count: int, dim: int) -> Vectors:
-    """The vectors that a model gave for so many texts, as float32 of shape (count, dim).
+    """Return the vectors that a model gave for so many texts, as float32 of shape (count, dim).
 
     Raises:
         UnusableVectorError: they are of another number or length, or one is zero, infinite, or not a number.

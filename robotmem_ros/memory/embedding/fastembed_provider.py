@@ -1,4 +1,4 @@
-"""Runs a sentence embedding model on the CPU with FastEmbed."""
+"""Run a sentence embedding model on the CPU with FastEmbed."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class FastEmbedEmbedder:
         return True
 
     def embed_one(self, text: str) -> Vector:
-        """The vector of one text: float32, shape (dim,), unit length."""
+        """Return the vector of one text: float32, shape (dim,), unit length."""
         vector: Vector = self.embed_batch([text])[0]
         return vector
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """The vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
+        """Return the vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length."""
         # Texts of like length together: in a batch, all are filled up to the longest.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         found = list(self._model.embed([texts[index] for index in order], batch_size=self._batch))
@@ -71,12 +71,12 @@ class FastEmbedEmbedder:
 
     def _keeps_texts_apart(self) -> bool:
         # A model that rounds to 8 bits as it goes rounds all texts of a batch alike, so that a text would have another
-        # vector in other company.
+        # vector beside other texts.
         alone, together = (list(self._model.embed(texts)) for texts in (_TRIED[:1], _TRIED))
         return bool(np.allclose(alone[0], together[0], atol=_ALIKE))
 
     def close(self) -> None:
-        """Gives the model's memory back."""
+        """Release the model."""
         del self._model
 
 

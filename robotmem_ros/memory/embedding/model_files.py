@@ -1,4 +1,4 @@
-"""Finds the files of a model on this machine and checks that they are whole."""
+"""Find the files of a model on this machine and check that they are whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ModelFiles:
 
 
 def find_folder(model: str) -> Path | None:
-    """The folder of a model given as a path or as a name; None when it is not on this machine.
+    """Return the folder of a model given as a path or a name; None if it is not on this machine.
 
     Raises:
         ModelUnavailableError: it lies in a home folder that is not known.
@@ -51,7 +51,7 @@ def _expanded(path: Path | str) -> Path:
 
 
 def inspect(folder: Path) -> ModelFiles:
-    """Reads what a model folder holds, after its checksums were verified.
+    """Read what a model folder holds, after its checksums were verified.
 
     Raises:
         ModelUnavailableError: a file is missing or damaged.

@@ -45,7 +45,7 @@ class UsageRecorder:
                 self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
 
     def update(self) -> bool:
-        """Write what was counted; nothing is left to do then."""
+        """Write the counts; return that nothing is left to do."""
         self.write()
         return False
 

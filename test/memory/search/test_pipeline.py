@@ -174,7 +174,7 @@ def test_a_failure_to_count_does_not_fail_the_query(three_mugs: RobotMemory, cap
     )
     assert three_mugs.recall("red mug", n=1)[0].content == "red mug"
     three_mugs.flush()
-    assert "answers could not be counted" in caplog.text
+    assert "recalls could not be counted" in caplog.text
 
 
 def test_a_memory_of_another_map_or_frame_is_never_compared(open_memory: OpenMemory, tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ class _Topic:
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
             reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
-            lost=lambda number: self._count(DropReason.LOST, number),
+            more=lambda: not worker.full, lost=lambda number: self._count(DropReason.LOST, number),
         )  # fmt: skip
 
     def counts(self) -> tuple[int, Counter[DropReason]]:

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from ..clocks import iso
@@ -30,10 +31,13 @@ _NEAR = f"""
     AND r.z1 >= ? AND r.z0 <= ? AND m.status = 'active' AND m.collection = ?
 """
 _INSERT = f"""
-    INSERT INTO objects (memory_id, {", ".join(_COLUMNS)}, described_at, described_in)
-    VALUES (:memory_id, {", ".join(f":{name}" for name in _COLUMNS)}, :first_seen, :described_in)
+    INSERT INTO objects ({", ".join(_COLUMNS)}, memory_id, described_at, described_in)
+    VALUES ({", ".join("?" * len(_COLUMNS))}, ?, ?, ?)
 """
-_UPDATE = f"UPDATE objects SET {', '.join(f'{name} = :{name}' for name in _COLUMNS)} WHERE memory_id = :memory_id"
+_UPDATE = f"UPDATE objects SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE memory_id = ?"
+# Made once: to make it takes longer than to use it.
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+_numbers = attrgetter(*_NUMBERS)
 
 
 @dataclass
@@ -96,12 +100,12 @@ def near(
 
 def insert(connection: sqlite3.Connection, row: ObjectRow, session_id: str) -> None:
     """Make an object of a memory that is already stored; its first sighting, in this session, describes it."""
-    connection.execute(_INSERT, {**_values(row), "described_in": session_id})
+    connection.execute(_INSERT, (*_values(row), row.memory_id, row.first_seen, session_id))
 
 
 def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
     """Write what an object has beside its memory."""
-    connection.execute(_UPDATE, _values(row))
+    connection.execute(_UPDATE, (*_values(row), row.memory_id))
 
 
 def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at: int = 0, **columns: object) -> None:
@@ -172,15 +176,9 @@ def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute(sql, (memory_id,)).fetchone() is not None
 
 
-def _values(row: ObjectRow) -> dict[str, object]:
-    return {
-        "memory_id": row.memory_id,
-        "votes": json.dumps(row.votes, ensure_ascii=False, sort_keys=True),
-        "sources": json.dumps(row.sources, ensure_ascii=False, sort_keys=True),
-        "confirmed": row.confirmed,
-        **dict(zip(_COVARIANCE, row.estimate.covariance, strict=True)),
-        **{name: getattr(row, name) for name in _NUMBERS},
-    }
+def _values(row: ObjectRow) -> tuple[object, ...]:
+    """Return the values of _COLUMNS, in their order."""
+    return (_JSON(row.votes), _JSON(row.sources), row.confirmed, *row.estimate.covariance, *_numbers(row))
 
 
 def _object(record: dict[str, Any]) -> ObjectRow:

@@ -209,13 +209,13 @@ class Memory:
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     score: float = 1.0
-    """In [0, 1], relative to the best answer."""
+    """In [0, 1], relative to the best result."""
     distance: float = float("nan")
     """Metres to the target of the spatial sort; NaN without one."""
 
     @property
     def context(self) -> dict[str, Any]:
-        """The context, parsed.
+        """Return the context, parsed.
 
         Raises:
             StorageError: it is damaged.
@@ -237,7 +237,7 @@ class PerceptionData:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The metadata, parsed.
+        """Return the metadata, parsed.
 
         Raises:
             StorageError: it is damaged.
@@ -246,7 +246,7 @@ class PerceptionData:
 
     @property
     def data_format(self) -> str:
-        """What the data is, such as `jpeg` or `rgb8/64x48`; empty where nobody said."""
+        """Return what the data is, such as `jpeg` or `rgb8/64x48`; empty if that is unknown."""
         told = self.metadata.get("format")
         return told if isinstance(told, str) else ""
 
@@ -267,7 +267,7 @@ class Decision(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether a caller decided it, and not a rule."""
+        """Return whether a caller decided it, and not a rule."""
         return self.rule in {CALLER, REPETITION}
 
 
@@ -354,7 +354,7 @@ class Session:
     memories: int = 0
     """Active memories that name it."""
     superseded: int | None = None
-    """Lessons that were superseded when it was consolidated; None until it is."""
+    """Facts that were superseded when it was consolidated; None until it is."""
 
     def __post_init__(self) -> None:
         # SQLite gives back what stands there, and in a damaged file that can be of another type.
@@ -363,7 +363,7 @@ class Session:
 
     @property
     def context(self) -> dict[str, Any]:
-        """The context, parsed.
+        """Return the context, parsed.
 
         Raises:
             StorageError: it is damaged.
@@ -372,12 +372,12 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether the session has not ended."""
         return self.ended_at is None
 
     @property
     def duration(self) -> float | None:
-        """Seconds; None while it is open."""
+        """Return the duration in seconds; None while the session is open."""
         return None if self.ended_at is None else (self.ended_at - self.started_at) / 1e9
 
 

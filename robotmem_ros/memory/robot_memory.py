@@ -129,7 +129,7 @@ class RobotMemory:
         return self.learn_fact(new_fact(self.parameters, fact, now=self._clock))
 
     def learn_fact(self, new: NewMemory) -> Learned:
-        """Learns a validated fact. When this returns, it is on disk.
+        """Learn a checked fact. When this returns, it is on disk.
 
         A fact that says what another one of its collection says strengthens that one instead of being stored.
 
@@ -141,7 +141,7 @@ class RobotMemory:
         return learned
 
     def data(self, memory_id: int) -> PerceptionData:
-        """What was stored with a perception and recall does not give: its raw data or thumbnail, and its metadata.
+        """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
 
         Raises:
             InvalidFieldError: the id is no whole number.
@@ -153,7 +153,7 @@ class RobotMemory:
             return rows.perception_data(connection, wanted)
 
     def explain(self, memory_id: int) -> Explanation:
-        """What was decided about a memory, and by which rules.
+        """Explain what was decided about a memory, and by which rules.
 
         Raises:
             InvalidFieldError: the id is no whole number.
@@ -181,7 +181,7 @@ class RobotMemory:
         return self.store(new_perception(self.parameters, perception, now=self._clock)).result()
 
     def store(self, new: NewMemory) -> Future[Stored]:
-        """Queues a validated memory: a sighting for its object, all else as it is; done when it is on disk."""
+        """Queue a checked memory, a sighting for its object; the future is done when it is on disk."""
         parts = self._writable
         if not is_sighting(new, self.parameters):
             return parts.database.insert(parts.areas.tagged(new))
@@ -192,7 +192,7 @@ class RobotMemory:
     def store_sightings(
         self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, field_of_view: FieldOfView | None = None
     ) -> Future[tuple[Stored, ...]]:
-        """Queues the sightings of one message; the future has the ids of the objects they became, in their order.
+        """Queue the sightings of one message; the future has the ids of their objects, in their order.
 
         What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
         positions: for each sighting 3 rows of 3 numbers in m², or None; where there are none, none at all. What lies
@@ -206,7 +206,7 @@ class RobotMemory:
         return future
 
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
-        """The last `n` sightings of an object that were kept, newest first.
+        """Return the last `n` sightings of an object that were kept, newest first.
 
         Raises:
             InvalidFieldError: `n` is less than 1.
@@ -224,7 +224,7 @@ class RobotMemory:
         return self._writable.objects.count_undetected(field_of_view)
 
     def objects(self, limit: int = 2000) -> tuple[SeenObject, ...]:
-        """The objects of the current map in all collections, those seen last first.
+        """Return the objects of the current map in all collections, those seen last first.
 
         Raises:
             StorageError: the database could not be read.
@@ -232,7 +232,7 @@ class RobotMemory:
         return self._parts.objects.seen_last(limit, self.decay())
 
     def begin_import(self, recording: Recording) -> int:
-        """The id for the import keys of one topic of a recording; one that was begun before goes on.
+        """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
 
         Raises:
             StorageError: the database could not be written.
@@ -240,7 +240,7 @@ class RobotMemory:
         return self._writable.database.write(lambda connection: imports.begin(connection, recording)).result()
 
     def finish_import(self, import_id: int) -> None:
-        """Notes that an import is complete.
+        """Note that an import is complete.
 
         Raises:
             StorageError: the database could not be written.
@@ -261,7 +261,7 @@ class RobotMemory:
         *,
         kind: str | None = None,
     ) -> RecallResult:
-        """Finds memories: by relevance, by distance with a spatial sort, else most recent first; best first.
+        """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
         with `frame_id` where it is not the memory frame; the window `[after, before)` is half-open.
@@ -293,11 +293,11 @@ class RobotMemory:
         return result
 
     def yield_to_queries(self) -> None:
-        """Waits until no question is being answered, but no longer than a moment: before what can wait."""
+        """Wait until no query is being answered, at most for a moment; call it before work that can wait."""
         self._database.query_priority.yield_to_queries()
 
     def forget(self, memory_id: int, reason: str) -> None:
-        """Withdraws a memory: no recall finds it any more; the row stays, with the reason.
+        """Withdraw a memory: no recall finds it any more; the row stays, with the reason.
 
         Raises:
             InvalidFieldError: there is no reason.
@@ -310,7 +310,7 @@ class RobotMemory:
             self._parts.maintenance.notify()  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:
-        """Brings back a memory that was forgotten or superseded: recall finds it again.
+        """Bring back a memory that was forgotten or superseded: recall finds it again.
 
         Raises:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
@@ -320,7 +320,7 @@ class RobotMemory:
         self._parts.maintenance.notify()
 
     def history(self, memory_id: int) -> tuple[Change, ...]:
-        """The last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
+        """Return the last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
 
         Raises:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
@@ -365,7 +365,7 @@ class RobotMemory:
         return self._parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
-        """End an episode: consolidate its lessons, and tell what came of it and what to know the next time.
+        """End an episode: consolidate its facts, and report what came of it and what to know the next time.
 
         `outcome_score` lies in [0, 1]; None when nobody can say. An episode that expired is ended by this, too: it
         keeps the time at which it expired.
@@ -378,13 +378,13 @@ class RobotMemory:
         return self._parts.sessions.end(self.parameters, self.decay(), session_id, outcome_score)
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
-        """The last `n` sessions, of a collection or of all; the one that was started last comes first."""
+        """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
         return self._parts.sessions.latest(collection, n)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
-        """Merges the lessons of a session that say the same, or with `dry_run` tells what that would do.
+        """Merge the facts of a session that say the same, or with `dry_run` report what that would do.
 
-        Nothing is deleted: what is superseded comes back when the lesson that stands for it is forgotten or reworded.
+        Nothing is deleted: what is superseded comes back when the fact that represents it is forgotten or reworded.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -401,7 +401,7 @@ class RobotMemory:
         collection: str | None = None,
         before: int | None = None,
     ) -> Preview:
-        """What a purge of the same would delete now; raises what `purge` raises of these."""
+        """Return what a purge with these conditions would delete now; raises as `purge` does."""
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
         with self._database.snapshot() as connection:
             return preview(connection, wanted)
@@ -414,7 +414,7 @@ class RobotMemory:
         collection: str | None = None,
         before: int | None = None,
     ) -> Purged:
-        """Deletes memories for good, active or not, and every trace of them in the file. There is no way back.
+        """Delete memories for good, active or not, and every trace of them in the file. There is no way back.
 
         Where several conditions are given all must hold; `before` is a time of observation in nanoseconds. What a
         session or a time gave to memories of others goes too: a fact that was learned elsewhere or later as well
@@ -434,7 +434,7 @@ class RobotMemory:
         return purged
 
     def finish_purge(self) -> bool:
-        """Overwrites the traces that a purge could not overwrite; whether there were any.
+        """Overwrite the traces that a purge could not overwrite, and return whether there were any.
 
         Raises:
             PurgeUnfinishedError: another process still keeps it from being done.
@@ -445,7 +445,7 @@ class RobotMemory:
             return finish(parts.database)
 
     def retain(self, *, dry_run: bool = False) -> Report:
-        """Removes now what exceeds the budgets, which happens in the background anyway, or says what would go.
+        """Delete now what exceeds the budgets, or with `dry_run` report what that would be.
 
         Raises:
             ExportError: what is to go could not be exported, and so stays.
@@ -454,40 +454,40 @@ class RobotMemory:
         return self._parts.retention.plan() if dry_run else self._writable.retention.run()
 
     def status(self) -> Status:
-        """What the memory holds now, and what is missing."""
+        """Return what the memory holds now, and what is missing."""
         return status(self._parts)
 
     def decay(self) -> Decay:
-        """How memories decay, seen from now by the robot's clock."""
+        """Return how memories decay, seen from now by the robot's clock."""
         return Decay(self.parameters.decay_rate, self._clock())
 
     @property
     def path(self) -> Path:
-        """The database file."""
+        """Return the database file."""
         return self._database.path
 
     @property
     def waiting(self) -> int:
-        """How many writes wait to be committed, about."""
+        """Return how many writes wait to be committed, about."""
         return self._database.waiting
 
     def warm_up(self) -> None:
-        """Loads the dictionaries and waits for the model, so that the first question is as quick as the next."""
+        """Load the dictionaries and wait for the model, so that the first query is as quick as the next."""
         self._parts.warm_up()
 
     def flush(self) -> None:
-        """Returns when all that was accepted is committed, indexed and, where there is a model, embedded."""
+        """Wait until all that was accepted is committed, indexed and, if there is a model, embedded."""
         self._parts.flush()
 
     def close(self) -> None:
-        """Commits what was accepted and closes the database; does nothing a second time or in a forked process."""
+        """Commit what was accepted and close the database; a second call, or one in a forked process, does nothing."""
         if os.getpid() == self._process:
             self._opened.close()
             atexit.unregister(self.close)
 
     @property
     def vectors(self) -> VectorIndex:
-        """The vectors of the memories."""
+        """Return the vectors of the memories."""
         return self._parts.vectors
 
     @property

@@ -33,12 +33,12 @@ class Status:
 
     @property
     def memories(self) -> int:
-        """Active memories of both kinds."""
+        """Return the number of active memories of both kinds."""
         return self.facts + self.perceptions
 
 
 def status(parts: Parts) -> Status:
-    """What a memory holds now, and what is missing.
+    """Return what a memory holds now, and what is missing.
 
     Raises:
         StorageError: the database could not be read.

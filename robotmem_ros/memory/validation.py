@@ -35,7 +35,7 @@ def is_blank(text: str) -> bool:
 
 
 def text(field: str, value: object, *, limit: int, required: bool = False) -> str:
-    """A text without surrounding white space, at most `limit` characters long."""
+    """Return a text without surrounding white space, at most `limit` characters long."""
     if not isinstance(value, str):
         raise InvalidFieldError(field, value, "must be text")
     try:
@@ -55,7 +55,7 @@ def text(field: str, value: object, *, limit: int, required: bool = False) -> st
 
 
 def name(field: str, value: object, *, default: str = "") -> str:
-    """A short name on one line, such as a session, a label or a frame; None and blank give the default."""
+    """Return a short name on one line, such as a session, a label or a frame; None and blank give the default."""
     if value is None or value == "":
         return default
     clean = text(field, value, limit=_MAX_LABEL)
@@ -65,14 +65,14 @@ def name(field: str, value: object, *, default: str = "") -> str:
 
 
 def names(field: str, values: object) -> tuple[str, ...]:
-    """Names without blanks and repetitions, in alphabetical order."""
+    """Return names without blanks and repetitions, in alphabetical order."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidFieldError(field, values, "must be a list of names")
     return tuple(sorted({clean for value in values if (clean := name(field, value))}))
 
 
 def number(field: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:
-    """A finite number within `low` and `high`, both included, as Python's own."""
+    """Return a finite number within `low` and `high`, both included, as Python's own."""
     if type(value) is not float and (isinstance(value, bool) or not isinstance(value, Real)):
         raise InvalidFieldError(field, value, "must be a number")
     try:
@@ -89,7 +89,7 @@ def number(field: str, value: object, *, low: float = -math.inf, high: float = m
 
 
 def whole(field: str, value: object) -> int:
-    """A whole number that fits 64 bits, as Python's own."""
+    """Return a whole number that fits 64 bits, as Python's own."""
     try:
         result: int = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -102,14 +102,14 @@ def whole(field: str, value: object) -> int:
 
 
 def flag(field: str, value: object) -> bool:
-    """True or false, as Python's own."""
+    """Return true or false, as Python's own."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidFieldError(field, value, "must be true or false")
     return bool(value)
 
 
 def time_ns(field: str, value: object) -> int:
-    """A time in nanoseconds since the epoch, not negative."""
+    """Return a time in nanoseconds since the epoch, not negative."""
     result = whole(field, value)
     if result < 0:
         raise InvalidFieldError(field, value, "must not lie before the epoch")
@@ -119,7 +119,7 @@ def time_ns(field: str, value: object) -> int:
 def vector(
     field: str, value: object, *, sizes: Container[int], wanted: str, low: float = -math.inf, high: float = math.inf
 ) -> tuple[float, ...]:
-    """So many finite numbers, of a list, a tuple or an array; `wanted` says in words what is wanted."""
+    """Return finite numbers of a list, a tuple or an array of one of these sizes; `wanted` ends the error message."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidFieldError(field, value, wanted)
     numbers = tuple(value)
@@ -139,7 +139,7 @@ def _are_finite_floats(values: tuple[object, ...], low: float, high: float) -> b
 
 
 def member(field: str, value: object, choices: type[_T]) -> _T:
-    """A member of an enumeration, by its value."""
+    """Return a member of an enumeration by its value."""
     try:
         return choices(value)  # type: ignore[call-arg]
     except ValueError:
@@ -148,7 +148,7 @@ def member(field: str, value: object, choices: type[_T]) -> _T:
 
 
 def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
-    """A JSON object given as a mapping or as text; None and blank text give {}.
+    """Return a JSON object given as a mapping or as text; None and blank text give {}.
 
     Names and strings must be valid Unicode without NUL, numbers finite, the depth at most 64. Numbers and arrays of
     numpy become those of JSON.
@@ -169,7 +169,7 @@ def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
 
 
 def context(field: str, value: object, *, limit: int) -> dict[str, object]:
-    """A context: a JSON object as in `json_object`, or plain text, which becomes `{"user_context": text}`.
+    """Return a context: a JSON object as in `json_object`, or plain text, which becomes `{"user_context": text}`.
 
     What begins with a brace or a bracket is JSON, and so is a single value such as `null` or `5`, which is no object.
     """
@@ -179,12 +179,12 @@ def context(field: str, value: object, *, limit: int) -> dict[str, object]:
 
 
 def compact_json(value: Mapping[str, object]) -> str:
-    """The JSON text of a checked object, as short as possible."""
+    """Return the JSON text of a checked object, as short as possible."""
     return _ENCODE(value)
 
 
 def pose(field: str, value: object) -> Pose | None:
-    """A pose of three numbers (x, y, z) or seven (and a quaternion x, y, z, w); None stays None.
+    """Return a pose of three numbers (x, y, z) or seven (and a quaternion x, y, z, w); None stays None.
 
     A quaternion is normalised; one of length zero, as an unset message has it, means no rotation.
     """

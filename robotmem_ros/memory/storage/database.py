@@ -1,4 +1,4 @@
-"""The database as the rest of the core sees it: readers on loan, and jobs for the writer."""
+"""Lend connections to read one SQLite file, and give jobs to its writer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Database:
         self.path: Path = resolve(parameters.db_path)
         self.read_only = read_only
         self.query_priority = QueryPriority()
-        """Who asks goes first."""
+        """Entered by queries, so that background work waits for them."""
         self._parameters = parameters
         self._lock = threading.RLock()
         self._lending = threading.Condition()
@@ -62,12 +62,12 @@ class Database:
 
     @property
     def in_memory(self) -> bool:
-        """Whether nothing is kept on disk."""
+        """Return whether nothing is kept on disk."""
         return str(self.path) == IN_MEMORY
 
     @property
     def waiting(self) -> int:
-        """How many write jobs wait, about."""
+        """Return how many write jobs wait, about."""
         return self._writer.waiting() if self._writer else 0
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
@@ -78,16 +78,16 @@ class Database:
         return self._writing().submit(work, frees_room=frees_room)
 
     def insert(self, new: NewMemory) -> Future[Stored]:
-        """Gives a new memory to the writer, which stores those that wait together; the future as that of `write`."""
+        """Give a new memory to the writer, which stores those that wait together; the future as that of `write`."""
         return self._writing().insert(new)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Gives a job to the writer that must not run in a transaction; the future holds its result."""
+        """Give a job to the writer that must not run in a transaction; the future holds its result."""
         return self._writing().submit_alone(work)
 
     @contextmanager
     def reader(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection to read with.
+        """Lend a connection to read with.
 
         Raises:
             MemoryClosedError: the database was closed.
@@ -110,7 +110,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Lends a connection that sees one state of the database until it is given back.
+        """Lend a connection that sees one state of the database until it is given back.
 
         Raises:
             MemoryClosedError: the database was closed.
@@ -125,7 +125,7 @@ class Database:
                     connection.execute("COMMIT")
 
     def size(self) -> int:
-        """Bytes on disk, with the write-ahead log and the files of the index."""
+        """Return the bytes on disk, with the write-ahead log and the files of the index."""
         if self.in_memory:
             return 0
         with self.reader() as connection:
@@ -134,12 +134,12 @@ class Database:
         return index + sum(file.stat().st_size for file in files if file.exists())
 
     def schema_version(self) -> int:
-        """The schema version of the file."""
+        """Return the schema version of the file."""
         with self.reader() as connection:
             return schema_version(connection)
 
     def close(self) -> None:
-        """Commits what was accepted and closes the file when all readers are done; a second call does nothing."""
+        """Commit what was accepted, and close the file when all readers are done; a second call does nothing."""
         if self._writer:
             self._writer.close()
         with self._lending:

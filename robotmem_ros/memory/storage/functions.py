@@ -20,7 +20,7 @@ from .indexing.vectors import text_digest
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Makes the functions of this file known to a connection, and sqlite-vec's if it can be loaded."""
+    """Register the functions on a connection, and those of sqlite-vec if it can be loaded."""
     connection.create_function("only_robotmem_ros_inserts_memories", 0, lambda: 1, deterministic=True)
     connection.create_function("indexed_text", 1, indexed_text, deterministic=True)
     connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
@@ -42,7 +42,7 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
-    """Loads sqlite-vec; the reason why it could not be, or an empty text."""
+    """Load sqlite-vec, and return why it cannot be loaded; empty if it is."""
     try:
         import sqlite_vec
     except ImportError:
@@ -61,20 +61,20 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
 
 
 def cosine_distance(left: bytes, right: bytes) -> float:
-    """1 - cosine similarity of two vectors of signed bytes, as sqlite-vec computes it."""
+    """Return 1 - cosine similarity of two vectors of signed bytes, as sqlite-vec computes it."""
     a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
     lengths = float(np.sqrt((a @ a) * (b @ b)))
     return 1.0 - float(a @ b) / lengths if lengths else 1.0
 
 
 def kept_distance(kept: bytes, query: bytes) -> float:
-    """The cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
+    """Return the cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
     vector = np.frombuffer(query, np.float32)
     return float(codec.distances([kept], vector)[0]) if len(kept) == codec.size(len(vector)) else 2.0
 
 
 def kept_vector(vector: bytes) -> bytes:
-    """A float32 vector in the form in which vectors are kept."""
+    """Return a float32 vector in the form in which vectors are kept."""
     return codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])[0]
 
 

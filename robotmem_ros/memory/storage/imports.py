@@ -1,4 +1,4 @@
-"""Imports of recordings in the database: begun, claimed element by element, finished."""
+"""Begin imports of recordings, claim their elements one by one, and finish them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import rows
 
 
 def begin(connection: sqlite3.Connection, recording: Recording) -> int:
-    """The id of the import of one topic of a recording; the same again for one that was begun before."""
+    """Return the id of the import of one topic of a recording; the same again for one that was begun before."""
     connection.execute(
         "INSERT INTO imports (recording, topic, configuration, path, started_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT DO NOTHING",
@@ -26,7 +26,7 @@ def begin(connection: sqlite3.Connection, recording: Recording) -> int:
 
 
 def finish(connection: sqlite3.Connection, import_id: int) -> None:
-    """Notes that an import is complete, unless it was so before."""
+    """Note that an import is complete, unless it was so before."""
     connection.execute(
         "UPDATE imports SET finished_at = ? WHERE id = ? AND finished_at IS NULL",
         (clocks.iso(time.time_ns()), import_id),
@@ -34,7 +34,7 @@ def finish(connection: sqlite3.Connection, import_id: int) -> None:
 
 
 def claim(connection: sqlite3.Connection, key: ImportKey | None) -> bool:
-    """Whether something is to be stored now: True once for each key, and always without one.
+    """Claim a key, and return whether to store its memory: True once for each key, and always without one.
 
     To be called in the transaction that stores it.
     """
@@ -45,7 +45,7 @@ def claim(connection: sqlite3.Connection, key: ImportKey | None) -> bool:
 
 
 def insert_once(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> tuple[Stored, ...]:
-    """Stores memories, but those that an import stored before; their id is 0."""
+    """Store memories, but those that an import stored before; their id is 0."""
 
     def store(indices: Sequence[int]) -> list[Stored]:
         return [Stored(memory_id) for memory_id in rows.insert_all(connection, [new[index] for index in indices])]
@@ -58,7 +58,7 @@ def store_once(
     new: Sequence[NewMemory],
     store: Callable[[Sequence[int]], Sequence[Stored]],
 ) -> tuple[Stored, ...]:
-    """Stores memories, but those that an import stored before; `store` gets the indices of the rest."""
+    """Store memories, but those that an import stored before; `store` gets the indices of the rest."""
     fresh = [index for index, one in enumerate(new) if claim(connection, one.import_key)]
     stored = dict(zip(fresh, store(fresh), strict=True))
     return tuple(stored.get(index, Stored(0, is_new=False)) for index in range(len(new)))

@@ -1,7 +1,7 @@
-"""Notes in the file how its indexes cut and read texts, and makes them anew for a program that does it in another way.
+"""Note in the file how its indexes cut and read texts, and rebuild them for a program that does it in another way.
 
 Programs that write to one file must agree on this, or one does not find what the other stores: Chinese is cut by jieba
-only where jieba is installed. So the indexes are made anew only while no other program has the file open.
+only where jieba is installed. So the indexes are rebuilt only while no other program has the file open.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def note_in_new(connection: sqlite3.Connection) -> None:
 
 
 def are_current(connection: sqlite3.Connection) -> bool:
-    """Whether the indexes are as this program makes them."""
+    """Return whether the indexes are as this program makes them."""
     return not _outdated(connection)
 
 
 def tokens_missing(connection: sqlite3.Connection) -> str:
-    """Why Chinese words of a file are not all found by this program, which only reads; empty if they are."""
+    """Return why this program, which only reads, does not find all Chinese words of a file; empty if it does."""
     noted = _noted(connection, _INDEXES[0])
     if noted == tokens.scheme():
         return ""
@@ -86,7 +86,7 @@ def tokens_missing(connection: sqlite3.Connection) -> str:
 
 
 def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float) -> None:
-    """Make the indexes anew that this program makes in another way, as soon as nobody else has the file open.
+    """Rebuild the indexes that this program makes in another way, as soon as no other program has the file open.
 
     `connect` gives new connections that do not wait for locks.
 

@@ -1,4 +1,4 @@
-"""Writes memories to their table and reads them back."""
+"""Write memories to their table and read them back."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
 
 
 def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Whether there is a memory of this id, active or not."""
+    """Return whether there is a memory of this id, active or not."""
     return connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
 
 
@@ -99,7 +99,7 @@ def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
 
 
 def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
-    """Counts how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
+    """Count how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
     when = iso(time.time_ns(), timespec="seconds")
     connection.executemany(
         "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
@@ -109,7 +109,7 @@ def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -
 
 
 def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay) -> dict[int, Memory]:
-    """The active memories with these ids, as sure as they are now, in two queries whatever their number."""
+    """Read the active memories with these ids and their decayed confidence, in two queries whatever their number."""
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
     for memory_id, tag in connection.execute(
@@ -128,19 +128,19 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
 
 
 def counters(connection: sqlite3.Connection) -> dict[str, int]:
-    """How many active memories there are: `fact`, `perception`, and `vector` for those that have one."""
+    """Return how many active memories there are: `fact`, `perception`, and `vector` for those that have one."""
     found = dict(connection.execute("SELECT name, n FROM counters"))
     return {name: int(found[name]) for name in ("fact", "perception", "vector")}
 
 
 def count_in(connection: sqlite3.Connection, collection: str) -> int:
-    """How many active memories a collection has."""
+    """Return how many active memories a collection has."""
     sql = "SELECT coalesce(sum(n), 0) FROM collection_counters WHERE collection = ?"
     return int(connection.execute(sql, (collection,)).fetchone()[0])
 
 
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
-    """`active`, `superseded` or `invalidated`.
+    """Return `active`, `superseded` or `invalidated`.
 
     Raises:
         MemoryNotFoundError: there is no such memory.
@@ -152,7 +152,7 @@ def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
 
 
 def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
-    """A fact as it would be given to be stored again, with its decisions; None for what is no fact."""
+    """Return a fact as it would be stored again, with its decisions; None for what is no fact."""
     sql = f"SELECT {', '.join(COLUMNS)} FROM memories WHERE id = ? AND type = 'fact'"
     row = connection.execute(sql, (memory_id,)).fetchone()
     if row is None:
@@ -167,7 +167,7 @@ def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | N
 
 
 def perception_data(connection: sqlite3.Connection, memory_id: int) -> PerceptionData:
-    """The data and metadata of an active memory.
+    """Return the data and metadata of an active memory.
 
     Raises:
         MemoryNotFoundError: no active memory has this id, or this one has neither.
@@ -182,7 +182,7 @@ def perception_data(connection: sqlite3.Connection, memory_id: int) -> Perceptio
 
 
 def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Raises MemoryNotFoundError unless an active memory has this id."""
+    """Check that an active memory has this id; raises MemoryNotFoundError."""
     row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
     if row is None:
         raise MemoryNotFoundError(memory_id)
@@ -191,14 +191,14 @@ def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
 
 
 def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], given: Collection[str]) -> None:
-    """Puts tags in the place of those that a memory had; those in `given` are of its callers."""
+    """Replace the tags of a memory; those in `given` are of its callers."""
     connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
     for tag in tags:
         set_tags(connection, memory_id, [tag], given=tag in given)
 
 
 def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
-    """Adds tags to a memory; `given` are those of its caller, the others those of rules."""
+    """Add tags to a memory; `given` are those of its caller, the others those of rules."""
     source = "user" if given else "auto"
     connection.executemany(
         "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, ?)", [(memory_id, tag, source) for tag in tags]

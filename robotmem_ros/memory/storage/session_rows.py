@@ -1,4 +1,4 @@
-"""Writes sessions to their tables and reads them back: the only file that knows their columns."""
+"""Write sessions to their tables and read them back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = """
 
 
 def start(connection: sqlite3.Connection, session: Session) -> None:
-    """Opens a session."""
+    """Open a session."""
     connection.execute(
         "INSERT INTO sessions (external_id, collection, context, started_at, expires_at) VALUES (?, ?, ?, ?, ?)",
         (session.session_id, session.collection, session.context_json, session.started_at, session.expires_at),
@@ -24,13 +24,13 @@ def start(connection: sqlite3.Connection, session: Session) -> None:
 
 
 def find(connection: sqlite3.Connection, session_id: str) -> Session | None:
-    """The session of this id."""
+    """Return the session of this id."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM sessions AS s WHERE external_id = ?", (session_id,)).fetchone()
     return None if row is None else Session(*row)
 
 
 def latest(connection: sqlite3.Connection, collection: str, n: int) -> tuple[Session, ...]:
-    """The last `n` sessions, of a collection or of all if it is empty; the one that was started last comes first."""
+    """Return the last `n` sessions of a collection, or of all if it is empty, the latest first."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM sessions AS s WHERE ?1 IN ('', s.collection) ORDER BY s.id DESC LIMIT ?2",
         (collection, n),
@@ -39,18 +39,18 @@ def latest(connection: sqlite3.Connection, collection: str, n: int) -> tuple[Ses
 
 
 def has_open(connection: sqlite3.Connection) -> bool:
-    """Whether any session is open."""
+    """Return whether any session is open."""
     return connection.execute("SELECT 1 FROM sessions WHERE status = 'active' LIMIT 1").fetchone() is not None
 
 
 def unconsolidated(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The sessions that ended and wait for their consolidation, with their collections; the first one first."""
+    """Return the sessions that ended and wait for their consolidation, with their collections; the first one first."""
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'ended' AND superseded IS NULL ORDER BY id"
     return connection.execute(sql).fetchall()
 
 
 def note_consolidated(connection: sqlite3.Connection, session_id: str, collection: str, superseded: int) -> None:
-    """Notes that the lessons of a session were consolidated, if it has ended, and how many were superseded."""
+    """Note that the facts of a session that has ended were consolidated, and how many were superseded."""
     connection.execute(
         "UPDATE sessions SET superseded = coalesce(superseded, 0) + ? "
         "WHERE external_id = ? AND collection = ? AND status = 'ended'",
@@ -59,7 +59,7 @@ def note_consolidated(connection: sqlite3.Connection, session_id: str, collectio
 
 
 def has_memories(connection: sqlite3.Connection, session_id: str, collection: str) -> bool:
-    """Whether any memory of a collection names a session."""
+    """Return whether any memory of a collection names a session."""
     sql = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND collection = ? LIMIT 1"
     return connection.execute(sql, (session_id, collection)).fetchone() is not None
 
@@ -75,7 +75,7 @@ def end(connection: sqlite3.Connection, session_id: str, when: int) -> None:
 
 
 def any_expired(connection: sqlite3.Connection, now: int) -> bool:
-    """Whether an open session has lasted for its longest duration at a time of the robot's clock in nanoseconds."""
+    """Return whether an open session has reached its longest duration at a time of the robot's clock in nanoseconds."""
     sql = "SELECT 1 FROM sessions WHERE status = 'active' AND expires_at <= ? LIMIT 1"
     return connection.execute(sql, (now,)).fetchone() is not None
 
@@ -95,7 +95,7 @@ def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, s
 
 
 def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
-    """Notes how a session went, and lets what was recalled in it share in that."""
+    """Store the outcome of a session, and let what was recalled in it share in the outcome."""
     connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
     connection.execute(
         "INSERT INTO memory_outcomes (memory_id, total, weight) "
@@ -106,7 +106,7 @@ def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -
 
 
 def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> None:
-    """Notes memories as recalled in every open session of their collection, by the best rank of each, from 1."""
+    """Note memories as recalled in every open session of their collection, by the best rank of each, from 1."""
     if not has_open(connection):
         return
     connection.executemany(

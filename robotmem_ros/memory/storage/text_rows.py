@@ -1,4 +1,4 @@
-"""Reads the texts of the text index, and which of them have changed."""
+"""Read the texts of the text index, and which of them have changed."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ _TEXTS = """
 
 
 def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:
-    """The least and the greatest id of a memory that is there; both 0 where there is none."""
+    """Return the least and the greatest id of a stored memory; both 0 if there is none."""
     first, last = connection.execute("SELECT (SELECT min(id) FROM memories), (SELECT max(id) FROM memories)").fetchone()
     return first or 0, last or 0
 
 
 def are_behind(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Whether there are memories with a greater id."""
+    """Return whether there are memories with a greater id."""
     return connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (memory_id,)).fetchone() is not None
 
 
 def after(connection: sqlite3.Connection, memory_id: int, count: int) -> int | None:
-    """The id up to which there are so many memories behind an id; None where there are less."""
+    """Return the id up to which there are `count` memories above an id; None if there are fewer."""
     sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"
     found = connection.execute(sql, (memory_id, count - 1)).fetchone()
     return int(found[0]) if found else None
 
 
 def count(connection: sqlite3.Connection) -> int:
-    """How many memories have a text, the withdrawn ones included."""
+    """Return how many memories have a text, the withdrawn ones included."""
     return int(connection.execute("SELECT memories FROM text_totals").fetchone()[0])
 
 
 def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
-    """The first `limit` memories behind the id `low` up to `high`: ids, ascending, and words with spaces between."""
+    """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and words joined by spaces."""
     ids, texts = bulk.read(connection, _TEXTS, (low, high, limit), "id", "words")
     return ids, texts
 
 
 def changes(connection: sqlite3.Connection) -> int:
-    """The number of the last change of a text."""
+    """Return the number of the last change of a text."""
     return int(connection.execute("SELECT coalesce(max(number), 0) FROM text_changes").fetchone()[0])
 
 
 def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> list[tuple[int, int]]:
-    """The memories behind the id `low` up to `high` whose texts changed after `since`, with their numbers."""
+    """Return the memories behind the id `low` up to `high` whose texts changed after `since`, with their numbers."""
     # By number: of what changed since there is little, of what ever changed there may be much.
     sql = "SELECT memory_id, number FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
     return connection.execute(sql, (since, low, high)).fetchall()

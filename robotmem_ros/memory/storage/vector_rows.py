@@ -1,4 +1,4 @@
-"""Writes vectors and the files of their index to their tables and reads them back."""
+"""Write vectors and the files of their index to their tables and read them back."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class SegmentRow(NamedTuple):
 
 
 def lacking(connection: sqlite3.Connection) -> int:
-    """How many active memories have no vector."""
+    """Return how many active memories have no vector."""
     found: int = connection.execute(_LACKING).fetchone()[0]
     return found
 
 
 def newest_memory(connection: sqlite3.Connection) -> int:
-    """The id of the newest memory; 0 if there is none."""
+    """Return the id of the newest memory; 0 if there is none."""
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
 
 
 def model(connection: sqlite3.Connection) -> str | None:
-    """The model whose vectors these are; None where none ever had one."""
+    """Return the model whose vectors these are; None where none ever had one."""
     row = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()
     return str(row[0]) if row else None
 
@@ -56,15 +56,15 @@ def adopt_model(connection: sqlite3.Connection, name: str) -> str | None:
 
 
 def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
-    """Active memories after `last_id` without a vector, and their texts, oldest first."""
+    """Return active memories after `last_id` without a vector, and their texts, oldest first."""
     return connection.execute(_PENDING, (last_id, limit)).fetchall()
 
 
 def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
-    """Gives memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
+    """Give memories the vectors of their texts: id, text, and the vector, or None where it should be here already.
 
-    A memory that was corrected meanwhile goes without, as does one whose vector should be here and is gone, because the
-    last memory with that text went meanwhile.
+    A memory that was corrected since its text was read gets none, nor does one whose vector should be here and is gone,
+    because the last memory with that text was deleted.
     """
     for memory_id, text, embedding in kept:
         row = connection.execute("SELECT content FROM memories WHERE id = ? AND status = 'active'", (memory_id,))
@@ -81,14 +81,14 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
 
 
 def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
-    """Gives a new memory the float32 vector of its text, if the vectors of the database are of this model."""
+    """Give a new memory the float32 vector of its text, if the vectors of the database are of this model."""
     if model(connection) == of:
         (kept,) = connection.execute("SELECT kept_vector(?)", (vector,)).fetchone()
         store(connection, [(memory_id, text, kept)])
 
 
 def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
-    """Those of some texts whose vector is kept."""
+    """Return the texts among these whose vector is kept."""
     digests = {text_digest(text): text for text in texts}
     rows = connection.execute(
         "SELECT digest FROM vectors WHERE digest IN (SELECT value FROM json_each(?))", (json.dumps(list(digests)),)
@@ -97,28 +97,28 @@ def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Forgets all vectors and the files of their index."""
+    """Forget all vectors and the files of their index."""
     for table in ("memories_vec", "vectors", "vector_segments"):
         connection.execute(f"DELETE FROM {table}")
     _begin_generation(connection)
 
 
 def after(connection: sqlite3.Connection, low: int, limit: int, high: int = _LAST) -> list[tuple[int, bytes]]:
-    """The next vectors with an id greater than `low`, up to `high`, in the order of their ids, as they are kept."""
+    """Return the next encoded vectors with an id greater than `low`, up to `high`, in the order of their ids."""
     return connection.execute(
         "SELECT id, embedding FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", (low, high, limit)
     ).fetchall()
 
 
 def named(connection: sqlite3.Connection, ids: Sequence[int]) -> list[tuple[int, bytes]]:
-    """The vectors with these ids that are still there, as they are kept."""
+    """Return the vectors with these ids that are still there, as they are kept."""
     return connection.execute(
         "SELECT v.id, v.embedding FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.id = j.value", (json.dumps(ids),)
     ).fetchall()
 
 
 def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> list[int]:
-    """The facts that have one of these vectors."""
+    """Return the facts that have one of these vectors."""
     found = connection.execute(
         "SELECT m.id FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.vector_id = j.value "
         "CROSS JOIN memories AS m ON m.id = mv.memory_id WHERE m.type = 'fact' LIMIT ?",
@@ -128,29 +128,29 @@ def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> 
 
 
 def count_after(connection: sqlite3.Connection, low: int, limit: int) -> int:
-    """How many vectors have an id greater than `low`; counting ends at `limit`."""
+    """Return how many vectors have an id greater than `low`; count up to `limit`."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE id > ? LIMIT ?)"
     return int(connection.execute(sql, (low, limit)).fetchone()[0])
 
 
 def count_between(connection: sqlite3.Connection, low: int, high: int) -> int:
-    """How many vectors have an id greater than `low`, up to `high`; counts them one by one."""
+    """Return how many vectors have an id greater than `low`, up to `high`, counting one by one."""
     return int(connection.execute("SELECT count(*) FROM vectors WHERE id > ? AND id <= ?", (low, high)).fetchone()[0])
 
 
 def count_all(connection: sqlite3.Connection) -> int:
-    """How many vectors there are; counts them one by one."""
+    """Return how many vectors there are, counting one by one."""
     return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
 
 def segments(connection: sqlite3.Connection) -> list[SegmentRow]:
-    """The files of the index, in the order of their ids."""
+    """Return the files of the index, in the order of their ids."""
     rows = connection.execute("SELECT low, high, count, checksum, file FROM vector_segments ORDER BY low")
     return [SegmentRow(*row) for row in rows]
 
 
 def set_segments(connection: sqlite3.Connection, rows: Iterable[SegmentRow], generation: int) -> bool:
-    """Writes which files the index is made of; not if they were made of vectors of an earlier generation."""
+    """Write which files the index is made of; not if they were made of vectors of an earlier generation."""
     if generation != current_generation(connection):
         return False
     connection.execute("DELETE FROM vector_segments")
@@ -159,7 +159,7 @@ def set_segments(connection: sqlite3.Connection, rows: Iterable[SegmentRow], gen
 
 
 def drop_stale_segments(connection: sqlite3.Connection) -> list[SegmentRow]:
-    """Forgets the files that hold vectors that are gone, and those after them; gives the files that stay.
+    """Delete the rows of files with vectors that are gone, and of those after them; return the rows that stay.
 
     Nor will a file be named that is being made now, of vectors that may be gone.
     """
@@ -172,13 +172,13 @@ def drop_stale_segments(connection: sqlite3.Connection) -> list[SegmentRow]:
 
 
 def current_generation(connection: sqlite3.Connection) -> int:
-    """How often vectors were taken away so that no file of the index may hold them any more."""
+    """Return how often vectors were taken away so that no file of the index may hold them any more."""
     row = connection.execute("SELECT value FROM settings WHERE name = 'vector_generation'").fetchone()
     return int(row[0]) if row else 0
 
 
 def bytes_on_disk(connection: sqlite3.Connection, folder: Path) -> int:
-    """Bytes of the files of the index."""
+    """Return the bytes of the files of the index."""
     files = (folder / row.file for row in segments(connection))
     return sum(file.stat().st_size for file in files if file.exists())
 

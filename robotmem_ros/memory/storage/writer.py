@@ -130,7 +130,7 @@ class Writer:
         return self._queued(_Job(work, frees_room=frees_room))
 
     def insert(self, new: NewMemory) -> Future[Stored]:
-        """Queues a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
+        """Queue a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
         return self._queued(_Insert(new, self._store))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
@@ -138,15 +138,15 @@ class Writer:
         return self._queued(_Job(work, alone=True))
 
     def waiting(self) -> int:
-        """How many jobs wait, about."""
+        """Return how many jobs wait, about."""
         return self._jobs.qsize()
 
     def floods(self) -> bool:
-        """Whether so much comes in that many jobs were committed together, a moment ago."""
+        """Return whether so much comes in that many jobs were committed together a moment ago."""
         return time.monotonic() < self._flood_ends
 
     def close(self) -> None:
-        """Commits all that was submitted, then ends the thread."""
+        """Commit all that was submitted, then end the thread."""
         with self._closing:
             if not self._closed:
                 self._closed = True

@@ -15,7 +15,7 @@ _IN_COLLECTION = """
 
 
 def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
-    """Counts memories."""
+    """Count memories."""
     counts = Counter((new.collection, new.kind.value) for _, new in added)
     for (collection, kind), number in counts.items():
         connection.execute("UPDATE counters SET n = n + ? WHERE name = ?", (number, kind))

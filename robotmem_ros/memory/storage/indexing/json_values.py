@@ -18,7 +18,7 @@ _EMPTY = "{}"
 
 
 def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> list[object]:
-    """Adds the values of contexts to their index; the contexts, parsed, in the order of the memories."""
+    """Add the values of contexts, and return the parsed contexts in the order of the memories."""
     contexts = [{} if new.context == _EMPTY else json.loads(new.context) for _, new in added]
     by_path: dict[str, list[tuple[object, int]]] = {}
     for (memory_id, _), context in zip(added, contexts, strict=True):
@@ -32,14 +32,14 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) 
 
 @lru_cache(maxsize=8)  # triggers need the same context several times
 def context_values(context: str) -> str:
-    """The values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
+    """Return the values of a context by dot path, as a JSON object; lists and objects stand as empty ones."""
     found = json_values(json.loads(context))
     scalars = {path: type(value)() if isinstance(value, (dict, list)) else value for path, value in found}
     return json.dumps(scalars, ensure_ascii=False)
 
 
 def json_values(context: object) -> list[tuple[str, object]]:
-    """The values of a context with their dot paths, objects and lists among them."""
+    """Return the values of a context with their dot paths, objects and lists among them."""
     found: list[tuple[str, object]] = []
     if isinstance(context, dict):
         _collect(context, "", found)
@@ -47,7 +47,7 @@ def json_values(context: object) -> list[tuple[str, object]]:
 
 
 def stored(value: object) -> object:
-    """A value as the index has it: numbers and texts as such, the rest as a blob, see schema.sql."""
+    """Return a value as the index has it: numbers and texts as such, the rest as a blob, see schema.sql."""
     kind = type(value)
     if kind is str or kind is float:
         return value

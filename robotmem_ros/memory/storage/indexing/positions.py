@@ -15,7 +15,7 @@ _Point = tuple[float, float, float | None]
 
 
 def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], contexts: Sequence[object]) -> None:
-    """Adds the poses of memories and the points of their contexts to the spatial index."""
+    """Add the poses of memories and the points of their contexts to the spatial index."""
     found = [
         (memory_id, (field, new.frame_id, new.map_id), point)
         for (memory_id, new), context in zip(added, contexts, strict=True)
@@ -30,12 +30,12 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], 
 
 @lru_cache(maxsize=8)  # triggers need the same context several times
 def context_positions(context: str) -> str:
-    """The arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
+    """Return the arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
     return json.dumps(dict(points(json.loads(context))))
 
 
 def points(context: object) -> list[tuple[str, list[float]]]:
-    """The arrays of two or three numbers under `spatial`, with their dot paths."""
+    """Return the arrays of two or three numbers under `spatial`, with their dot paths."""
     spatial = context.get("spatial") if isinstance(context, dict) else None
     return list(_arrays(spatial, "spatial")) if isinstance(spatial, dict) else []
 

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 
 from ..errors import MemoryClosedError
 from ..storage import Database
-from ..storage.rows import touch
+from ..storage.rows import count_usage
 from ..storage.session_rows import note_recalls
 from .result import RecallResult
 
@@ -60,7 +60,7 @@ class UsageRecorder:
 
     def _queue(self, counts: Counter[int], ranks: dict[int, int], now: int) -> None:
         def work(connection: sqlite3.Connection) -> None:
-            touch(connection, counts, now)
+            count_usage(connection, counts, now)
             note_recalls(connection, ranks)
 
         try:

@@ -98,7 +98,7 @@ def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
     return connection.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (those,)).rowcount
 
 
-def touch(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
+def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
     """Count how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
     when = iso(time.time_ns(), timespec="seconds")
     connection.executemany(

@@ -1,4 +1,4 @@
-"""A query with a spatial sort: among the memories that really match, by distance. DESIGN 5.3."""
+"""A query with a spatial sort: among the memories that really match, by distance."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ def test_a_chinese_query_finds_the_nearest_memories(house: House, query: str) ->
 
 
 def check_nearest(memory: RobotMemory, query: str, mugs: dict[int, tuple[float, ...]]) -> None:
-    """A question names the true nearest mugs, whatever the target."""
+    """A query names the true nearest mugs, whatever the target."""
     draw = random.Random(query)
     for _ in range(5):
         target = tuple(draw.uniform(-20, 20) for _ in range(3))
         distances = {memory_id: math.dist(point, target) for memory_id, point in mugs.items()}
         expected = sorted(distances, key=lambda memory_id: distances[memory_id])[:3]
-        answer = nearest(memory, query, target, n=3)
-        assert [found.id for found in answer] == expected
-        assert [found.distance for found in answer] == pytest.approx([distances[one] for one in expected])
+        result = nearest(memory, query, target, n=3)
+        assert [found.id for found in result] == expected
+        assert [found.distance for found in result] == pytest.approx([distances[one] for one in expected])
 
 
 @pytest.fixture(params=["model", "no model"])
@@ -97,10 +97,10 @@ def room(request: pytest.FixtureRequest, model: Embedder) -> Iterator[RobotMemor
 
 @pytest.mark.parametrize("query", ["red mug", "where is the nearest red mug?", "find the red mugs"])
 def test_a_red_mug_30_m_away_comes_before_other_things_next_to_the_robot(room: RobotMemory, query: str) -> None:
-    answer = nearest(room, query, (0.0, 0.0, 0.0), n=5)
-    assert [memory.content for memory in answer] == ["red mug on the window sill"]
-    assert answer[0].distance == 30.0
-    assert answer[0].score == 1.0
+    result = nearest(room, query, (0.0, 0.0, 0.0), n=5)
+    assert [memory.content for memory in result] == ["red mug on the window sill"]
+    assert result[0].distance == 30.0
+    assert result[0].score == 1.0
 
 
 @pytest.fixture(scope="module", params=["model", "no model"])
@@ -147,17 +147,17 @@ def test_a_single_character_without_a_match_is_the_first_word_dropped(memory: Ro
     memory.save_perception("a toolbox in room 4", pose=(5.0, 0.0, 0.0))
     memory.save_perception("a chair in room 3", pose=(1.0, 0.0, 0.0))
     memory.flush()
-    answer = nearest(memory, "toolbox in room 3", (0.0, 0.0, 0.0), n=5)
-    assert [found.content for found in answer] == ["a toolbox in room 4"]
+    result = nearest(memory, "toolbox in room 3", (0.0, 0.0, 0.0), n=5)
+    assert [found.content for found in result] == ["a toolbox in room 4"]
 
 
 def test_a_query_without_a_known_word_is_matched_by_its_vector(real_memory: RobotMemory) -> None:
     real_memory.save_perception("sofa", pose=(9.0, 0.0, 0.0))
     real_memory.save_perception("screwdriver", pose=(1.0, 0.0, 0.0))
     real_memory.flush()
-    answer = nearest(real_memory, "couch", (0.0, 0.0, 0.0), n=5)
-    assert [memory.content for memory in answer] == ["sofa"]
-    assert answer.mode is Mode.VEC_ONLY
+    result = nearest(real_memory, "couch", (0.0, 0.0, 0.0), n=5)
+    assert [memory.content for memory in result] == ["sofa"]
+    assert result.mode is Mode.VEC_ONLY
 
 
 def test_without_a_model_what_holds_most_of_the_words_matches(room: RobotMemory) -> None:
@@ -166,9 +166,9 @@ def test_without_a_model_what_holds_most_of_the_words_matches(room: RobotMemory)
 
 def test_memories_without_a_vector_yet_match_by_their_words(real_memory: RobotMemory) -> None:
     real_memory.save_perception("a red mug", pose=(1.0, 0.0, 0.0))
-    # Asked at once, before or after the background embedded it: the answer is the same.
-    answer = nearest(real_memory, "elephant sized red mug", (0.0, 0.0, 0.0))
-    assert [memory.content for memory in answer] == ["a red mug"]
+    # Asked at once, before or after the background embedded it: the result is the same.
+    result = nearest(real_memory, "elephant sized red mug", (0.0, 0.0, 0.0))
+    assert [memory.content for memory in result] == ["a red mug"]
 
 
 def test_a_maximum_distance_is_a_condition_that_holds_before_words_are_compared(memory: RobotMemory) -> None:
@@ -177,15 +177,15 @@ def test_a_maximum_distance_is_a_condition_that_holds_before_words_are_compared(
     memory.save_perception("mug", pose=(0.5, 0.0, 0.0))
     memory.save_perception("red mug", pose=(0.0, 0.0, 5.0))
     memory.flush()
-    answer = nearest(memory, "red mug", (0.0, 0.0, 0.0), max_distance=1.0)
-    assert [found.content for found in answer] == ["mug"]
+    result = nearest(memory, "red mug", (0.0, 0.0, 0.0), max_distance=1.0)
+    assert [found.content for found in result] == ["mug"]
 
 
 def test_a_query_with_nothing_near_enough_has_an_empty_result_without_a_reason(memory: RobotMemory) -> None:
     memory.save_perception("red mug", pose=(5.0, 0.0, 0.0))
     memory.flush()
-    answer = nearest(memory, "red mug", (0.0, 0.0, 0.0), max_distance=1.0)
-    assert (len(answer), answer.mode, answer.reason) == (0, Mode.HYBRID, "")
+    result = nearest(memory, "red mug", (0.0, 0.0, 0.0), max_distance=1.0)
+    assert (len(result), result.mode, result.reason) == (0, Mode.HYBRID, "")
 
 
 def test_a_rare_condition_finds_its_one_memory_among_20000(memory: RobotMemory) -> None:

@@ -33,36 +33,36 @@ def three_mugs(memory: RobotMemory) -> RobotMemory:
 
 
 def test_with_words_and_vectors_the_mode_is_hybrid(three_mugs: RobotMemory) -> None:
-    answer = three_mugs.recall("red mug")
-    assert (answer.mode, answer.reason, answer[0].content) == (Mode.HYBRID, "", "red mug")
+    result = three_mugs.recall("red mug")
+    assert (result.mode, result.reason, result[0].content) == (Mode.HYBRID, "", "red mug")
 
 
 def test_without_a_query_the_mode_is_structured_and_the_newest_comes_first(three_mugs: RobotMemory) -> None:
-    answer = three_mugs.recall(kind="perception")
-    assert (answer.mode, answer.reason) == (Mode.STRUCTURED, "")
-    assert [memory.id for memory in answer] == [3, 2, 1]
-    assert {memory.score for memory in answer} == {1.0}
-    assert all(math.isnan(memory.distance) for memory in answer)
+    result = three_mugs.recall(kind="perception")
+    assert (result.mode, result.reason) == (Mode.STRUCTURED, "")
+    assert [memory.id for memory in result] == [3, 2, 1]
+    assert {memory.score for memory in result} == {1.0}
+    assert all(math.isnan(memory.distance) for memory in result)
 
 
 def test_without_a_query_a_spatial_sort_orders_by_distance(three_mugs: RobotMemory) -> None:
-    answer = three_mugs.recall(spatial_sort=HERE)
-    assert (answer.mode, [memory.distance for memory in answer]) == (Mode.STRUCTURED, [1.0, 2.0, 3.0])
+    result = three_mugs.recall(spatial_sort=HERE)
+    assert (result.mode, [memory.distance for memory in result]) == (Mode.STRUCTURED, [1.0, 2.0, 3.0])
 
 
 def test_equal_distances_stand_newest_first(memory: RobotMemory) -> None:
     for observed_at, point in ((1, (1, 0, 0)), (3, (0, 1, 0)), (2, (0, 0, 1)), (3, (0, -1, 0))):
         memory.save_perception("mug", pose=point, observed_at=observed_at)
-    answer = memory.recall(spatial_sort={"field": "position", "target": [0, 0, 0]})
-    assert [found.id for found in answer] == [4, 2, 3, 1]
+    result = memory.recall(spatial_sort={"field": "position", "target": [0, 0, 0]})
+    assert [found.id for found in result] == [4, 2, 3, 1]
 
 
 def test_without_a_model_the_mode_is_bm25_only_and_says_why(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     memory.learn("red mug")
-    answer = memory.recall("mug")
-    assert answer.mode is Mode.BM25_ONLY
-    assert answer.reason == "no embedding model is configured (parameter embedding_model)"
+    result = memory.recall("mug")
+    assert result.mode is Mode.BM25_ONLY
+    assert result.reason == "no embedding model is configured (parameter embedding_model)"
     assert memory.status().mode is Mode.BM25_ONLY
     assert "no embedding model is configured" in memory.status().reason
 
@@ -70,14 +70,14 @@ def test_without_a_model_the_mode_is_bm25_only_and_says_why(open_memory: OpenMem
 def test_an_unknown_model_is_no_error_but_a_reason(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="/no/such/model")
     memory.learn("red mug")
-    answer = memory.recall("mug")
-    assert (len(answer), answer.mode) == (1, Mode.BM25_ONLY)
-    assert "'/no/such/model' is neither a folder" in answer.reason
+    result = memory.recall("mug")
+    assert (len(result), result.mode) == (1, Mode.BM25_ONLY)
+    assert "'/no/such/model' is neither a folder" in result.reason
 
 
 def test_when_no_memory_holds_a_word_the_mode_is_vec_only(three_mugs: RobotMemory) -> None:
-    answer = three_mugs.recall("screwdriver")
-    assert (answer.mode, answer.reason) == (Mode.VEC_ONLY, "no memory holds a word of the query")
+    result = three_mugs.recall("screwdriver")
+    assert (result.mode, result.reason) == (Mode.VEC_ONLY, "no memory holds a word of the query")
 
 
 @pytest.mark.parametrize("spatial_sort", [None, HERE])
@@ -85,10 +85,10 @@ def test_a_broken_text_index_leaves_the_vector_search(
     three_mugs: RobotMemory, spatial_sort: dict[str, object] | None
 ) -> None:
     damage(three_mugs, "DROP TABLE memories_fts")
-    answer = three_mugs.recall("red mug", spatial_sort=spatial_sort)
-    assert answer.mode is Mode.VEC_ONLY
-    assert answer[0].content == "red mug"
-    assert answer.reason.startswith("text search failed: no such table: memories_fts")
+    result = three_mugs.recall("red mug", spatial_sort=spatial_sort)
+    assert result.mode is Mode.VEC_ONLY
+    assert result[0].content == "red mug"
+    assert result.reason.startswith("text search failed: no such table: memories_fts")
 
 
 @pytest.mark.parametrize("query", ["the red mug", "red mug blue mug plant"])
@@ -97,10 +97,10 @@ def test_broken_vectors_leave_the_text_search(
     three_mugs: RobotMemory, query: str, spatial_sort: dict[str, object] | None
 ) -> None:
     damage(three_mugs, "DROP TABLE memories_vec")
-    answer = three_mugs.recall(query, spatial_sort=spatial_sort)
-    assert answer.mode is Mode.BM25_ONLY
-    assert "red mug" in [memory.content for memory in answer]
-    assert answer.reason.startswith("vector search failed: no such table: memories_vec")
+    result = three_mugs.recall(query, spatial_sort=spatial_sort)
+    assert result.mode is Mode.BM25_ONLY
+    assert "red mug" in [memory.content for memory in result]
+    assert result.reason.startswith("vector search failed: no such table: memories_vec")
 
 
 @pytest.mark.parametrize("query", ["the red mug", "red mug and plant", "red plant and blue mug"])
@@ -114,10 +114,10 @@ def test_a_failing_model_leaves_the_text_search(
     memory.save_perception("red mug", pose=(1, 0, 0))
     memory.flush()
     embedder.error = error
-    answer = memory.recall(query, spatial_sort=spatial_sort)
-    assert (answer.mode, [found.content for found in answer]) == (Mode.BM25_ONLY, ["red mug"])
-    assert answer.reason.startswith("vector search failed")
-    assert "boom" in answer.reason
+    result = memory.recall(query, spatial_sort=spatial_sort)
+    assert (result.mode, [found.content for found in result]) == (Mode.BM25_ONLY, ["red mug"])
+    assert result.reason.startswith("vector search failed")
+    assert "boom" in result.reason
 
 
 def test_a_memory_that_only_one_search_found_is_not_cut(real_memory: RobotMemory) -> None:
@@ -134,8 +134,8 @@ def test_the_best_score_is_one_and_scores_fall(real_memory: RobotMemory) -> None
     for text in ("grip force for a glass", "grip force", "a plant", "the force was too high", "door"):
         real_memory.learn(text)
     real_memory.flush()
-    answer = real_memory.recall("grip force of a glass", n=100)
-    scores = [memory.score for memory in answer]
+    result = real_memory.recall("grip force of a glass", n=100)
+    scores = [memory.score for memory in result]
     assert scores[0] == 1.0
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -183,9 +183,9 @@ def test_a_memory_of_another_map_or_frame_is_never_compared(open_memory: OpenMem
     memory = open_memory(embedder=None, embedding_model="", map_id="downstairs")
     memory.save_perception("mug", pose=(5, 0, 0))
     memory.save_perception("mug", pose=(1, 0, 0), frame_id="odom")
-    answer = memory.recall("mug", spatial_sort=HERE)
-    assert [(found.distance, found.map_id, found.frame_id) for found in answer] == [(5.0, "downstairs", "map")]
-    assert "positions in 'odom' were not compared" in answer.reason
+    result = memory.recall("mug", spatial_sort=HERE)
+    assert [(found.distance, found.map_id, found.frame_id) for found in result] == [(5.0, "downstairs", "map")]
+    assert "positions in 'odom' were not compared" in result.reason
     in_odom = memory.recall("mug", spatial_sort={**HERE, "frame_id": "odom"})
     assert [found.distance for found in in_odom] == [1.0]
 
@@ -195,8 +195,8 @@ def test_positions_far_out_are_found_with_and_without_a_limit(memory: RobotMemor
     memory.save_perception("mug", pose=(far, -far, 0.0))
     memory.save_perception("mug", pose=(far * 2, 0.0, 0.0))
     for limit in ({}, {"max_distance": abs(far) * 1e-3}, {"max_distance": 0.0}):
-        answer = memory.recall(spatial_sort={"field": "position", "target": [far, -far, 0.0], **limit}, n=1)
-        assert [(found.id, found.distance) for found in answer] == [(1, 0.0)]
+        result = memory.recall(spatial_sort={"field": "position", "target": [far, -far, 0.0], **limit}, n=1)
+        assert [(found.id, found.distance) for found in result] == [(1, 0.0)]
 
 
 def test_a_target_without_height_compares_in_x_and_y(memory: RobotMemory) -> None:

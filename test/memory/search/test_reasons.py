@@ -1,4 +1,4 @@
-"""What `reason` says of an answer that is empty, or that leaves something out."""
+"""What `reason` says of a result that is empty, or that leaves something out."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_tags_cannot_be_asked_for_but_a_key_of_that_name_can(memory: RobotMemory
     for path in ("tags", "tags.shelf"):
         with pytest.raises(InvalidFieldError, match=rf"context_filter: '{path}' .*context\.{path}"):
             memory.recall(context_filter={path: "kitchen"})
-    answer = memory.recall(context_filter={"context.tags.shelf": "A"})
-    assert (len(answer), answer.reason) == (1, "")
+    result = memory.recall(context_filter={"context.tags.shelf": "A"})
+    assert (len(result), result.reason) == (1, "")
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_tags_cannot_be_asked_for_but_a_key_of_that_name_can(memory: RobotMemory
 @pytest.mark.parametrize("wanted", [True, {"$exists": False}])
 def test_a_path_that_no_context_ever_had_is_named(memory: RobotMemory, path: str, told: str, wanted: object) -> None:
     memory.learn("one", {"task": {"success": True}})
-    answer = memory.recall(context_filter={path: wanted})
-    assert len(answer) == (wanted is not True)
-    assert answer.reason.startswith(f"context_filter: {told}")
-    assert (";" in answer.reason) == (";" in told) or path == "context.label"
+    result = memory.recall(context_filter={path: wanted})
+    assert len(result) == (wanted is not True)
+    assert result.reason.startswith(f"context_filter: {told}")
+    assert (";" in result.reason) == (";" in told) or path == "context.label"
 
 
 def test_of_many_unknown_paths_some_are_named(memory: RobotMemory) -> None:
     memory.learn("one", {"task": {"success": True}})
-    answer = memory.recall(context_filter={f"x{number}": 1 for number in range(50)})
-    assert answer.reason == (
+    result = memory.recall(context_filter={f"x{number}": 1 for number in range(50)})
+    assert result.reason == (
         "context_filter: no memory ever had 'x0'; context_filter: no memory ever had 'x1'; "
         "context_filter: no memory ever had 'x2'; nor 47 other paths of the filter"
     )
@@ -56,17 +56,17 @@ def test_of_many_unknown_paths_some_are_named(memory: RobotMemory) -> None:
 def test_known_paths_give_no_reason(memory: RobotMemory) -> None:
     memory.learn("one", {"task": {"success": True, "name": "tidy"}})
     wanted = {"task.success": False, "task": {"$exists": True}, "context.task.name": "tidy", "label": "mug"}
-    answer = memory.recall(context_filter=wanted)
-    assert (len(answer), answer.reason) == (0, "")
+    result = memory.recall(context_filter=wanted)
+    assert (len(result), result.reason) == (0, "")
 
 
-@pytest.mark.parametrize("question", [{"query": "mug"}, {"kind": "fact"}, {"query": "mug", "spatial_sort": ORIGIN}])
-def test_an_unknown_collection_is_named_with_near_ones(memory: RobotMemory, question: dict[str, object]) -> None:
+@pytest.mark.parametrize("query", [{"query": "mug"}, {"kind": "fact"}, {"query": "mug", "spatial_sort": ORIGIN}])
+def test_an_unknown_collection_is_named_with_near_ones(memory: RobotMemory, query: dict[str, object]) -> None:
     memory.save_perception("red mug", pose=[0, 0, 0], collection="kitchen")
     memory.flush()
-    answer = memory.recall(**question, collection="kichten")  # type: ignore[arg-type]
-    assert len(answer) == 0
-    assert "there is no memory in the collection 'kichten'; did you mean 'kitchen'?" in answer.reason
+    result = memory.recall(**query, collection="kichten")  # type: ignore[arg-type]
+    assert len(result) == 0
+    assert "there is no memory in the collection 'kichten'; did you mean 'kitchen'?" in result.reason
     assert "collection" not in memory.recall("mug", collection="kitchen").reason
 
 
@@ -77,8 +77,8 @@ def test_a_collection_whose_memories_are_gone_is_empty(memory: RobotMemory) -> N
 
 def test_an_unknown_session_is_named(memory: RobotMemory) -> None:
     memory.learn("one", session_id="morning")
-    answer = memory.recall("one", session_id="evening")
-    assert answer.reason == "no memory of the collection 'default' has the session_id 'evening'"
+    result = memory.recall("one", session_id="evening")
+    assert result.reason == "no memory of the collection 'default' has the session_id 'evening'"
     assert memory.recall(session_id="morning", kind="perception").reason == ""
 
 
@@ -95,8 +95,8 @@ def test_memories_that_wait_for_their_vectors_are_counted(waiting: HeldVectors) 
         for number in range(3):
             memory.save_perception(f"memory {number}", pose=[number, 0, 0])
         for spatial_sort in (None, ORIGIN):
-            answer = memory.recall("kettle", spatial_sort=spatial_sort)
-            assert (len(answer), answer.reason) == (0, "3 of 3 memories have no vector yet")
+            result = memory.recall("kettle", spatial_sort=spatial_sort)
+            assert (len(result), result.reason) == (0, "3 of 3 memories have no vector yet")
         waiting.release.set()
         memory.flush()
         assert memory.recall("kettle").reason == "no memory holds a word of the query"
@@ -122,9 +122,9 @@ def place(memory: RobotMemory) -> None:
 def test_what_matches_without_a_position_is_counted(open_memory: OpenMemory, db_path: str | None, n: int) -> None:
     memory = open_memory(db_path)
     place(memory)
-    answer = memory.recall("red mug", n=n, spatial_sort=ORIGIN)
-    assert [found.content for found in answer] == ["red mug"]
-    assert answer.reason == (
+    result = memory.recall("red mug", n=n, spatial_sort=ORIGIN)
+    assert [found.content for found in result] == ["red mug"]
+    assert result.reason == (
         "positions in 'odom' were not compared; 2 memories match but have no 'position'; "
         "1 memory matches but has a 'position' in frame 'odom'; "
         "1 memory matches but has a 'position' in frame 'map' of map 'hall'"
@@ -137,9 +137,9 @@ def test_what_matches_without_a_position_is_counted(open_memory: OpenMemory, db_
 
 def test_a_field_that_no_memory_has_is_named_with_near_ones(memory: RobotMemory) -> None:
     memory.learn("grasp", {"spatial": {"object_position": [1, 2, 3]}})
-    answer = memory.recall(spatial_sort={"field": "spatial.objct_position", **ORIGIN})
-    assert len(answer) == 0
-    assert answer.reason == (
+    result = memory.recall(spatial_sort={"field": "spatial.objct_position", **ORIGIN})
+    assert len(result) == 0
+    assert result.reason == (
         "no memory has a 'spatial.objct_position'; did you mean 'spatial.object_position'?; "
         "1 memory matches but has no 'spatial.objct_position'"
     )

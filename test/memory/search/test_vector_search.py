@@ -108,13 +108,13 @@ def test_of_the_ten_nearest_under_a_filter_no_more_than_one_in_a_hundred_is_miss
     found = 0
     queries = clustered(50, 4)
     for query in queries:
-        exact, answer = world.exact(query, share, 10), world.search(query, share, 10, listed=listed)
-        assert len(answer) == len(exact)
+        exact, result = world.exact(query, share, 10), world.search(query, share, 10, listed=listed)
+        assert len(result) == len(exact)
         # Equal distances in one form may differ in the last digit in the other: a memory is right if it is as near.
         farthest = float(1 - world.vectors[exact[-1] - 1] @ query)
-        found += sum(float(1 - world.vectors[one - 1] @ query) <= farthest + 1e-4 for one in answer)
-        assert all(world.shares[one - 1] < share for one in answer)
-        assert len(set(answer)) == len(answer)
+        found += sum(float(1 - world.vectors[one - 1] @ query) <= farthest + 1e-4 for one in result)
+        assert all(world.shares[one - 1] < share for one in result)
+        assert len(set(result)) == len(result)
     assert found >= 0.99 * 10 * len(queries)
 
 
@@ -170,8 +170,8 @@ def test_no_more_than_there_are_can_be_found(world: World) -> None:
 def test_the_same_text_again_and_again_is_found_newest_first(world: World) -> None:
     query = world.vectors[0]
     same = np.flatnonzero((world.vectors == query).all(axis=1)) + 1
-    answer = world.search(query, 1.0, 100)
-    assert answer[: len(same)] == same[::-1].tolist()[:100]
+    result = world.search(query, 1.0, 100)
+    assert result[: len(same)] == same[::-1].tolist()[:100]
 
 
 @pytest.mark.parametrize("listed", [2000, 200, 1])

@@ -1,4 +1,4 @@
-"""Recall by brute force: what DESIGN section 5 asks, over a list of memories, without SQL and without an index.
+"""Recall by brute force, over a list of memories, without SQL and without an index.
 
 Texts are words between spaces whose stems are the words themselves; a word with an underscore is a compound of two.
 """

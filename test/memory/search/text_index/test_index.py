@@ -117,7 +117,7 @@ def test_the_first_block_begins_at_the_first_memory_that_is_there(tmp_path: Path
         assert ranges(index) == [(250, 400)]
 
 
-def test_a_block_is_made_anew_when_two_hundred_of_its_texts_have_changed(tmp_path: Path) -> None:
+def test_a_block_is_rebuilt_when_two_hundred_of_its_texts_have_changed(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 1000)
         index.flush()
@@ -152,7 +152,7 @@ def test_changes_are_looked_for_in_the_blocks_that_they_concern(
             assert text_rows.changes(connection) == 902
 
 
-def test_everything_is_made_anew_when_more_than_half_is_gone(tmp_path: Path) -> None:
+def test_everything_is_rebuilt_when_more_than_half_is_gone(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 0, texts=["red mug"] * 1000)
         index.flush()
@@ -168,7 +168,7 @@ def test_everything_is_made_anew_when_more_than_half_is_gone(tmp_path: Path) -> 
         assert index.blocks == ()
 
 
-def test_what_is_forgotten_or_touched_makes_no_block_anew(tmp_path: Path) -> None:
+def test_a_block_is_not_rebuilt_when_its_memories_are_forgotten_or_recalled(tmp_path: Path) -> None:
     with corpus.opened(tmp_path / "memory.db") as (database, index):
         corpus.fill(database, 1000)
         index.flush()

@@ -52,10 +52,10 @@ def test_the_best_are_those_of_brute_force_and_of_those_that_tie_the_newest(
     data: st.DataObject, texts: Texts, words: Mapping[str, float], compounds: Mapping[str, float]
 ) -> None:
     asked = Scores(data.draw(some_blocks(texts)), words, compounds, FORMULA)
-    among = data.draw(st.none() | st.sets(st.integers(1, HIGH + 5), min_size=1).map(sorted))
+    superset = data.draw(st.none() | st.sets(st.integers(1, HIGH + 5), min_size=1).map(sorted))
     wanted = data.draw(st.integers(1, 45))
-    ids, bound, oldest = asked.best(wanted, None if among is None else np.array(among, np.int64))
-    within = {one: list(held) for one, held in texts.items() if among is None or one in among}
+    ids, bound, oldest = asked.best(wanted, None if superset is None else np.array(superset, np.int64))
+    within = {one: list(held) for one, held in texts.items() if superset is None or one in superset}
     most = {one: at_most(held, asked) for one, held in within.items()}
     scoring = {one for one in most if most[one] > 0}
     assert len(ids) == len(set(ids)) == min(wanted, len(scoring))

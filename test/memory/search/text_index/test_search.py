@@ -18,7 +18,7 @@ from robotmem_ros.memory.search.text_index.block import Block
 from ....support import corpus
 
 SIZE = 2500
-QUESTIONS = 12
+QUERIES = 12
 
 
 class Life(RuleBasedStateMachine):
@@ -106,7 +106,7 @@ class Life(RuleBasedStateMachine):
     def finds_the_same_with_any_blocks_of_before(self) -> None:
         draw = self.draw()
         for blocks in {id(one): one for one in (*self.blocks[-3:], self.index.blocks)}.values():
-            corpus.check(self.database, blocks, [corpus.random_query(draw, SIZE) for _ in range(QUESTIONS)])
+            corpus.check(self.database, blocks, [corpus.random_query(draw, SIZE) for _ in range(QUERIES)])
 
 
 @pytest.mark.parametrize("span", [65_536, 700])
@@ -136,8 +136,8 @@ def test_a_memory_with_a_changed_text_does_not_come_before_a_newer_one_that_is_a
         database.write(
             lambda connection: connection.execute("UPDATE memories SET session_id = 'few' WHERE id <= 250 OR id = 300")
         ).result()
-        questions = [corpus.TextQuery("mug", depth, session="few", most=0) for depth in range(1, 60)]
-        corpus.check(database, index.blocks, questions)
+        queries = [corpus.TextQuery("mug", depth, session="few", most=0) for depth in range(1, 60)]
+        corpus.check(database, index.blocks, queries)
 
 
 def test_a_snapshot_older_than_the_blocks_gets_true_scores_of_its_own_texts(tmp_path: Path) -> None:

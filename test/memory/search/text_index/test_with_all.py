@@ -15,14 +15,14 @@ from robotmem_ros.memory.storage import Database
 
 from ....support import corpus
 
-QUESTIONS = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"])
+QUERIES = (["mug"], ["mug", "red"], ["grip", "forc", "mug"], ["zebra"], ["unheard"], ["mug", "杯子"])
 
 
 def check(database: Database, blocks: Sequence[Block]) -> None:
     """Each memory that holds the words is named once."""
     with database.snapshot() as connection:
         texts = words_of(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
-        for words in QUESTIONS:
+        for words in QUERIES:
             holding = sorted(one for one, held in texts.items() if held.issuperset(words))
             found = TextReader(blocks, "", 0).with_all(connection, words).tolist()
             # What is gone may still be named: who reads a memory sees that.

@@ -64,7 +64,7 @@ def test_what_is_saved_later_is_found_before_and_after_it_is_in_a_file(tmp_path:
         assert recall_at_10(database, index) >= 0.99
 
 
-def test_what_is_gone_is_not_found_and_an_index_half_of_which_is_gone_is_made_anew(copy: Path) -> None:
+def test_what_is_gone_is_not_found_and_an_index_half_of_which_is_gone_is_rebuilt(copy: Path) -> None:
     with opened(copy) as (database, index):
         database.write(lambda connection: connection.execute("DELETE FROM memories WHERE id % 10 <> 0")).result()
         exact = np.argsort(-VECTORS[9::10] @ QUERIES[0])[:5] * 10 + 10
@@ -107,9 +107,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_file_that_is_missing_or_broken_is_made_anew(
-    copy: Path, damage: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_file_that_is_missing_or_broken_is_rebuilt(copy: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     (file,) = files(copy)
     change = DAMAGE[damage]
     if change is None:

@@ -16,7 +16,7 @@ from robotmem_ros.memory.storage.vector_rows import SegmentRow
 from ....support.vector_corpus import VECTORS, files, fill, indexed, opened, recall_at_10
 
 
-def test_an_index_half_of_which_is_gone_is_made_anew(tmp_path: Path) -> None:
+def test_an_index_half_of_which_is_gone_is_rebuilt(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with opened(path) as (database, index):
         fill(database, VECTORS)

@@ -20,8 +20,8 @@ ASK = """
 import sys
 from robotmem_ros.memory import RobotMemory
 with RobotMemory(sys.argv[1], vector_index_size=100) as memory:
-    answer = memory.recall("sofa in the living room", n=1)
-    print(answer.mode.value, answer[0].content)
+    result = memory.recall("sofa in the living room", n=1)
+    print(result.mode.value, result[0].content)
 """
 
 

@@ -14,7 +14,7 @@ from .errors import NoValueError
 from .images import thumbnail
 from .message_types import TypeDescription
 from .observation import Observation
-from .plan import plan_of
+from .plan import Planner
 from .template import Reader
 from .topic_config import TopicConfig
 from .values import plain_text, scalar
@@ -42,7 +42,7 @@ class Extractor:
     def __init__(self, config: TopicConfig, types: TypeDescription, parameters: Parameters) -> None:
         self._config = config
         self._types = types
-        self._plan = plan_of(config, types)
+        self._plan = Planner(config, types).plan()
         self._content_limit = parameters.content_limit
         self._context_limit = parameters.context_limit
 
@@ -88,8 +88,8 @@ class Extractor:
         return elements
 
     def _observation(self, element: Any, message: Any, index: int, default_ns: int) -> Observation:
-        for condition in self._plan.only:
-            if scalar(condition.reader.read(element, message)) not in condition.allowed:
+        for reader, allowed in self._plan.only:
+            if scalar(reader.read(element, message)) not in allowed:
                 raise DropError(DropReason.NOT_SELECTED)
         stamp_ns = self._stamp(element, message) or default_ns
         if stamp_ns <= 0:

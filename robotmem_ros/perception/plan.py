@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..memory.errors import InvalidFieldError
 from .dot_path import DotPath
@@ -45,17 +46,8 @@ _WANTED: dict[str, tuple[str, _Fits]] = {
 }
 
 
-@dataclass(frozen=True)
-class Selection:
-    """One condition of `only`: the values that an element may have at a path."""
-
-    reader: Reader
-    allowed: frozenset[object]
-
-
-@dataclass(frozen=True)
-class ContextPart:
-    """One name of the context, where it is read, and the type that is there."""
+class ContextPart(NamedTuple):
+    """One name of the context, its reader, and the type of its values."""
 
     name: tuple[str, ...]
     reader: Reader
@@ -64,31 +56,27 @@ class ContextPart:
 
 @dataclass(frozen=True)
 class Plan:
-    """Readers by key of the configuration; what is not configured is not in there."""
+    """The compiled sources of one topic; keys that are not configured have no reader."""
 
     readers: Mapping[str, Reader]
-    poses: tuple[Reader, ...] = ()
-    """Of `pose`, in their order."""
-    each: DotPath | None = None
-    only: tuple[Selection, ...] = ()
-    context: tuple[ContextPart, ...] = field(default=())
-    message_has_header: bool = False
-    element_has_header: bool = False
+    poses: tuple[Reader, ...]
+    """Readers of `pose`, in their order."""
+    each: DotPath | None
+    only: tuple[tuple[Reader, frozenset[object]], ...]
+    """Readers, each with the values that an element may have there."""
+    context: tuple[ContextPart, ...]
+    message_has_header: bool
+    element_has_header: bool
 
 
-def plan_of(config: TopicConfig, types: TypeDescription) -> Plan:
-    """Compile and check every source of a topic.
+class Planner:
+    """Compile and check every source of one topic.
 
     Raises:
         TopicError: a path, template or type does not fit; it names topic, type and path, and lists the fields that
             exist.
         InvalidFieldError: the type is unknown, or there is no description.
     """
-    return _Planner(config, types).plan()
-
-
-class _Planner:
-    """Compiles the sources of one topic, one after the other."""
 
     def __init__(self, config: TopicConfig, types: TypeDescription) -> None:
         self._config = config
@@ -97,6 +85,7 @@ class _Planner:
         self._element = self._message
 
     def plan(self) -> Plan:
+        """Return the compiled sources."""
         config = self._config
         try:
             self._types.fields(config.type)
@@ -162,12 +151,11 @@ class _Planner:
             return made
         raise PathError(str(text), f"is a field; write it as '{{{text}}}'")
 
-    def _selection(self, path: str, values: object) -> Selection:
+    def _selection(self, path: str, values: object) -> tuple[Reader, frozenset[object]]:
         made, found = self._reader(f"only.{path}", path)
         if not found.is_scalar:
             raise self._error(f"only.{path}", path, f"it is {found}; {_SCALAR[0]} is needed")
-        allowed = values if isinstance(values, (list, tuple)) else [values]
-        return Selection(made, frozenset(allowed))
+        return made, frozenset(values if isinstance(values, (list, tuple)) else [values])
 
     def _context(self, made: Mapping[str, tuple[Reader, FieldType]]) -> tuple[ContextPart, ...]:
         for name in made:

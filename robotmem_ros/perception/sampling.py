@@ -149,9 +149,10 @@ class Comparison:
 
     def reason(self, seen: Observation) -> DropReason | None:
         """Return why an observation need not be stored; None if it must be."""
-        thing = _thing(seen)
-        if seen.state is not None and self._states.get(thing, self._last.states.get(thing)) == seen.state:
-            return DropReason.UNCHANGED
+        if seen.state is not None:
+            thing = _thing(seen)
+            if self._states.get(thing, self._last.states.get(thing)) == seen.state:
+                return DropReason.UNCHANGED
         if seen.pose is None or self._last.min_displacement <= 0.0:
             return None
         # Only earlier messages count: two chairs in one message stay two.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..memory.errors import RobotMemoryError
 from ..memory.validation import expanded_path
 from ..perception import TypestoreTypes
-from .recovery import CutMcap, copy_readable
+from .recovery import MCAP_MAGIC, CutMcap, copy_readable
 
 
 class ReplayError(RobotMemoryError):
@@ -84,7 +84,10 @@ class Bag:
             raise
         self.types = TypestoreTypes(self._reader.typestore)
         self.is_ros1 = not self._reader.is2
-        self.topics = self._topics()
+        self.topics = {
+            name: RecordedTopic(info.connections[-1].msgtype, info.msgcount)
+            for name, info in self._reader.topics.items()
+        }
         self.start_ns: int = self._reader.start_time
         self.end_ns: int = self._reader.end_time
         """Just after the last message."""
@@ -129,25 +132,30 @@ class Bag:
             raise BagError(self.path, "does not exist")
         store = get_typestore(Stores.LATEST)
 
-        def opened(paths: Sequence[Any]) -> Any:
-            reader = AnyReader(paths, default_typestore=store)
-            reader.open()
-            if not reader.message_count:
-                reader.close()
-                why = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
-                raise BagError(self.path, why)
-            self._stack.callback(reader.close)
-            return reader
-
         try:
-            return opened([self.path])
+            return self._open(AnyReader([self.path], default_typestore=store))
         except (RobotMemoryError, MemoryError):
             raise
         except Exception as cause:
             self.damage = f"is damaged: {cause}"
-            return self._recovered(opened, cause)
+            paths = self._recovered(cause)
+            try:
+                return self._open(AnyReader(paths, default_typestore=store))
+            except RobotMemoryError:
+                raise
+            except Exception as second:
+                raise BagError(self.path, f"cannot be read: {cause}") from second
 
-    def _recovered(self, opened: Any, cause: Exception) -> Any:
+    def _open(self, reader: Any) -> Any:
+        reader.open()
+        self._stack.callback(reader.close)
+        if not reader.message_count:
+            why = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
+            raise BagError(self.path, why)
+        return reader
+
+    def _recovered(self, cause: Exception) -> list[Any]:
+        """Return the files of a recording that cannot be opened, or copies of what is whole of them."""
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         paths = [self._readable(file) for file in files if file.suffix in _STORAGE and file.stat().st_size]
         if not paths:
@@ -157,15 +165,9 @@ class Bag:
             raise BagError(self.path, f"cannot be read: {cause}; {way_out}")
         if isinstance(cause, FileNotFoundError):
             self.damage = "has no metadata.yaml; it was not closed"
-        try:
-            return opened(paths)
-        except RobotMemoryError:
-            raise
-        except Exception as second:
-            raise BagError(self.path, f"cannot be read: {cause}") from second
+        return paths
 
     def _readable(self, file: Path) -> Any:
-        """Return the file, or a copy of what is whole of it."""
         if file.suffix == ".mcap":
             return CutMcap(file) if _is_cut(file) else file
         try:
@@ -180,14 +182,6 @@ class Bag:
                 raise BagError(self.path, f"cannot be read: {cause}") from None
             return copy
         return file
-
-    def _topics(self) -> dict[str, RecordedTopic]:
-        found: dict[str, RecordedTopic] = {}
-        for connection in self._reader.connections:
-            before = found.get(connection.topic)
-            count = connection.msgcount + (before.messages if before else 0)
-            found[connection.topic] = RecordedTopic(connection.msgtype, count)
-        return found
 
     def _digest(self) -> str:
         """Digest the content; neither the name nor the place of the recording matters."""
@@ -207,8 +201,6 @@ class Bag:
 
 
 def _is_cut(file: Path) -> bool:
-    from .recovery import MCAP_MAGIC
-
     with file.open("rb") as content:
         content.seek(max(0, file.stat().st_size - len(MCAP_MAGIC)))
         return content.read() != MCAP_MAGIC

@@ -20,7 +20,7 @@ from .filters import LIST_ON_PATH, Comparison, Condition, Source, condition, lis
 from .query import Query
 
 _FEW, _SHARE = 2000, 16
-"""Up to so many memories are few, and of not more than one in so many of all the ids are read."""
+"""Up to `_FEW` memories are listed; sorted ids are read of at most one in `_SHARE` of all."""
 _COUNTED = 20_000
 _GROUP = 50
 

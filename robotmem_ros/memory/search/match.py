@@ -31,7 +31,7 @@ from .text_index.bm25 import Terms, read_statistics, words_of
 _MARGIN = 0.2
 """The greatest distance above that of the nearest memory that still matches by meaning."""
 _COUNTED = 2000
-"""Up to so many memories that hold a word are counted; of words in more of them, the document frequency decides."""
+"""Counting the memories that contain a word ends here; beyond that the document frequency decides."""
 
 
 _JSON = 20_000

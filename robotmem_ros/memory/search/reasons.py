@@ -15,7 +15,7 @@ from .result import Mode
 from .spatial import Space
 
 _NAMES, _TOLD = 1000, 3
-"""So many names at most are searched for near ones, and so many unknown ones are told."""
+"""How many names are searched for near ones, and how many unknown ones are named."""
 _ELSEWHERE = """
     SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?) AND {check}

@@ -33,13 +33,13 @@ class Block:
     """The postings of the memories behind the id `low` up to `high`, in the order of their ids. Never changed.
 
     A word stands as its hash, which is the same within a process: a query that meets another word of the same
-    hash looks at some memories in vain.
+    hash reads some memories that do not match.
     """
 
     low: int
     high: int
     changes: int
-    """The texts are those after so many changes of texts, or later ones."""
+    """The number of the last change of a text before the block was read; some texts may be newer."""
     offsets: npt.NDArray[np.uint32]
     """By how much the id of each memory is greater than `low`: what was deleted long ago takes no space."""
     words: npt.NDArray[np.int64]

@@ -17,11 +17,11 @@ from .reader import TextReader, outdated
 
 _READ = 256
 _FRESH = 250
-"""So many new memories make a block of their own, which takes in those before it that are not much larger."""
+"""From this many new memories on they make a block, which takes in those before it that are not much larger."""
 _RATIO = 4
-"""A block is taken into the next one if it is less than so many times as large."""
+"""A block is taken into the next one if it is less than this many times as large."""
 _CHANGED = 200
-"""A block is made anew when so many of its texts have changed."""
+"""A block is rebuilt when this many of its texts have changed."""
 
 
 class TextIndex:
@@ -90,9 +90,9 @@ class TextIndex:
 
 
 def _still_right(connection: sqlite3.Connection, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    # A block whose texts have not changed is as right as a new one; of the others each search asks what has changed.
+    # A block without a changed text is as right as a new one; for the others each search reads what has changed.
     if 2 * text_rows.count(connection) < sum(block.memories for block in blocks):
-        return ()  # more than half are gone, and would be found in vain
+        return ()  # more than half of the memories are gone
     number = text_rows.changes(connection)
     return tuple(block if outdated(connection, [block]) else replace(block, changes=number) for block in blocks)
 

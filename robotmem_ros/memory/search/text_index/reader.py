@@ -20,10 +20,10 @@ from .fts import bounded_choice
 from .scores import Best, Scores
 
 _RANKED = 400
-"""Up to so many candidates are all ranked by their texts."""
+"""Up to this many listed candidates are all ranked by their texts."""
 _GROWTH = 8
 _ROUNDING = 1e-9
-"""Postings tell scores but for so small a part of them."""
+"""Relative error of the scores that postings give."""
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
     SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value

@@ -71,13 +71,13 @@ class _Held:
     always a word stands once in a memory, and tells of most memories that they are not among the best.
     """
 
-    def __init__(self, asked: Scores, block: Block) -> None:
-        self._formula = asked.formula
+    def __init__(self, query: Scores, block: Block) -> None:
+        self._formula = query.formula
         self._lengths = block.lengths
-        self._found = list(zip(block.postings(list(asked.words)), asked.words.values(), strict=True))
+        self._found = list(zip(block.postings(list(query.words)), query.words.values(), strict=True))
         self._compounds = [
-            (block.holding(compound.split()), weight * asked.formula.most)
-            for compound, weight in asked.compounds.items()
+            (block.holding(compound.split()), weight * query.formula.most)
+            for compound, weight in query.compounds.items()
         ]
         self._once = float(self._formula.part(1, block.shortest))
         self._more = [
@@ -98,15 +98,15 @@ class _Held:
         lengths = self._lengths[docs]
         once = self._formula.part(1, lengths)
         as_once, more = self.at_most[docs], np.zeros(len(docs))
-        is_asked = np.zeros(len(self._lengths), bool)
-        is_asked[docs] = True
+        is_wanted = np.zeros(len(self._lengths), bool)
+        is_wanted[docs] = True
         for (one, weight), counted in zip(self._found, self._more, strict=True):
-            chosen = np.flatnonzero(is_asked[one.repeated])
+            chosen = np.flatnonzero(is_wanted[one.repeated])
             at = np.searchsorted(docs, one.repeated[chosen])
             as_once[at] -= counted[chosen]
             more[at] += weight * (self._formula.part(one.counts[chosen], lengths[at]) - once[at])
         for holding, most in self._compounds:
-            at = np.searchsorted(docs, holding[is_asked[holding]])
+            at = np.searchsorted(docs, holding[is_wanted[holding]])
             as_once[at] -= most
             more[at] += most
         return as_once * (once / self._once) + more

@@ -17,7 +17,7 @@ from .segment import Distances, Ids, Segment
 
 _READ = 8192
 _WIDEST = 4
-"""Where more than one in so many vectors is wanted, the index cannot help: all are compared."""
+"""If more than one in this many vectors is wanted, the index cannot help: all are compared."""
 
 
 class Batch(NamedTuple):

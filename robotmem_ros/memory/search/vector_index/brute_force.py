@@ -1,6 +1,6 @@
 """Vectors in RAM that are compared one by one: all of a small collection, the newest of a large one.
 
-Rows are only added, and whether a vector still counts is asked of the database: a stale row costs an extra lookup but
+Rows are only added, and the database decides whether a vector still counts: a stale row costs an extra lookup but
 never a wrong result. When more than half of the rows are gone, they are read again.
 """
 

@@ -36,7 +36,7 @@ from .segment import Distances, Ids
 
 _DIGITS = 6
 _ROUNDING = 2e-6
-"""Distances are rounded to so many digits, so that equal ones tie whatever the order of summation."""
+"""Distances are rounded to this many digits, so that equal ones tie whatever the order of summation."""
 _LOOKUP_COST = 4
 """What it costs to find a vector in the index and to see which of its memories are candidates, over comparing one."""
 _SELECTION_COST, _SELECTION_COST_BRUTE_FORCE = 32, 2
@@ -47,7 +47,7 @@ Without files of the index all vectors are compared anyway, and it costs next to
 _DENSE = 2
 """To read a row that follows another one takes a third of what it takes to look one up."""
 _WORTHWHILE = 4
-"""Of so many times as many as are wanted, sqlite-vec first chooses those that may be the nearest.
+"""If there are this many times as many as wanted, sqlite-vec first chooses those that may be the nearest.
 
 That takes half as long as to compare all exactly: for 20 of 10,000, 26 ms instead of 44 ms on two cores.
 """
@@ -60,7 +60,7 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 _LISTED = 200
 """How many similar memories are listed by id at most."""
 _MARGIN = 1.5
-"""So many times as many vectors are looked at as it takes when the candidates are spread evenly."""
+"""The factor on the number of vectors that it takes if the candidates are spread evenly."""
 _FIRST_WIDTH = 64
 _HAS_VECTOR = "EXISTS (SELECT 1 FROM memories_vec AS mv WHERE mv.memory_id = m.id)"
 _IS_NEAR = """EXISTS (

@@ -22,7 +22,7 @@ from .segment import Segment, SegmentBuilder
 _READ = 512
 _RESCAN_PERIOD = 10.0
 _RATIO = 2
-"""A file is taken into the next one if it is less than so many times as large."""
+"""A file is taken into the next one if it is less than this many times as large."""
 _LOG = logging.getLogger(__name__)
 
 

@@ -48,7 +48,7 @@ def _checked(
 def _intersected(
     connection: sqlite3.Connection, batch: Batch, candidates: Candidates, wanted: int
 ) -> Iterator[tuple[int, list[int]]]:
-    # Who has a vector is read from an index alone, and only those are looked at that the known ids allow.
+    # The memories of a vector are read from an index alone, and only those in the superset are checked.
     start = 0
     while start < len(batch.ids):
         positions, memories, end = _having(connection, batch.ids, start)

@@ -91,10 +91,10 @@ class StorageError(RobotMemoryError):
 class PurgeUnfinishedError(RobotMemoryError):
     """Memories are deleted, but traces of them are still in the file."""
 
-    def __init__(self, path: Path | str, why: str) -> None:
+    def __init__(self, path: Path | str, why: str, way_out: str = "close it") -> None:
         super().__init__(
             f"database {str(path)!r}: the memories are deleted, but traces of them may still be in the file, since "
-            f"{why}; close it and finish the purge (`robotmem purge --finish`)"
+            f"{why}; {way_out} and finish the purge (`robotmem purge --finish`)"
         )
 
 

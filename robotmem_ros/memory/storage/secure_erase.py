@@ -22,7 +22,7 @@ from .indexing import text
 from .log_space import is_full
 from .purge_rows import UNFINISHED, delete_names
 
-_NO_ROOM = "the disk has no room to write the file anew"
+_NO_ROOM = "the disk has no room to write the file anew", "make room"
 _COPIES = 1.25
 _GIVEN_BACK = 16
 """Pages in one step: each moves one page, which takes room in the log first."""
@@ -50,13 +50,13 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
             # Rewriting would only fill the disk. The pages that were freed may make room for those that stay.
             _give_back_pages(connection)
             if not _has_room(connection, path):
-                raise PurgeUnfinishedError(path, _NO_ROOM)
+                raise PurgeUnfinishedError(path, *_NO_ROOM)
         busy = str(path) != IN_MEMORY and _rewritten(connection)
     except sqlite3.OperationalError as cause:
         if "locked" in str(cause):
             raise PurgeUnfinishedError(path, "another process writes to the file") from cause
         if is_full(cause):
-            raise PurgeUnfinishedError(path, _NO_ROOM) from cause
+            raise PurgeUnfinishedError(path, *_NO_ROOM) from cause
         raise
     if busy:
         raise PurgeUnfinishedError(path, "another process reads an older state of the file")

@@ -66,10 +66,10 @@ class MovingLink:
             del self._stamps[:gone], self._samples[:gone]
         if self._stamps and stamp_ns < oldest_kept:
             return False
-        place = bisect_right(self._stamps, stamp_ns)
-        if sample not in self._samples[bisect_left(self._stamps, stamp_ns, hi=place) : place]:
-            self._stamps.insert(place, stamp_ns)
-            self._samples.insert(place, sample)
+        index = bisect_right(self._stamps, stamp_ns)
+        if sample not in self._samples[bisect_left(self._stamps, stamp_ns, hi=index) : index]:
+            self._stamps.insert(index, stamp_ns)
+            self._samples.insert(index, sample)
         return True
 
     def at(self, stamp_ns: int) -> Sample | None:

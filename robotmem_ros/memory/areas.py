@@ -108,8 +108,8 @@ class Areas:
         spatial = parsed.get("spatial", {})
         if not isinstance(spatial, dict) or (_AREA in spatial and not moving):
             return context
-        place = position or _position(spatial)
-        found = "" if place is None else self.at(place[0], place[1])
+        known = position or _position(spatial)
+        found = "" if known is None else self.at(known[0], known[1])
         if found == spatial.get(_AREA, ""):
             return context
         without = {key: value for key, value in spatial.items() if key != _AREA}

@@ -119,12 +119,12 @@ class ObjectWriter:
     def _save(
         self, row: ObjectRow, votes: dict[str, int], new: NewMemory, *, is_newest: bool, received_at: int = 0
     ) -> None:
-        """Write an object with further votes on its label, and, if `new` is its newest sighting, what that tells."""
+        """Write an object with further votes on its label; if `new` is newest, its context, pose and session too."""
         row.confirmed = row.confirmed or row.times_seen >= self.parameters.object_confirmations
         for label, count in votes.items():
             row.votes[label] = row.votes.get(label, 0) + count
-        told = new.context if is_newest and new.context != "{}" else row.context
-        context = self._areas.retagged(told, new.frame_id, new.map_id, row.position)
+        latest = new.context if is_newest and new.context != "{}" else row.context
+        context = self._areas.retagged(latest, new.frame_id, new.map_id, row.position)
         elected = _elected(row)
         # Every column that is named costs its triggers.
         changes: dict[str, object] = {}

@@ -109,14 +109,16 @@ class Objects:
         clean = view.checked("field_of_view")
         return replace(clean, observed_at=self._possible_stamp(clean, now))
 
-    def _possible_stamp(self, told: NewMemory | FieldOfView, now: int) -> int:
+    def _possible_stamp(self, arrived: NewMemory | FieldOfView, now: int) -> int:
         """Limit the stamp of what arrived to the latest that is possible; log a wrong one once for each source."""
-        arrived_at = now if told.import_key is None else told.import_key.recorded_at
-        stamp = possible_stamp(told.observed_at, arrived_at)
-        if stamp < told.observed_at and told.source not in self._sources_ahead:
-            self._sources_ahead.add(told.source)
-            ahead = (told.observed_at - arrived_at) / 1e9
-            _LOG.warning("%s: a stamp %.1f s ahead of the clock was cut (logged once)", told.source or "a call", ahead)
+        arrived_at = now if arrived.import_key is None else arrived.import_key.recorded_at
+        stamp = possible_stamp(arrived.observed_at, arrived_at)
+        if stamp < arrived.observed_at and arrived.source not in self._sources_ahead:
+            self._sources_ahead.add(arrived.source)
+            ahead = (arrived.observed_at - arrived_at) / 1e9
+            _LOG.warning(
+                "%s: a stamp %.1f s ahead of the clock was cut (logged once)", arrived.source or "a call", ahead
+            )
         return stamp
 
 

@@ -42,11 +42,11 @@ def halve(connection: sqlite3.Connection, memory_id: int) -> int:
 
 def drop(connection: sqlite3.Connection, memory_id: int, ids: Sequence[int]) -> None:
     """Remove these sightings of an object, which stay counted."""
-    those, arguments = "id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)
-    (counted,) = connection.execute(
-        f"SELECT coalesce(sum(subsampled + 1), 0) FROM sightings WHERE {those}", arguments
-    ).fetchone()
-    connection.execute(f"DELETE FROM sightings WHERE {those}", arguments)
+    removed = connection.execute(
+        "DELETE FROM sightings WHERE id IN (SELECT value FROM json_each(?)) RETURNING subsampled",
+        (json.dumps(list(ids)),),
+    ).fetchall()
+    counted = sum(subsampled + 1 for (subsampled,) in removed)
     first = connection.execute(
         "SELECT id, observed_at FROM sightings WHERE memory_id = ? ORDER BY observed_at, id LIMIT 1", (memory_id,)
     ).fetchone()

@@ -1,14 +1,16 @@
-"""What is lost on its way into the memory is not taken for stored when the same comes again."""
+"""Full queues, failed writes and missing transforms: what is dropped is counted, and leaves no trace in sampling."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory
-from robotmem_ros.perception import DropReason, Intake
+from robotmem_ros.frames import TransformBuffer
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.perception import DropReason, Intake, parse_topic
 
 from ..support.perception.intakes import (
     POSE,
@@ -20,7 +22,48 @@ from ..support.perception.intakes import (
     stored,
     transforms,
 )
-from ..support.perception.messages import HEADER, STAMP_NS, RosbagsMaker, pose
+from ..support.perception.messages import HEADER, PRESETS, STAMP_NS, RosbagsMaker, pose
+
+
+@pytest.mark.parametrize("policy", ["drop_newest", "block"])
+def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: str) -> None:
+    with RobotMemory(":memory:", embedding_model="", queue_limit=5, queue_policy=policy) as memory:
+        config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
+        intake = Intake(memory, [config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)
+        held, let_go = threading.Event(), threading.Event()
+
+        def hold(connection: object) -> None:
+            held.set()
+            assert let_go.wait(60)
+
+        memory._database.write(hold)
+        assert held.wait(60)
+        message = rosbags.make(STRING, {"data": "a mug"})
+
+        def send() -> None:
+            for _ in range(20):
+                intake.receive("seen", message, STAMP_NS)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        if policy == "drop_newest":
+            sender.join(60)
+        let_go.set()
+        sender.join(60)
+        memory.flush()
+        counts = intake.counts()["seen"]
+        expected = (5, {DropReason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
+        assert (counts.stored, counts.dropped) == expected
+
+
+def test_two_topics_cannot_have_one_name(rosbags: RosbagsMaker) -> None:
+    config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
+    with (
+        RobotMemory(":memory:", embedding_model="") as memory,
+        pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"),
+    ):
+        Intake(memory, [config, config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)
+
 
 NOTHING_BUT_CHANGES = {"label": "'door'", "changes_only": "pose.position.z"}
 REFUSING = "CREATE TRIGGER refusing BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, 'refused'); END"
@@ -69,7 +112,7 @@ def test_what_the_memory_refuses_to_write_is_stored_when_it_comes_again(
 
 
 @pytest.mark.parametrize("keys", [{"changes_only": "label"}, {"min_interval": 10.0}, {"min_displacement": 5.0}])
-def test_what_was_too_large_is_not_remembered_as_stored(
+def test_an_observation_that_was_too_large_is_not_remembered_as_stored(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker, keys: dict[str, Any]
 ) -> None:
     kind = "robotmem_ros/msg/Perception"

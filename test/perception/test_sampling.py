@@ -77,12 +77,12 @@ def test_two_chairs_in_one_message_stay_two_and_are_not_stored_again() -> None:
     assert stored(last, at(9.0, "chair"), at(0.5, "chair")) == [True, False]
 
 
-def test_what_has_no_place_is_not_asked_to_move() -> None:
+def test_an_observation_without_a_position_need_not_move() -> None:
     last = LastStored(2.0)
     assert [stored(last, at(None)) for _ in range(2)] == [[True], [True]]
 
 
-def test_without_a_distance_everything_is_stored() -> None:
+def test_without_a_min_displacement_everything_is_stored() -> None:
     last = LastStored(0.0)
     assert [stored(last, at(1.0)) for _ in range(2)] == [[True], [True]]
 
@@ -182,7 +182,7 @@ def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
     assert slow.sample(S, [seen(label="keys")]).kept
 
 
-def test_time_that_goes_back_starts_anew_and_is_counted() -> None:
+def test_sampling_starts_over_when_time_goes_back() -> None:
     slow = sampler(min_interval=10.0)
     slow.last_stored.states["mug"] = "a"
     assert slow.sample(100 * S, [seen(0.0, state="a")]).kept
@@ -203,7 +203,7 @@ def test_one_stamp_far_in_the_future_does_not_stop_the_topic() -> None:
     assert slow.sample(10 * S, [seen()]).kept
 
 
-def test_confidence_and_labels_are_looked_at() -> None:
+def test_observations_are_dropped_by_confidence_and_label() -> None:
     picky = sampler(min_confidence=0.5, labels=["Mug", "Keys"], ignore_labels=["KEYS"])
     sample = picky.sample(
         0, [seen(), seen(confidence=0.4), seen(confidence=0.5), seen(label="keys"), seen(label="cup")]
@@ -212,7 +212,7 @@ def test_confidence_and_labels_are_looked_at() -> None:
     assert why(sample) == {DropReason.MIN_CONFIDENCE: 1, DropReason.LABEL_NOT_WANTED: 2}
 
 
-def test_a_message_takes_the_place_of_one_that_was_lost_and_of_no_earlier_one() -> None:
+def test_a_released_message_frees_its_interval_but_no_earlier_one() -> None:
     slow = sampler(min_interval=2.0)
     assert slow.sample(0, [seen()]).kept
     assert slow.sample(2 * S, [seen()]).kept

@@ -1,4 +1,4 @@
-"""What a detector looks at and does not see any more: a moved object is a moved object and not a ghost."""
+"""Fields of view: an object that was moved away loses confidence, and nothing else does."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_moved_object_is_at_its_new_place_and_the_old_one_fades(make: Make, fr
     assert (camera.counts().fields_of_view, camera.counts().fields_of_view_dropped) == (9, 0)
 
 
-def test_an_empty_array_is_a_view_as_well(make: Make) -> None:
+def test_an_empty_array_has_a_field_of_view(make: Make) -> None:
     camera = make()
     camera.sees(CHAIR)
     camera.sees(times=2)
@@ -112,7 +112,7 @@ def test_an_empty_array_is_a_view_as_well(make: Make) -> None:
     [BACK, Transform(-3.0, 0.0, 1.0), Transform(0.0, 0.0, 1.0, 0.0, 0.0, math.sin(0.4), math.cos(0.4)),
      Transform(2.0, 0.0, 1.1), Transform(0.0, 0.0, 3.0)],
 )  # fmt: skip
-def test_what_is_behind_or_out_of_view_stays_as_it_was(make: Make, away: Transform) -> None:
+def test_an_object_out_of_view_keeps_its_confidence(make: Make, away: Transform) -> None:
     camera = make()
     camera.sees(CHAIR)
     camera.turn(away)
@@ -121,7 +121,7 @@ def test_what_is_behind_or_out_of_view_stays_as_it_was(make: Make, away: Transfo
     assert camera.counts().fields_of_view == 10
 
 
-def test_a_message_waits_for_the_pose_of_the_sensor_and_then_tells(make: Make) -> None:
+def test_a_message_waits_for_the_pose_of_the_sensor(make: Make) -> None:
     camera = make(**{"field_of_view.frame": "lens"})
     camera.sees(CHAIR)
     camera.sees(times=5)
@@ -133,7 +133,7 @@ def test_a_message_waits_for_the_pose_of_the_sensor_and_then_tells(make: Make) -
     assert camera.confidences() == pytest.approx([0.45])
 
 
-def test_where_the_sensor_was_unknown_nothing_is_told_and_the_rest_is_stored(make: Make) -> None:
+def test_without_the_place_of_the_sensor_no_absence_is_noticed_and_the_rest_is_stored(make: Make) -> None:
     camera = make(**{"field_of_view.frame": "lens"})
     camera.sees(CHAIR)
     camera.sees(times=5)
@@ -156,7 +156,7 @@ def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> Non
     assert (nameless.counts().fields_of_view_dropped, named.counts().fields_of_view) == (4, 4)
 
 
-def test_what_sampling_leaves_out_was_seen_all_the_same(make: Make) -> None:
+def test_a_detection_dropped_by_sampling_is_not_absent(make: Make) -> None:
     camera = make(min_displacement=0.5)
     camera.sees(CHAIR, times=10)
     assert camera.counts().dropped == {DropReason.MIN_DISPLACEMENT: 9}
@@ -165,7 +165,7 @@ def test_what_sampling_leaves_out_was_seen_all_the_same(make: Make) -> None:
     assert camera.confidences() == pytest.approx([0.45])
 
 
-def test_a_message_of_which_a_part_cannot_be_used_tells_nothing(make: Make) -> None:
+def test_a_message_with_an_unusable_part_notices_no_absence(make: Make) -> None:
     camera = make()
     camera.sees(CHAIR)
     camera.sees((math.nan, 0.0, 0.0), times=9)
@@ -173,7 +173,7 @@ def test_a_message_of_which_a_part_cannot_be_used_tells_nothing(make: Make) -> N
     assert camera.counts().dropped == {DropReason.BAD_POSE: 9}
 
 
-def test_messages_that_come_too_soon_are_no_views(make: Make) -> None:
+def test_a_message_that_comes_too_soon_has_no_field_of_view(make: Make) -> None:
     camera = make(min_interval=100.0)
     camera.sees(CHAIR)
     camera.sees((9.0, 0.0, 0.0), times=9)
@@ -212,7 +212,7 @@ def test_absence_is_off_by_default(make: Make) -> None:
         ("visualization_msgs/msg/MarkerArray", {}, "seen.field_of_view.frame: .* has no header to name the frame"),
     ],
 )
-def test_a_view_that_no_message_can_give_is_refused_at_start(
+def test_a_field_of_view_that_no_message_can_have_is_an_error_at_start(
     rosbags: RosbagsMaker, type_name: str, keys: dict[str, Any], message: str
 ) -> None:
     config = parse_topic("seen", {"topic": "/seen", "type": type_name, **VIEW, **keys}, PRESETS)

@@ -77,7 +77,7 @@ class _State:
         self._due = 0.0
         self._seen = -1
         self._notified_due = 0.0
-        self._began = 0.0
+        self._busy = 0.0
         self._retry = 0.0
 
     def due(self, notifications: int) -> float:
@@ -91,19 +91,20 @@ class _State:
         """Do a piece of work, log what it raises, and return whether more is left."""
         began = time.monotonic()
         if not self.is_running:
-            self.is_running, self._began, self._seen = True, began, notifications
+            self.is_running, self._busy, self._seen = True, 0.0, notifications
         try:
             more = self.step.update()
         except Exception as error:
             # Whatever happened, the other steps go on, and this one may succeed later.
             self._fail(error)
             return False
+        now = time.monotonic()
+        self._busy += now - began
         if more:
             self._due = self._notified_due = 0.0
             return True
-        now = time.monotonic()
         self.is_running, self._retry, self.trouble = False, 0.0, ""
-        rest = max(self.step.rest, self.step.rest_ratio * (now - self._began))
+        rest = max(self.step.rest, self.step.rest_ratio * self._busy)
         self._notified_due, self._due = now + rest, now + max(self.step.period, rest)
         return False
 

@@ -134,6 +134,25 @@ def test_a_step_that_was_just_done_rests_whoever_notifies(start: Start) -> None:
     assert turns == ["work"] * 2, "only the flush ran it again"
 
 
+def test_a_step_rests_in_proportion_to_its_own_work_not_to_that_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("robotmem_ros.memory.background._TURN", 0.0)
+    turns: list[str] = []
+    quick, standing = Backlog("quick", 3, turns), threading.Event()
+
+    def slow() -> bool:
+        standing.wait(0.1)
+        return len(turns) < 3
+
+    loop = MaintenanceLoop()
+    loop.start([Step("quick", quick.update, NEVER, rest_ratio=1000.0), Step("slow", slow, NEVER)], QueryPriority())
+    until(lambda: len(turns) == 3, "end of the quick work")
+    loop.notify()
+    until(lambda: len(turns) == 4, "next run, well before 1000 times as long as both took")
+    loop.close()
+
+
 def test_flush_finishes_what_was_begun_and_then_does_what_came_since(start: Start) -> None:
     texts, embedded = ["a", "b"], list[str]()
     standing, going_on = threading.Event(), threading.Event()

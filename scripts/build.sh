@@ -9,6 +9,11 @@ cd "$robotmem_root"
 base=$robotmem_build
 stamp=$base/built
 sources="CMakeLists.txt package.xml msg srv robotmem_ros launch config scripts/memory_node scripts/robotmem"
+# What was generated of an interface that is gone would still be linked.
+interfaces=$(find msg srv -type f | LC_ALL=C sort)
+if [ -f "$base/interfaces" ] && [ -n "$(echo "$interfaces" | LC_ALL=C comm -23 "$base/interfaces" -)" ]; then
+    rm -rf "$base/build" "$base/install" "$stamp"
+fi
 if [ -f "$stamp" ]; then
     # shellcheck disable=SC2086  # sources are many words
     newer=$(find $sources "$robotmem_venv/.robotmem-setup" -type f ! -name '*.pyc' -newer "$stamp" | head -n 1)
@@ -31,4 +36,5 @@ colcon --log-base "$base/log" build --base-paths . --packages-select robotmem_ro
     --cmake-args -DPython3_EXECUTABLE="$robotmem_venv/bin/python3" -DBUILD_TESTING=ON >"$output" 2>&1 || {
     robotmem_failed build "$output"
 }
+echo "$interfaces" >"$base/interfaces"
 mv "$stamp.begun" "$stamp"

@@ -20,7 +20,7 @@ _TIMEOUT = 4.0
 
 
 class Bond:
-    """Publishes heartbeats from `form` to `dissolve`. Does nothing if the period is 0 or bond is not installed."""
+    """Publish heartbeats from `form` to `dissolve`. Do nothing if the period is 0 or bond is not installed."""
 
     def __init__(self, node: Node, period: float) -> None:
         self._node = node
@@ -49,7 +49,7 @@ class Bond:
         self._publish(active=True)
 
     def dissolve(self) -> None:
-        """Say that the node leaves in order; a second call does nothing."""
+        """Announce that the node leaves; a second call does nothing."""
         if self._timer is not None:
             self._node.destroy_timer(self._timer)
             self._timer = None

@@ -151,7 +151,7 @@ def fill_status(message: MemoryStatus, status: Status) -> None:
 
 
 def target_from(message: SpatialSortMessage, parameters: Parameters) -> Target:
-    """The target of a spatial sort, as it is to be transformed into the memory frame.
+    """Return the target of a spatial sort, to be transformed into the memory frame.
 
     Raises:
         InvalidFieldError: a time cannot be used.

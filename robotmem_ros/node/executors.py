@@ -107,7 +107,7 @@ class CallbackThread:
 
 
 class OwnThreadGroup(ReentrantCallbackGroup):
-    """Marks what belongs to a `CallbackThread`."""
+    """Mark what belongs to a `CallbackThread`."""
 
 
 class ThreadedNode(LifecycleNode):

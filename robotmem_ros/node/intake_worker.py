@@ -24,7 +24,7 @@ class _Queued:
 
 
 class IntakeWorker:
-    """Runs jobs one after the other in a thread of its own, until `close`.
+    """Run jobs one after the other in a thread of its own, until `close`.
 
     `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`: then
     callers have to put no more while it is `full`. No more than 256 MB wait either. `backlog` says
@@ -59,17 +59,17 @@ class IntakeWorker:
 
     @property
     def depth(self) -> int:
-        """How many messages wait to be read."""
+        """Number of messages that wait to be read."""
         return len(self._jobs)
 
     def put_first(self, job: Job) -> None:
-        """Queues what is small and must not be lost, such as transforms, before all messages."""
+        """Queue what is small and must not be lost, such as transforms, before all messages."""
         with self._changed:
             self._urgent.append(job)
             self._changed.notify_all()
 
     def put(self, job: Job, dropped: Job, size: int) -> None:
-        """Queues the reading of a message of `size` bytes; the `dropped` of what must go for want of room is called."""
+        """Queue the reading of a message of `size` bytes; call the `dropped` of those without room."""
         with self._changed:
             policy = self._policy()
             if not self._fits(size) and (policy == "drop_newest" or not self._jobs):
@@ -85,12 +85,12 @@ class IntakeWorker:
 
     @property
     def full(self) -> bool:
-        """Whether no more may be put now, because what waits fills the queue and must not be dropped."""
+        """Return whether callers must wait, because the queue is full and the policy is `block`."""
         with self._changed:
             return self._policy() == "block" and not self._fits(0)
 
     def close(self) -> None:
-        """Does what is queued and ends the thread; a second call does nothing."""
+        """Do what is queued and end the thread; a second call does nothing."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -114,7 +114,7 @@ class IntakeWorker:
             waiting = self._settled()
 
     def _step(self) -> bool:
-        """Does one job; false when there is none, or none that may be done now."""
+        """Do one job; return false if there is none, or none that may be done now."""
         with self._changed:
             if self._urgent:
                 job = self._urgent.popleft()

@@ -28,7 +28,7 @@ _SECOND = 1e-9
 
 
 class SimulatedTime:
-    """Seconds of /clock; NaN where the robot's time is not simulated, or while nobody publishes it.
+    """Seconds of /clock; NaN if the time of the robot is not simulated, or while nobody publishes it.
 
     `poll` looks from time to time for who publishes it: a player that is paused still does, one that ended does not.
     """
@@ -39,11 +39,11 @@ class SimulatedTime:
         self._runs = False
 
     def __call__(self) -> float:
-        """What the clock shows."""
+        """Return what the clock shows."""
         return self._clock.now().nanoseconds * _SECOND if self._runs else math.nan
 
     def poll(self) -> None:
-        """Sees whether there is a simulated time."""
+        """Find out whether there is a simulated time."""
         self._runs = bool(self._clock.ros_time_is_active) and self._node.count_publishers(_TOPIC) > 0
 
 
@@ -55,7 +55,7 @@ _LISTENS_NOW = ", and the node listens to /tf only since this one"
 
 
 class LiveIntake:
-    """Made when the node is configured; listens from `start` to `stop`.
+    """Listen from `start` to `stop`; created when the node is configured.
 
     Raises:
         InvalidFieldError: a topic, or what it reads, is not configured as it has to be.
@@ -86,7 +86,7 @@ class LiveIntake:
         self._last_states: list[TopicState] = []
 
     def start(self) -> None:
-        """Begins to listen."""
+        """Begin to listen."""
         worker = IntakeWorker(
             limit=lambda: self._memory.parameters.queue_limit,
             policy=lambda: self._memory.parameters.queue_policy,
@@ -103,7 +103,7 @@ class LiveIntake:
         self._running = _Running(self._node, worker, tf, topics, localisation=localisation, simulated=self._simulated)
 
     def stop(self) -> None:
-        """Ends listening; what came is stored, as far as its transforms are there."""
+        """Stop listening; store what came, as far as its transforms are there."""
         running, self._running = self._running, None
         self._targets.close(_NOT_ACTIVE)
         if running is not None:
@@ -132,11 +132,11 @@ class LiveIntake:
         return result
 
     def states(self) -> list[TopicState]:
-        """How the configured topics are doing."""
+        """Return the states of the configured topics."""
         return self._running.topics.states() if self._running else self._last_states
 
     def queues(self) -> dict[str, int]:
-        """How many wait for what."""
+        """Return the lengths of the queues by name."""
         return {
             "messages_to_read": self._running.worker.depth if self._running else 0,
             "waiting_for_transforms": self._intake.waiting_for_transforms,
@@ -144,7 +144,7 @@ class LiveIntake:
         }
 
     def missing(self) -> str:
-        """What the configured topics have to do without."""
+        """Return what the configured topics lack, in words."""
         return self._running.tf.missing if self._running and self._configs else ""
 
     def _localisation(self, worker: IntakeWorker) -> MatchedSubscription | None:

@@ -70,7 +70,7 @@ config/memory.yaml lists all parameters. Without any, the memory is ~/.robotmem/
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the node; the exit code is 0 after a signal, 1 if the node cannot be made, 2 for wrong arguments."""
+    """Run the node; the exit code is 0 after a signal, 1 if the node cannot be made, 2 for wrong arguments."""
     given = sys.argv if arguments is None else arguments
     parser = _parser()
     _, unknown = parser.parse_known_args(_not_for_ros(given))

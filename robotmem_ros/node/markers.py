@@ -30,7 +30,7 @@ _Look = tuple[str, str, float, float, float, float, tuple[float, float, float]]
 
 
 class Markers:
-    """A ball and a text for each object: confidence is how opaque they are, age is the colour.
+    """Show a ball and a text for each object: confidence as opacity, age as colour.
 
     Only what changed is published, and nothing where nobody listens; all of it when a listener comes.
     """
@@ -41,7 +41,7 @@ class Markers:
         self._shown: dict[int, _Look] = {}
 
     def publish(self, objects: Callable[[], Iterable[SeenObject]], now: int) -> None:
-        """Publishes what changed of the objects since the last time; `now` is the robot's clock in nanoseconds."""
+        """Publish what changed of the objects since the last time; `now` is the robot's clock in nanoseconds."""
         listeners, before = self._publisher.get_subscription_count(), self._listeners
         self._listeners = listeners
         if not listeners:

@@ -32,7 +32,7 @@ _FINALIZED = "finalized"
 
 
 class MemoryNode(ThreadedNode, ParametersNode):
-    """Serves one memory.
+    """Serve one memory.
 
     Services: ~/learn, ~/save_perception, ~/recall, ~/forget, ~/restore, ~/update, ~/object_history, ~/start_session,
     ~/end_session, ~/consolidate. Subscribes ~/perception and the configured topics, publishes ~/status, ~/markers and
@@ -67,7 +67,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
                 self.create_timer(period, work, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Opens the database and begins to load the model."""
+        """Open the database and begin to load the model."""
         try:
             options = {name: getattr(self.parameters, name) for name in self.parameters.__dataclass_fields__}
             self._memory = RobotMemory(clock=self._now, patience=0.0, **options)
@@ -83,7 +83,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Takes perceptions and answers requests; the model is warmed up meanwhile."""
+        """Take perceptions and answer requests; warm up the model in another thread."""
         assert self._memory is not None
         assert self._live is not None
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
@@ -94,26 +94,26 @@ class MemoryNode(ThreadedNode, ParametersNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Takes and answers nothing more; what was accepted is committed."""
+        """Take and answer nothing more; commit what was accepted."""
         self._stop()
         self._enter("inactive")
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Closes the database."""
+        """Close the database."""
         self._close_memory()
         self._enter("unconfigured")
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Commits what was accepted and closes the database."""
+        """Commit what was accepted and close the database."""
         self._stop()
         self._close_memory()
         self._enter(_FINALIZED)
         return TransitionCallbackReturn.SUCCESS
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Gives back what it holds, so that it can be configured again."""
+        """Release everything, so that the node can be configured again."""
         self._stop()
         self._close_memory()
         self._enter("unconfigured")

@@ -43,7 +43,7 @@ class ParametersNode(LifecycleNode):
 
 
 def declare(node: ParametersNode, on_change: Callable[[Parameters], None]) -> Parameters:
-    """Declares all parameters and gives their values; `on_change` gets the new ones after a set that was accepted.
+    """Declare all parameters and return their values; `on_change` gets the new ones after a set that was accepted.
 
     Raises:
         InvalidFieldError: a value given at start cannot be used.
@@ -67,7 +67,7 @@ def declare(node: ParametersNode, on_change: Callable[[Parameters], None]) -> Pa
 
 
 def declare_group(node: ParametersNode, name: str) -> dict[str, object]:
-    """Declares what was given at start for `<name>.<key>`, whatever the keys are; their values by key.
+    """Declare what was given at start for `<name>.<key>`, whatever the keys are; return their values by key.
 
     Their names are not known before: they are checked by whoever reads them.
     """
@@ -116,7 +116,7 @@ _OF_RCLPY = "qos_overrides."
 
 
 def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator[str]:
-    """Say of each what is wrong and what would be right, for the log."""
+    """Tell of each ignored parameter what is wrong and what would be right."""
     topics = parameters.perception_topics
     known = [entry.name for entry in fields(Parameters)]
     blocks: dict[str, list[str]] = {}
@@ -144,5 +144,5 @@ def _content(path: Path) -> object:
     try:
         return read_yaml("params-file", path).value
     except InvalidFieldError:
-        # rcl has read it, in its own way: nothing is known of what it left out.
+        # rcl has read it, in its own way: it is unknown what it ignored.
         return None

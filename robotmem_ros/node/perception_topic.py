@@ -34,7 +34,7 @@ _REST = 0.01
 
 @dataclass
 class Counts:
-    """What became of the messages: received = stored + dropped + those not yet committed.
+    """Counts of messages: received = stored + dropped + those not yet committed.
 
     A message that was published and never came is dropped as lost.
     """
@@ -45,7 +45,7 @@ class Counts:
 
 
 class PerceptionTopic:
-    """Subscribes while it lives. A thread checks each message and queues it; the writer commits many at once.
+    """Subscribe until `close`. A thread checks each message and queues it; the writer commits many at once.
 
     Questions go first, unless more has come than was taken at once.
     """
@@ -72,12 +72,12 @@ class PerceptionTopic:
         self._thread.start()
 
     def counts(self) -> Counts:
-        """The counts as they are now."""
+        """Return a copy of the counts."""
         with self._lock:
             return Counts(self._counts.received, self._counts.stored, self._counts.dropped.copy())
 
     def close(self) -> None:
-        """Takes what has come, and ends the subscription."""
+        """Take what has come, and end the subscription."""
         self._thread.close(self._depth)
         self._node.destroy_subscription(self._subscription)
 

@@ -19,7 +19,7 @@ from .topics import TopicState
 
 
 class StatusTopic:
-    """Publishes the state of the node and what its memory holds."""
+    """Publish the state of the node and what its memory holds."""
 
     def __init__(self, node: Node, clock: Clock) -> None:
         self._publisher = node.create_publisher(MemoryStatus, "~/status", qos.latched())
@@ -29,7 +29,7 @@ class StatusTopic:
     def publish(
         self, state: str, why: str, status: Status | None, counts: Counts, topics: Sequence[TopicState]
     ) -> None:
-        """Publishes the status if it differs from the last one but for the stamp; `why` is what is wrong."""
+        """Publish the status if more than its stamp changed; `why` is what is wrong."""
         message = MemoryStatus(state=state)
         if status is not None:
             fill_status(message, status)
@@ -56,7 +56,7 @@ _OK, _WARN, _ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatu
 
 
 class Diagnostics:
-    """Publishes what `aggregator` and `rqt_robot_monitor` show: one status for the memory, one for each topic."""
+    """Publish what `aggregator` and `rqt_robot_monitor` show: one status for the memory, one for each topic."""
 
     def __init__(self, node: Node, clock: Clock) -> None:
         self._node = node
@@ -75,7 +75,7 @@ class Diagnostics:
         queues: dict[str, int],
         dropped: dict[DropReason, int],
     ) -> None:
-        """Publishes the state of the node, its database, its topics and its queues; `why` is what went wrong."""
+        """Publish the state of the node, its database, its topics and its queues; `why` is what went wrong."""
         now = time.monotonic()
         elapsed, self._then = max(now - self._then, 1e-3), now
         message = DiagnosticArray(status=[self._memory(state, why, status, queues, dropped)])

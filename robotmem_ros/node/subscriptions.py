@@ -19,12 +19,12 @@ Receive = Callable[[bytes], None]
 
 
 class MatchedSubscription:
-    """Subscribes when it is known how; `poll` from time to time, since publishers come and go.
+    """Subscribe with the quality of service that publishers offer; call `poll` now and then.
 
-    Where reliability or durability is `match`, that waits for the first publisher: reliable and transient local only
-    if all publishers are, so that all of them are heard and what a publisher latched arrives once. `receive` is called
-    in `thread`, by default in that of the node's executor, with many messages in one turn while `more` is true. `lost`
-    gets the number of messages that were published and never came.
+    If reliability or durability is `match`, subscribing waits for the first publisher: reliable and transient local
+    only if all publishers are, so that all of them are heard and what a publisher latched arrives once. `receive` is
+    called in `thread`, by default in that of the node's executor, with many messages in one turn while `more` is true.
+    `lost` gets the number of messages that were published and never came.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class MatchedSubscription:
         self.poll()
 
     def poll(self) -> None:
-        """Looks at the publishers, and subscribes anew if they offer something else."""
+        """Look at the publishers, and subscribe again if they offer something else."""
         offers = self._node.get_publishers_info_by_topic(self._topic)
         self.other_types = tuple(sorted({offer.topic_type for offer in offers} - {self._type_name}))
         profiles = [offer.qos_profile for offer in offers if offer.topic_type == self._type_name]
@@ -80,7 +80,7 @@ class MatchedSubscription:
         return ", ".join(self._current) if self._current else ""
 
     def close(self) -> None:
-        """Ends the subscription."""
+        """End the subscription."""
         if self._subscription is not None:
             if self._thread is not None:
                 self._thread.remove(self._subscription)
@@ -135,7 +135,7 @@ _ANY = b""
 
 
 class LostMessages:
-    """Counts the gaps in one topic. An rmw that does not number messages gives none.
+    """Count the gaps in one topic. An rmw that does not number messages gives none.
 
     Up to Jazzy, rclpy does not tell whose number it is: then gaps count while `alone` says that there is one publisher.
     """
@@ -145,7 +145,7 @@ class LostMessages:
         self._last: dict[bytes, int] = {}
 
     def before(self, info: Mapping[str, Any]) -> int:
-        """How many messages of its publisher are missing right before the one that came with this information."""
+        """Return how many messages of its publisher are missing right before the one that came with `info`."""
         number: int | None = info.get("publication_sequence_number")
         if number is None:
             return 0
@@ -164,12 +164,12 @@ class LostMessages:
 
 
 def latched() -> QoSProfile:
-    """The latest message, given to late joiners too."""
+    """Keep the latest message, for late joiners too."""
     return QoSProfile(
         depth=1, reliability=QoSReliabilityPolicy.RELIABLE, durability=QoSDurabilityPolicy.TRANSIENT_LOCAL
     )
 
 
 def intake(reliability: str, depth: int) -> QoSProfile:
-    """Messages that should become memories; `reliability` is `reliable` or `best_effort`."""
+    """Keep `depth` messages that should become memories; `reliability` is `reliable` or `best_effort`."""
     return QoSProfile(depth=depth, reliability=QoSReliabilityPolicy[reliability.upper()])

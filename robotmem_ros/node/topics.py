@@ -39,7 +39,7 @@ def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ..
 
 
 def check_topic_name(node: Node, key: str, topic: str) -> None:
-    """Refuses what ROS does not take for the name of a topic.
+    """Check that ROS takes a text for the name of a topic.
 
     Raises:
         InvalidFieldError: it is no such name.
@@ -53,7 +53,7 @@ def check_topic_name(node: Node, key: str, topic: str) -> None:
 
 @dataclass(frozen=True)
 class TopicState:
-    """How one configured topic is doing."""
+    """State of one configured topic."""
 
     config: TopicConfig
     arrived: int
@@ -73,7 +73,7 @@ class TopicState:
 
 
 class PerceptionTopics:
-    """Subscribes to the configured topics while it lives."""
+    """Subscribe to the configured topics until `close`."""
 
     def __init__(
         self, node: Node, intake: Intake, worker: IntakeWorker, configs: Sequence[TopicConfig], clock: Clock
@@ -86,7 +86,7 @@ class PerceptionTopics:
         self._thread.start()
 
     def poll(self) -> None:
-        """Matches the subscriptions to the publishers that there are."""
+        """Match the subscriptions to the publishers."""
         for topic in self._topics:
             topic.subscription.poll()
             if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.told:
@@ -94,7 +94,7 @@ class PerceptionTopics:
                 self._node.get_logger().warning(f"{topic.config.name}: {topic.told}")
 
     def states(self) -> list[TopicState]:
-        """How the topics are doing, in the order of their configuration."""
+        """Return the states of the topics, in the order of their configuration."""
         counts = self._intake.counts()
         found = []
         for topic in self._topics:
@@ -118,7 +118,7 @@ class PerceptionTopics:
         return found
 
     def close(self) -> None:
-        """Ends the subscriptions."""
+        """End the subscriptions."""
         self._thread.close(0)
         for topic in self._topics:
             topic.subscription.close()
@@ -155,12 +155,12 @@ class _Topic:
         )  # fmt: skip
 
     def counts(self) -> tuple[int, Counter[DropReason]]:
-        """How many messages arrived, and those dropped before the intake by their reason."""
+        """Return how many messages arrived, and those dropped before the intake by their reason."""
         with self._lock:
             return self._arrivals, self._dropped.copy()
 
     def problem(self) -> str:
-        """What is wrong with the topic now, in words."""
+        """Return what is wrong with the topic now, in words."""
         subscription, config = self.subscription, self.config
         if subscription.other_types:
             other = ", ".join(subscription.other_types)

@@ -41,7 +41,7 @@ class _Waiting(NamedTuple):
 
 
 class TargetFrames:
-    """Transforms points; those that wait are looked at by `settle`. Safe to use from several threads."""
+    """Transform points; `settle` looks at those that wait. Safe to use from several threads."""
 
     def __init__(self, buffer: TransformBuffer) -> None:
         self._buffer = buffer
@@ -71,7 +71,7 @@ class TargetFrames:
         return waiting.result
 
     def settle(self) -> bool:
-        """Give the results of those that need not wait any more; whether others go on waiting.
+        """Give the results of points that need not wait any more; return whether others go on waiting.
 
         To be called when transforms came, and now and then.
         """
@@ -86,7 +86,7 @@ class TargetFrames:
         return bool(self._waiting)
 
     def close(self, why: str) -> None:
-        """Let nothing wait any more, now and from now on."""
+        """Fail all points that wait, now and from now on."""
         with self._lock:
             self._closed = why
         for waiting in self._snapshot():
@@ -104,7 +104,7 @@ class TargetFrames:
             return list(self._waiting)
 
     def _taken(self, waiting: _Waiting) -> bool:
-        """Take it out, unless another thread did."""
+        """Remove a point from those that wait; return false if another thread did."""
         with self._lock:
             if waiting not in self._waiting:
                 return False
@@ -125,7 +125,7 @@ Take = Callable[..., tuple[Exception, ...]]
 
 
 class TfTopics:
-    """Listens from `start` on, for listening costs all the time; where tf2_msgs is missing, `missing` says so.
+    """Listen from `start` on, since listening costs CPU; if tf2_msgs is missing, `missing` says so.
 
     `take(message, static=...)` gets the messages in the thread of the worker, `forget` is called when time jumps back.
     """
@@ -148,11 +148,11 @@ class TfTopics:
 
     @property
     def listens(self) -> bool:
-        """Whether transforms come in."""
+        """Return whether transforms come in."""
         return bool(self._subscriptions)
 
     def start(self) -> None:
-        """Begins to listen; a second call does nothing."""
+        """Begin to listen; a second call does nothing."""
         if self._jumps is None:
             # Backwards only: a step of a nanosecond is enough.
             threshold = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False)
@@ -173,12 +173,12 @@ class TfTopics:
             )  # fmt: skip
 
     def poll(self) -> None:
-        """Matches the subscriptions to the publishers that there are."""
+        """Match the subscriptions to the publishers."""
         for subscription in self._subscriptions:
             subscription.poll()
 
     def close(self) -> None:
-        """Ends listening."""
+        """Stop listening."""
         for subscription in self._subscriptions:
             subscription.close()
         self._subscriptions.clear()
@@ -197,10 +197,10 @@ class TfTopics:
         if not static:
             self._notice(message)
         for error in self._take(message, static=static):
-            self._node.get_logger().warning(f"left out a {error}", throttle_duration_sec=_LOG_PERIOD)
+            self._node.get_logger().warning(f"dropped a {error}", throttle_duration_sec=_LOG_PERIOD)
 
     def _notice(self, message: Any) -> None:
-        """Sees by the stamps that a recording began anew, also where nobody publishes a clock."""
+        """Notice by the stamps that a recording began again, also if nobody publishes a clock."""
         jump = self._times.notice(message)
         if jump is not None:
             self._say(f"the transforms of {jump.frame!r} went back by {jump.seconds:.1f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.models import NewMemory, NewPerception
+from robotmem_ros.memory.models import NewFact, NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
 from ...support.consistency import check_file
@@ -80,11 +81,11 @@ def traces(memory: RobotMemory) -> tuple[set[tuple[str, str]], set[str]]:
 
 
 def fields(which: str) -> dict[str, Any]:
-    """All that a caller can give with a fact, each marked."""
-    return {
-        "human_summary": f"{MARK} summary {which}", "category": f"{MARK}category{which}", "tags": [f"{MARK}tag{which}"],
-        "scope_files": [f"{MARK}{which}.py"], "scope_entities": [f"{MARK}entity{which}"], "confidence": 0.7,
-    }  # fmt: skip
+    """Give every text and every list of names that a fact can have, each marked."""
+    kinds = {one.name: one.type for one in dataclasses.fields(NewFact) if one.kw_only}
+    texts = {name: f"{MARK}{name}{which}" for name, kind in kinds.items() if kind == "str | None"}
+    lists = {name: [f"{MARK}{name}{which}"] for name, kind in kinds.items() if kind == "Iterable[str]"}
+    return {**texts, **lists, "confidence": 0.7}
 
 
 def context(which: str) -> dict[str, object]:

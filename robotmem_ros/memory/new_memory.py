@@ -86,6 +86,8 @@ def _plan(given: type) -> list[tuple[str, str, object, _Check]]:
 _FACT = _plan(NewFact)
 _PERCEPTION = _plan(NewPerception)
 _UPDATE = _plan(MemoryUpdate)
+TOLD = tuple(column for _, column, *_ in _FACT if column not in {"session_id", "collection", "observed_at"})
+"""Columns of a fact that hold what callers told, or rules found in it."""
 
 
 def new_fact(parameters: Parameters, given: NewFact, *, now: Callable[[], int]) -> NewMemory:

@@ -13,7 +13,7 @@ from ..new_memory import new_values
 from ..storage import changes, contribution_rows, learning_rows, rows
 from ..storage.contribution_rows import Contribution
 from .classification import Classifier, tags_given
-from .repetition import TOLD, folded, given_tags, without_lifted
+from .repetition import COMPARED, FILLED, folded, given_tags, without_lifted
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
 _DERIVED_FROM = frozenset({"content", "context"})
@@ -59,7 +59,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, correction: 
         contributions = [replace(contributions[0], fact=first), *others]
         contribution_rows.rewrite(connection, contributions)
         *_, fact = folded(contributions)
-    columns = {name: getattr(fact, name) for name in {*TOLD, "confidence", *correction.columns}}
+    columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
     changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact))
     learning_rows.set_decisions(connection, memory_id, fact.decisions)
 
@@ -81,10 +81,11 @@ def _without(one: Contribution, correction: Correction) -> Contribution:
     fact = one.fact
     is_derived = not _DERIVED_FROM.isdisjoint(corrected)
     context = without_lifted(fact.context, fact.decisions) if is_derived else fact.context
+    emptied: dict[str, Any] = {name: "" for name in FILLED if name in corrected}
     fact = replace(
         fact,
         given=fact.given - corrected,
-        human_summary="" if "human_summary" in corrected else fact.human_summary,
+        **emptied,
         context="{}" if "context" in corrected else context,
     )
     return replace(one, fact=fact, gain=0.0 if is_derived or "confidence" in corrected else one.gain)

@@ -14,15 +14,18 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from ..models import REPETITION, Decision, NewMemory
+from ..new_memory import LEFT_TO_RULES, TOLD
 from ..storage import changes, contribution_rows, learning_rows, rows, wording_rows
 from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
 from .classification import SCOPE_FIELDS
 from .context_match import together
 
-TOLD = ("content", "human_summary", "context", "category", "scope_files", "scope_entities")
-"""Columns that hold what callers told, or rules found in it."""
-_REPLACED = ("category", "confidence", "scope_files", "scope_entities")
+COMPARED = tuple(name for name in TOLD if name not in {"tags", "confidence"})
+"""Columns in which a repetition can give more."""
+_REPLACED = tuple(name for name in LEFT_TO_RULES if name != "tags")
+FILLED = tuple(name for name in COMPARED if name not in {"content", "context", *_REPLACED})
+"""Columns that a repetition fills in, or replaces, with what it gives."""
 
 
 class Match(NamedTuple):
@@ -38,7 +41,7 @@ def repeat(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match
     known = rows.stored_fact(connection, memory_id)
     assert known is not None
     fact = merged(known, new, gain)
-    columns = {name: getattr(fact, name) for name in TOLD if getattr(fact, name) != getattr(known, name)}
+    columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
     adds = bool(columns) or fact.tags != known.tags
     if not contribution_rows.has(connection, memory_id):
         contribution_rows.add(connection, memory_id, known, method=FIRST, similarity=1.0, gain=0.0, adds=True)
@@ -69,7 +72,7 @@ def merged(known: NewMemory, new: NewMemory, gain: float) -> NewMemory:
     return replace(
         known,
         **{"confidence": surer, **given},
-        human_summary=new.human_summary or known.human_summary,
+        **{name: getattr(new, name) or getattr(known, name) for name in FILLED},
         tags=tuple(sorted(tags)),
         context=together(known.context, new.context),
         observed_at=max(known.observed_at, new.observed_at),
@@ -90,7 +93,7 @@ def given_tags(fact: NewMemory) -> frozenset[str]:
 
 def given_by_caller(fact: NewMemory) -> dict[str, object]:
     """What its caller gave with a fact, by the names of the fields."""
-    names = sorted({*fact.given, *({"human_summary"} if fact.human_summary else ())})
+    names = sorted({*fact.given, *(name for name in FILLED if getattr(fact, name))})
     given = {name: getattr(fact, name) for name in names}
     context = json.loads(without_lifted(fact.context, fact.decisions))
     return {**given, "context": context} if context else given

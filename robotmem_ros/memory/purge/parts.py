@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ..config.parameters import Parameters
-from ..learning.repetition import TOLD, folded, given_tags
+from ..learning.repetition import COMPARED, folded, given_tags
 from ..learning.store_or_merge import note_contradictions
 from ..storage import contribution_rows, learning_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
@@ -41,7 +41,7 @@ def _delete_contributions(
         rows.delete(connection, [memory_id])
         return
     *_, fact = folded(left)
-    columns = {name: getattr(fact, name) for name in TOLD if getattr(fact, name) != getattr(known, name)}
+    columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
     columns |= {"confidence": fact.confidence, "observed_at": fact.observed_at, "session_id": left[0].fact.session_id}
     purge_rows.reduce_fact(connection, memory_id, columns, gone=len(going), left=len(left))
     rows.replace_tags(connection, memory_id, fact.tags, given_tags(fact))

@@ -6,22 +6,18 @@ import json
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from ..clocks import iso
 from ..models import Decision, NewMemory
+from ..new_memory import TOLD
 
 FIRST = "first"
 """The method of the first learning."""
 _KEPT = 100
-_FIELDS = (
-    "content", "human_summary", "context", "confidence", "category", "tags", "scope_files", "scope_entities", "given",
-    "decisions",
-)  # fmt: skip
-_UNKNOWN = {
-    "human_summary": "", "context": "{}", "confidence": 0.0, "category": "", "tags": (), "scope_files": "",
-    "scope_entities": "", "given": (), "decisions": (),
-}  # fmt: skip
+_FIELDS = (*TOLD, "given", "decisions")
+_UNKNOWN = {one.name: one.default for one in fields(NewMemory) if one.name in _FIELDS} | {"confidence": 0.0}
 
 
 @dataclass(frozen=True)
@@ -121,13 +117,13 @@ def set_first(connection: sqlite3.Connection, contribution_id: int) -> None:
 
 
 def _written(fact: NewMemory) -> str:
-    fields = {name: getattr(fact, name) for name in _FIELDS}
-    return json.dumps({**fields, "given": sorted(fact.given)}, ensure_ascii=False)
+    values = {name: getattr(fact, name) for name in _FIELDS}
+    return json.dumps({**values, "given": sorted(fact.given)}, ensure_ascii=False)
 
 
 def _read(known: NewMemory, session_id: str, observed_at: int, written: str) -> NewMemory:
-    fields = {**_UNKNOWN, **json.loads(written)}
-    fields["tags"] = tuple(fields["tags"])
-    fields["given"] = frozenset(fields["given"])
-    fields["decisions"] = tuple(Decision(*decision) for decision in fields["decisions"])
-    return replace(known, session_id=session_id, observed_at=observed_at, **fields)
+    values: dict[str, Any] = {**_UNKNOWN, **json.loads(written)}
+    values["tags"] = tuple(values["tags"])
+    values["given"] = frozenset(values["given"])
+    values["decisions"] = tuple(Decision(*decision) for decision in values["decisions"])
+    return replace(known, session_id=session_id, observed_at=observed_at, **values)

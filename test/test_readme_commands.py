@@ -23,6 +23,7 @@ RUN_BELOW = ("make demo", ". scripts/env.sh", "pip install ", "robotmem ")
 RUN_ON_THE_GRAPH = ("ros2 service call ",)
 NOT_RUN = {
     "make test": "runs this test",
+    "make build": "the demo runs it",
     "make bench": "takes minutes, or an hour",
     "make quality": "takes minutes",
     "python3 -m bench": "measures for minutes; what it lists is tested with the suites",

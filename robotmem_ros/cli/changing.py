@@ -91,9 +91,12 @@ def _retention(arguments: argparse.Namespace) -> None:
         show(arguments, _report_fields(planned), _report_text(planned, "would go"))
     if arguments.dry_run or empty:
         return
-    # Nothing is open during the question: a memory with budgets enforces them by itself.
+    # Nothing is open while the user decides: a memory with budgets enforces them by itself.
     confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings?", yes=arguments.yes)
-    with opened(arguments.db, **budgets) as memory:
+    with opened(arguments.db) as memory:
+        # Maintenance enforces budgets too; it must not come first, or nothing is left to report.
+        memory.flush()
+        memory.parameters = memory.parameters.changed(**budgets)
         removed = memory.retain()
     show(arguments, _report_fields(removed), _report_text(removed, "went"))
 

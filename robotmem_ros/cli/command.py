@@ -1,4 +1,4 @@
-"""The shape of a command, and what commands share: the database, the question before a deletion, the output."""
+"""The shape of a command, and what commands share: the database, the confirmation of a deletion, the output."""
 
 from __future__ import annotations
 

@@ -21,6 +21,8 @@ from .query import Query
 
 _FEW, _SHARE = 2000, 16
 """Up to `_FEW` memories are listed; sorted ids are read of at most one in `_SHARE` of all."""
+_BROAD = 1000
+"""From this many memories on there are postings: to list most memories takes longer than to check the best."""
 _COUNTED = 20_000
 _GROUP = 50
 
@@ -93,16 +95,20 @@ def enumerate_if_few(
     return wanted if len(found) > most else only(found)
 
 
-def narrow_down(connection: sqlite3.Connection, wanted: Candidates) -> Candidates:
-    """The same memories, listed if they are few, or else with the ids that the narrowest condition allows.
+def narrow_down(connection: sqlite3.Connection, wanted: Candidates, *, list_most: bool = True) -> Candidates:
+    """List the candidates if they are few, or else the ids that the narrowest condition allows.
 
-    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
+    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all. Without
+    `list_most`, nothing is listed where a condition that is known to allow most of the memories is the only one.
     """
+    sources = [condition.source for condition in wanted.conditions if condition.source]
+    least = min((source.size or 0 for source in sources), default=0)
+    if not list_most and least > _BROAD and 2 * least > _all(connection):
+        return wanted
     wanted = enumerate_if_few(connection, wanted)
     if wanted.ids is not None or wanted.superset is not None:
         return wanted
     most = _all(connection) // _SHARE
-    sources = [condition.source for condition in wanted.conditions if condition.source]
     unknown = [source for source in sources if source.size is None or source.size <= most]
     if not unknown:
         return wanted

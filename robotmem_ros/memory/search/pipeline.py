@@ -126,7 +126,7 @@ class _Recall:
         return replace(found, reason="; ".join(filter(None, reasons)))
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
-        candidates = narrow_down(self.connection, candidates)
+        candidates = narrow_down(self.connection, candidates, list_most=False)
         self.times.lap("conditions")
         ranked = self.relevance.rank(candidates, self.relevance.depth(self.query.n))
         best_first = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))

@@ -12,14 +12,13 @@ from typing import NamedTuple
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
 from robotmem_ros.memory.learning.neighbours import Neighbours
-from robotmem_ros.memory.learning.store_or_merge import Limits, duplicates, near_subjects, opposed, same_lesson
+from robotmem_ros.memory.learning.store_or_merge import candidates_of, contradicted_among, likeness, similar_among
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
-from robotmem_ros.memory.text.statement import wording
-from robotmem_ros.memory.text.subject import subject
+from robotmem_ros.memory.text.statement import statement
 
-__all__ = ["Classifier", "NewMemory", "Times", "as_fact", "duplicate_method", "load_classifier", "time_each"]
+__all__ = ["Classifier", "NewMemory", "Times", "as_fact", "likeness_method", "load_classifier", "time_each"]
 
 
 class Times(NamedTuple):
@@ -36,12 +35,9 @@ def as_fact(text: str) -> NewMemory:
     return new_fact(Parameters(), NewFact(insight=text), now=time.time_ns)
 
 
-def duplicate_method(one: str, other: str, cosine: float | None) -> str:
-    """Return by which method two texts count as one fact; empty if they count as two."""
-    parameters = Parameters()
-    limits = Limits(parameters.duplicate_jaccard, parameters.duplicate_cosine)
-    match = same_lesson(wording(one), wording(other), cosine, limits)
-    return match.method if match else ""
+def likeness_method(one: str, other: str, cosine: float) -> str:
+    """Return by which method two texts are alike: `exact`, `jaccard`, `cosine`; empty if they are not."""
+    return likeness(one, other, cosine, Parameters())[0]
 
 
 def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
@@ -51,7 +47,7 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
     with closing(Database(parameters)) as database, database.snapshot() as connection:
         for fact in facts:
             began = time.perf_counter()
-            subject(fact.collection, fact.content)
+            statement(fact.content)
             classified = classifier.classified(fact)
             read = time.perf_counter()
             _compare(connection, classified, parameters)
@@ -59,6 +55,6 @@ def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:
 
 
 def _compare(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> None:
-    subjects = near_subjects(connection, new, parameters)
-    if next(duplicates(connection, new, subjects, Neighbours(), parameters), None) is None:
-        list(opposed(connection, 0, new, subjects, parameters.duplicate_jaccard))
+    candidates = candidates_of(connection, new, Neighbours(), parameters)
+    similar_among(new, candidates, parameters)
+    contradicted_among(0, new, candidates, parameters.similar_jaccard)

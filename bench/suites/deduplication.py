@@ -1,27 +1,23 @@
-"""Measure how well facts that say the same are told from others: precision and recall on labelled pairs.
+"""Measure what becomes of labelled pairs of facts: merged, linked as similar, or neither.
 
-Of the first pairs every third is held out: nothing was tuned on it. The fresh ones were written later; the adversarial
-ones were made to be misjudged, and tuned on. Without a model, the comparison of meanings is left out. The exit code is
-1 if a pair was merged that never may be: other numbers, units, negations or outcomes.
+A pair of one fact may be merged or linked; a pair of two facts must never be merged. Of the first pairs every third is
+held out; the fresh ones were written later, the adversarial ones to be misjudged. Without a model, meanings are not
+compared. The exit code is 1 if a pair of two facts was merged.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from bench.data import read_table
-from bench.internals.learning import duplicate_method
+from bench.internals.learning import likeness_method
 from bench.internals.stages import Embedder, load_model
 from bench.options import add_model
 from bench.table import show
 
 FIRST, FRESH, ADVERSARIAL = (f"deduplication/{name}" for name in ("first", "fresh", "adversarial"))
-NEVER = ("number", "unit", "negation", "outcome")
-"""The kinds of pairs that may never be merged."""
-
-
 class Pair(NamedTuple):
     """Two texts, and whether they are one fact."""
 
@@ -55,9 +51,10 @@ def run(options: argparse.Namespace) -> int:
             for pair in [*tuned_on, *adversarial]:
                 if bool(found[pair]) != pair.is_one:
                     print(f"{pair.kind} {found[pair]}: {' | '.join(pair.texts)}")
-    show(("deduplication", "pairs", "precision", "recall", "merged wrongly"), _rows(groups, judged))
-    merged = sum(bool(found[pair]) for found in judged.values() for pair in pairs if pair.kind in NEVER)
-    print(f"Numbers, units, negations and outcomes that were merged: {merged} (none may be).")
+    head = ("deduplication", "pairs", "same: merged", "same: linked", "different: merged", "different: linked")
+    show(head, _rows(groups, judged))
+    merged = sum(found[pair] == "exact" for found in judged.values() for pair in pairs if not pair.is_one)
+    print(f"Pairs of two facts that were merged: {merged} (none may be).")
     return 1 if merged else 0
 
 
@@ -68,12 +65,12 @@ def read_pairs(name: str = FIRST) -> list[Pair]:
 
 
 def judge(embedder: Embedder | None) -> Callable[[Pair], str]:
-    """Return a function that names the method by which a pair counts as one; empty if it counts as two."""
+    """Return a function that names the method by which a pair is alike; empty if it is not."""
 
     def judged(pair: Pair) -> str:
         one, other = pair.texts
-        cosine = None if embedder is None else float(embedder.embed_one(one) @ embedder.embed_one(other))
-        return duplicate_method(one, other, cosine)
+        cosine = 0.0 if embedder is None else float(embedder.embed_one(one) @ embedder.embed_one(other))
+        return likeness_method(one, other, cosine)
 
     return judged
 
@@ -81,8 +78,14 @@ def judge(embedder: Embedder | None) -> Callable[[Pair], str]:
 def _rows(groups: dict[str, list[Pair]], judged: dict[str, dict[Pair, str]]) -> Iterator[tuple[str, ...]]:
     for how, found in judged.items():
         for name, pairs in groups.items():
-            merged = [pair for pair in pairs if found[pair]]
-            right = sum(pair.is_one for pair in merged)
-            precision = right / len(merged) if merged else 1.0
-            recall = right / sum(pair.is_one for pair in pairs)
-            yield f"{how}: {name}", str(len(pairs)), f"{precision:.3f}", f"{recall:.3f}", str(len(merged) - right)
+            cells = [
+                _share(found[pair] in methods for pair in pairs if pair.is_one == is_one)
+                for is_one in (True, False)
+                for methods in (("exact",), ("jaccard", "cosine"))
+            ]
+            yield f"{how}: {name}", str(len(pairs)), *cells
+
+
+def _share(taken: Iterable[bool]) -> str:
+    listed = list(taken)
+    return f"{sum(listed)} of {len(listed)}"

@@ -14,7 +14,7 @@ from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
 from ..memory.purge.purge import Purged
 from ..memory.retention.retention import Report
-from ..memory.sessions.consolidation import Consolidation, Lesson
+from ..memory.sessions.consolidation import Group
 from ..memory.storage.purge_rows import Preview
 from ..replay import load_config
 from .command import (
@@ -43,31 +43,22 @@ def _restore(arguments: argparse.Namespace) -> None:
 
 
 def _consolidate(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=arguments.dry_run) as memory:
+    with opened(arguments.db) as memory:
         done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
-    rows: list[tuple[object, ...]] = []
-    for merge in done.merges:
-        rows.append((merge.kept.id, "", f"{merge.similarity:.2f}", merge.kept.category, merge.kept.content))
-        rows += [("", fact.id, "", "", fact.content) for fact in merge.superseded]
-    would = "would be superseded; nothing was changed" if done.dry_run else "superseded"
-    text = table(("stays", "goes", "similarity", "category", "text"), rows)
-    show(arguments, _consolidation_fields(done), f"{text}{done.superseded} of {done.considered} facts {would}\n")
+    text = "".join(_group_text(group) for group in done.groups)
+    would = "would be" if done.dry_run else "were"
+    text += (
+        f"{done.grouped} of {done.considered} facts {would} represented by another one, "
+        f"{done.superseded} {would} superseded\n"
+    )
+    show(arguments, {**vars(done), "grouped": done.grouped, "superseded": done.superseded}, text)
 
 
-def _consolidation_fields(done: Consolidation) -> dict[str, object]:
-    def fields(fact: Lesson) -> dict[str, object]:
-        return {"id": fact.id, "content": fact.content, "confidence": fact.confidence}
-
-    merges = [
-        {
-            "kept": fields(merge.kept),
-            "superseded": [fields(fact) for fact in merge.superseded],
-            "category": merge.kept.category,
-            "similarity": merge.similarity,
-        }
-        for merge in done.merges
-    ]
-    return {**vars(done), "superseded": done.superseded, "merges": merges}
+def _group_text(group: Group) -> str:
+    lines = [f"{group.representative.id}  {group.representative.content}"]
+    lines += [f"  {fact.id}  {fact.content}" for fact in group.members]
+    lines += [f"  {fact.id}  {fact.content} (superseded)" for fact in group.superseded]
+    return "\n".join(lines) + "\n"
 
 
 _BUDGETS = {
@@ -194,9 +185,9 @@ COMMANDS = (
         (option("id", type=int, nargs="+", metavar="ID", help="the memories"), DATABASE, JSON),
     ),
     Command(
-        "consolidate", "merge what a session learned twice",
-        "Merge the facts of a session that say the same: one stays, the others are superseded. Nothing is deleted: "
-        "they come back when the one that stays is forgotten or reworded.", _consolidate,
+        "consolidate", "group the similar facts of a session",
+        "Group the similar facts of a session. All stay active; a recall may ask for the representatives only. Only "
+        "facts of the same text are superseded.", _consolidate,
         (
             option("session", help="id of the session, as `robotmem sessions` lists it"),
             DATABASE,

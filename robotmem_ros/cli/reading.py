@@ -22,7 +22,12 @@ def _recall(arguments: argparse.Namespace) -> None:
     model = "" if arguments.no_model else Parameters().embedding_model
     options = {"collection": arguments.collection, "embedding_model": model}
     with opened(arguments.db, read_only=True, **options) as memory:
-        found = memory.recall(arguments.query, n=arguments.n, context_filter=arguments.where)
+        found = memory.recall(
+            arguments.query,
+            n=arguments.n,
+            context_filter=arguments.where,
+            representatives_only=arguments.representatives,
+        )
     lines = [_memory_line(one) for one in found] or ["nothing found"]
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
@@ -36,7 +41,9 @@ def _memory_line(memory: Memory) -> str:
         x, y, z = memory.pose[:3]
         position = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
-    return f"{memory.score:.2f}  {memory.content}{position}  [{time_text(memory.observed_at)}, id {memory.id}{doubt}]"
+    similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
+    told = f"{time_text(memory.observed_at)}, id {memory.id}{doubt}{similar}"
+    return f"{memory.score:.2f}  {memory.content}{position}  [{told}]"
 
 
 def _status(arguments: argparse.Namespace) -> None:
@@ -101,6 +108,8 @@ def _explanation_lines(explanation: Explanation) -> Iterator[str]:
     yield from (f"  {line}" for line in decisions.splitlines())
     if not explanation.decisions:
         yield "  nothing was decided by rules"
+    for alike in explanation.similar:
+        yield f"  similar to {alike.memory_id} ({alike.method} {alike.similarity:.2f})"
     for one in explanation.contradictions:
         yield f"  {'contradicted by' if one.is_newer else 'contradicts'} {one.memory_id} ({one.reason}): {one.content}"
     for again in explanation.repetitions:
@@ -139,6 +148,7 @@ COMMANDS = (
             option("--where", metavar="JSON", help="conditions, such as '{\"task.success\": true}'"),
             option("--collection", default="default", help="namespace to search"),
             option("--no-model", action="store_true", help="search by words alone"),
+            option("--representatives", action="store_true", help="of similar facts, only the representative"),
             JSON,
         ),
     ),

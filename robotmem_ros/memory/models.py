@@ -208,6 +208,8 @@ class Memory:
     """Whether an object was seen as often as the parameter `object_confirmations` wants."""
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
+    similar_ids: tuple[int, ...] = ()
+    """The active facts that are linked as similar, ascending: worded otherwise, so read them, too."""
     score: float = 1.0
     """In [0, 1], relative to the best result."""
     distance: float = float("nan")
@@ -287,6 +289,16 @@ class Repetition(NamedTuple):
     """When it was observed last before: nanoseconds since the epoch, by the robot's clock."""
     gave: Mapping[str, object]
     """What its caller gave with it, by the names of the fields."""
+
+
+class Similarity(NamedTuple):
+    """A fact that is similar to another one, and how."""
+
+    memory_id: int
+    method: str
+    """`exact` for the same text in another context, `jaccard` by words, `cosine` by meaning."""
+    similarity: float
+    """By that method, in [0, 1]."""
 
 
 class Contradiction(NamedTuple):

@@ -42,7 +42,6 @@ from .retention.retention import Report
 from .search.query import parse_query
 from .search.result import RecallResult
 from .search.vector_index import VectorIndex
-from .sessions import consolidation
 from .sessions.consolidation import Consolidation
 from .sessions.report import SessionReport, SessionStart
 from .status import Status, status
@@ -260,11 +259,13 @@ class RobotMemory:
         collection: str | None = None,
         *,
         kind: str | None = None,
+        representatives_only: bool = False,
     ) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
         with `frame_id` where it is not the memory frame; the window `[after, before)` is half-open.
+        `representatives_only` leaves out the facts that another one of their group represents, see `consolidate`.
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
@@ -280,6 +281,7 @@ class RobotMemory:
             min_confidence=min_confidence,
             session_id=session_id,
             kind=kind,
+            representatives_only=representatives_only,
             context_filter=context_filter,
             spatial_sort=spatial_sort,
             after=after,
@@ -306,7 +308,7 @@ class RobotMemory:
         wanted = validation.whole("memory_id", memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
-        if database.write(lambda connection: consolidation.forget(connection, wanted, why), frees_room=True).result():
+        if database.write(lambda connection: changes.invalidate(connection, wanted, why), frees_room=True).result():
             self._parts.maintenance.notify()  # they are back, without their vectors
 
     def restore(self, memory_id: int) -> None:
@@ -365,7 +367,7 @@ class RobotMemory:
         return self._parts.sessions.start(self.parameters, context, collection, max_duration)
 
     def end_session(self, session_id: str, outcome_score: float | None = None) -> SessionReport:
-        """End an episode: consolidate its facts, and report what came of it and what to know the next time.
+        """End an episode: group its similar facts, and tell what came of it and what to know the next time.
 
         `outcome_score` lies in [0, 1]; None when nobody can say. An episode that expired is ended by this, too: it
         keeps the time at which it expired.
@@ -382,9 +384,10 @@ class RobotMemory:
         return self._parts.sessions.latest(collection, n)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
-        """Merge the facts of a session that say the same, or with `dry_run` report what that would do.
+        """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
 
-        Nothing is deleted: what is superseded comes back when the fact that represents it is forgotten or reworded.
+        All members of a group stay active. Only a fact of the same text as its representative is superseded; it comes
+        back when that one is forgotten or reworded.
 
         Raises:
             InvalidFieldError: a field cannot be used.

@@ -17,8 +17,8 @@ from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Count, DecayReport, MemoryStatus, Perception
+from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
-from robotmem_ros.msg import Merge as MergeMessage
 from robotmem_ros.msg import Sighting as SightingMessage
 from robotmem_ros.msg import SpatialSort as SpatialSortMessage
 from robotmem_ros.srv import EndSession, Learn, ObjectHistory, Update
@@ -28,7 +28,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
-from ..memory.sessions.consolidation import Merge
+from ..memory.sessions.consolidation import Group
 from ..memory.sessions.report import SessionReport
 from .transforms import Target
 
@@ -139,7 +139,7 @@ def fill_report(response: EndSession.Response, report: SessionReport) -> None:
     session, consolidation = report.session, report.consolidation
     fill(
         response, report, started=session.started_at, ended=session.ended_at,
-        considered=consolidation.considered, merges=consolidation.merges,
+        considered=consolidation.considered, groups=consolidation.groups,
     )  # fmt: skip
 
 
@@ -206,10 +206,11 @@ def _point_message(position: Sequence[float]) -> Point:
     return Point(x=float(x), y=float(y), z=float(z))
 
 
-def _merge_message(merge: Merge) -> MergeMessage:
-    kept, superseded = merge.kept, merge.superseded
+def _group_message(group: Group) -> GroupMessage:
+    first, members, superseded = group.representative, group.members, group.superseded
     return fill(
-        MergeMessage(), merge, kept=kept.id, content=kept.content, category=kept.category,
+        GroupMessage(), group, representative=first.id, content=first.content, category=first.category,
+        members=[one.id for one in members], member_contents=[one.content for one in members],
         superseded=[one.id for one in superseded], superseded_contents=[one.content for one in superseded],
     )  # fmt: skip
 
@@ -252,7 +253,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "sequence<geometry_msgs/Pose, 1>": lambda value: [_pose_message(value)] if value else [],
     "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
     "sequence<robotmem_ros/Memory>": _each(MemoryMessage),
-    "sequence<robotmem_ros/Merge>": lambda value: [_merge_message(merge) for merge in value],
+    "sequence<robotmem_ros/Group>": lambda value: [_group_message(group) for group in value],
     "sequence<robotmem_ros/Sighting>": _each(SightingMessage),
     "robotmem_ros/DecayReport": lambda value: fill(DecayReport(), value),
     "geometry_msgs/Point": _point_message,

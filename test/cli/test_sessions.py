@@ -24,7 +24,7 @@ def sessions(db: Path) -> list[str]:
     """Store an ended session, and an open one with facts; return their ids."""
     clock = iter(range(NOW, NOW + 100 * 10**9, 30 * 10**9))
     time = next(clock)
-    with RobotMemory(db, embedding_model="", clock=lambda: time, deduplicate=False) as memory:
+    with RobotMemory(db, embedding_model="", clock=lambda: time, deduplication="off") as memory:
         first = memory.start_session({"task": {"name": "tidy"}}).session_id
         time = next(clock)
         memory.end_session(first, 0.5)
@@ -56,17 +56,22 @@ def test_consolidate_shows_what_it_would_do_and_does_it(
     arguments = ["consolidate", sessions[1], "--db", str(db)]
     assert main([*arguments, "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["stays", "2", "1", "1"]
-    assert lines[1].endswith(f"0.80        grasp     {FACTS[1]}")
-    assert lines[-1] == "1 of 3 facts would be superseded; nothing was changed"
+    assert lines == [
+        f"2  {FACTS[1]}",
+        f"  1  {FACTS[0]}",
+        "1 of 3 facts would be represented by another one, 0 would be superseded",
+    ]
     assert main([*arguments, "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["dry_run"], told["considered"], told["superseded"]) == (True, 3, 1)
-    assert told["merges"][0]["kept"] == {"id": 2, "content": FACTS[1], "confidence": 0.8}
+    assert (told["dry_run"], told["considered"], told["grouped"], told["superseded"]) == (True, 3, 1, 0)
+    assert told["groups"][0]["representative"]["id"] == 2
     assert main(arguments) == 0
-    assert capsys.readouterr().out.endswith("1 of 3 facts superseded\n")
-    assert main(arguments) == 0
-    assert capsys.readouterr().out == "0 of 2 facts superseded\n"
+    assert capsys.readouterr().out.endswith("1 of 3 facts were represented by another one, 0 were superseded\n")
+    recall = ["recall", FACTS[0], "--db", str(db), "--no-model", "--collection", "lab"]
+    assert main(recall) == 0
+    assert "id 1" in capsys.readouterr().out
+    assert main([*recall, "--representatives"]) == 0
+    assert "id 1" not in capsys.readouterr().out
 
 
 def test_an_unknown_session_is_reported(db: Path, sessions: list[str], capsys: pytest.CaptureFixture[str]) -> None:

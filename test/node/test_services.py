@@ -89,6 +89,19 @@ def test_a_fact_learned_again_raises_the_confidence_of_the_first(client: Client,
     assert again.confidence > first.confidence
 
 
+def test_a_similar_fact_is_stored_and_both_are_named(client: Client, collection: str) -> None:
+    first = client.call(Learn, "learn", insight="Never enter the storage room", collection=collection)
+    again = client.call(Learn, "learn", insight="Never enter the storage room alone", collection=collection)
+    assert (again.success, again.status) == (True, Learn.Response.SIMILAR)
+    assert (list(again.similar_ids), again.method) == ([first.memory_id], "jaccard")
+    assert again.similarity == pytest.approx(0.8)
+    found = client.call(Recall, "recall", query="storage room", collection=collection).memories
+    assert {memory.id: list(memory.similar_ids) for memory in found} == {
+        first.memory_id: [again.memory_id],
+        again.memory_id: [first.memory_id],
+    }
+
+
 def test_a_contradicted_fact_names_the_contradicting_one(client: Client, collection: str) -> None:
     older = client.call(Learn, "learn", insight="Hold the glass with 12.5 N", collection=collection)
     newer = client.call(Learn, "learn", insight="Hold the glass with 15 N", collection=collection)

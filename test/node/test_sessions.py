@@ -18,7 +18,7 @@ from robotmem_ros.srv import Consolidate, EndSession, Learn, SavePerception, Sta
 
 from ..support.node.graph import Client, NodeProcess
 
-LESSONS = ("hold the thin glass softly", "hold the thin glass softly on the night shift", "charge before noon")
+FACTS = ("hold the thin glass softly", "hold the thin glass softly at its rim", "charge before noon")
 
 
 def learn(client: Client, session: str, text: str, **fields: object) -> int:
@@ -34,28 +34,29 @@ def test_a_session_from_its_start_to_its_report(client: Client) -> None:
     assert (first.success, first.error, first.collection) == (True, "", "flat")
     assert (first.known_facts, first.known_perceptions, first.known_sessions) == (0, 0, 0)
     assert str(uuid.UUID(first.session_id)) == first.session_id
-    ids = [learn(client, first.session_id, text, collection="flat") for text in LESSONS]
+    ids = [learn(client, first.session_id, text, collection="flat") for text in FACTS]
     mug = Perception(description="a red mug", label="mug", pose=[Pose(position=Point(x=1.0))], collection="flat")
     mug.session_id = first.session_id
     assert client.call(SavePerception, "save_perception", perception=mug).success
     told = client.call(Consolidate, "consolidate", session_id=first.session_id, dry_run=True)
-    assert (told.success, told.considered, len(told.merges)) == (True, 3, 1)
+    assert (told.success, told.considered, len(told.groups)) == (True, 3, 1)
     report = client.call(EndSession, "end_session", session_id=first.session_id, outcome_score=[0.9])
     assert (report.success, report.error) == (True, "")
-    assert (report.facts, report.perceptions, report.considered) == (2, 1, 3)
-    assert [(count.name, count.n) for count in report.categories] == [("grasp", 2)]
-    (merge,) = report.merges
-    assert (merge.kept, list(merge.superseded), merge.category) == (ids[1], [ids[0]], "grasp")
-    assert (merge.content, list(merge.superseded_contents)) == (LESSONS[1], [LESSONS[0]])
-    assert abs(merge.similarity - 2 / 3) < 1e-6
-    assert (report.decay.memories, report.decay.decayed, report.decay.faded) == (3, 0, 0)
-    assert abs(report.decay.mean_stored - 2.5 / 3) < 1e-6
+    assert (report.facts, report.perceptions, report.considered) == (3, 1, 3)
+    assert [(count.name, count.n) for count in report.categories] == [("grasp", 3)]
+    (group,) = report.groups
+    assert (group.representative, list(group.members), group.category) == (ids[1], [ids[0]], "grasp")
+    assert (group.content, list(group.member_contents)) == (FACTS[1], [FACTS[0]])
+    assert (list(group.superseded), list(group.superseded_contents)) == ([], [])
+    assert 0.5 < group.similarity < 1.0
+    assert (report.decay.memories, report.decay.decayed, report.decay.faded) == (4, 0, 0)
+    assert abs(report.decay.mean_stored - 3.3 / 4) < 1e-6
     assert report.ended.sec >= report.started.sec > 0
     assert list(report.proactive) == []
     second = client.call(StartSession, "start_session", context=context, collection="flat")
-    assert (second.known_facts, second.known_perceptions, second.known_sessions) == (2, 1, 1)
+    assert (second.known_facts, second.known_perceptions, second.known_sessions) == (3, 1, 1)
     report = client.call(EndSession, "end_session", session_id=second.session_id)
-    assert [memory.id for memory in report.proactive] == [ids[2], ids[1]]
+    assert [memory.id for memory in report.proactive] == ids[::-1]
     assert report.proactive[0].score == 1.0
 
 

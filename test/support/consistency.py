@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robotmem_ros.memory.storage.connection import connect
+from robotmem_ros.memory.storage.indexing.fact_words import word_ids
 from robotmem_ros.memory.storage.indexing.vectors import text_digest
 from robotmem_ros.memory.text.labels import label_key
-from robotmem_ros.memory.text.subject import digest, lesson, subject
+from robotmem_ros.memory.text.normal_form import digest
+from robotmem_ros.memory.text.statement import statement
 from robotmem_ros.memory.text.tokens import indexed_text
 
 
@@ -38,7 +40,7 @@ def check(connection: sqlite3.Connection) -> int:
     _check_leaves(connection, memories)
     _check_positions(connection, memories)
     _check_objects(connection)
-    _check_wordings(connection, memories)
+    _check_facts(connection, memories)
     return len(memories)
 
 
@@ -135,23 +137,20 @@ def _check_objects(connection: sqlite3.Connection) -> None:
     assert counts.fetchone() == (len(found), len(found))
 
 
-def _check_wordings(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
+def _check_facts(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    known = {row["id"]: subject(row["collection"], row["content"]) for row in facts}
-    active = {row["id"]: int(row["status"] == "active") for row in facts}
-    kept = connection.execute("SELECT memory_id, subject_id, lesson, active FROM subject_facts ORDER BY memory_id")
-    assert kept.fetchall() == [(key, one.id, lesson(one.id, one.claim), active[key]) for key, one in known.items()]
-    subjects = connection.execute("SELECT id, size, signature, words FROM subjects").fetchall()
-    expected = {(one.id, len(one.words), one.signature, one.words_json) for one in known.values()}
-    assert (set(subjects), len(subjects)) == (expected, len(expected))
-    words = connection.execute("SELECT word, first, size, subject_id, signature FROM subject_words").fetchall()
+    words = connection.execute("SELECT word, memory_id FROM fact_words").fetchall()
     assert sorted(words) == sorted(
-        (word, int(not place), size, one, signature)
-        for one, size, signature, listed in subjects
-        for place, word in enumerate(json.loads(listed))
+        (word, row["id"])
+        for row in facts
+        for word in word_ids(row["collection"], statement(row["content"]).terms)
     )
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]
+    for table in ("similar_facts", "contradictions"):
+        pairs = set(connection.execute(f"SELECT memory_id, other_id FROM {table}"))
+        assert pairs == {(other, one) for one, other in pairs}
+        assert {one for one, _ in pairs} <= digests.keys()
 
 
 def _points(row: sqlite3.Row) -> Iterator[tuple[str, tuple[float | None, ...]]]:

@@ -74,7 +74,7 @@ class Parameters:
         minimum=0.0, maximum=0.5,
     )  # fmt: skip
     consolidation_similarity: float = parameter(
-        0.5, "Jaccard similarity above which facts of a session are merged.", minimum=0.0, maximum=0.99
+        0.5, "Jaccard similarity above which facts of a session are one group.", minimum=0.0, maximum=0.99
     )
     session_max_duration: float = parameter(
         86_400.0, "Sessions that nobody has ended after this long are closed as `expired`; 0 disables. "
@@ -88,12 +88,15 @@ class Parameters:
         "", "YAML file with your own rules for category and confidence, added to the built-in ones.", read_only=True
     )
     taxonomy_file: str = parameter("", "YAML file with your own tags, added to the built-in ones.", read_only=True)
-    deduplicate: bool = parameter(True, "Reinforce a known fact instead of storing a duplicate.")
-    duplicate_jaccard: float = parameter(
-        0.70, "Jaccard similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
+    deduplication: str = parameter(
+        "equal", "Facts that reinforce a known one instead of being stored: those of the same text (`equal`), also "
+        "similar ones, which loses what differs (`seed`), or none (`off`).", choices=("equal", "seed", "off"),
+    )  # fmt: skip
+    similar_jaccard: float = parameter(
+        0.70, "Jaccard similarity of their words from which facts are linked as similar.", minimum=0.0, maximum=1.0
     )
-    duplicate_cosine: float = parameter(
-        0.85, "Cosine similarity from which facts with the same claim are duplicates.", minimum=0.0, maximum=1.0
+    similar_cosine: float = parameter(
+        0.85, "Cosine similarity of their vectors from which facts are linked as similar.", minimum=0.0, maximum=1.0
     )
     reinforcement_gain: float = parameter(
         0.1, "Part of the distance to 1 that a repetition adds to a confidence, times its own confidence.",

@@ -1,4 +1,4 @@
-"""Whether two lessons were made in the same circumstances, by their contexts, and what is known of both together."""
+"""Compare and merge the contexts of two facts."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",
 _ABSENT = object()
 
 
-def are_one(one: str, other: str) -> bool:
-    """Whether two lessons that say the same are one by their contexts, which then differ in nothing that both have.
+def can_merge(one: str, other: str) -> bool:
+    """Tell whether two facts of the same text are one by their contexts: these differ in nothing that both have.
 
-    An outcome must be in both or in neither: that a lesson once worked is nothing to be added to it.
+    An outcome must be in both or in neither: that something once worked adds nothing to what it says.
     """
     left, right = json.loads(one), json.loads(other)
     return all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) and _agree(left, right)
 
 
-def together(one: str, other: str) -> str:
-    """The context of two lessons that are one: all that either has."""
+def merged_context(one: str, other: str) -> str:
+    """Return the context of two facts that are merged: all that either has."""
     left, right = json.loads(one), json.loads(other)
     merged = _merged(left, right)
     return one if left == merged else compact_json(merged)
 
 
 def comparable(one: str, other: str) -> bool:
-    """Whether what two lessons say can contradict: their contexts differ in nothing but parameters and outcome."""
+    """Tell whether two facts can contradict: their contexts differ in nothing but parameters and outcome."""
     return one == other or _agree(_without_claims(one), _without_claims(other))
 
 
 @lru_cache(maxsize=1024)
 def outcome(context: str) -> frozenset[str]:
-    """The outcome that a context tells, as a side of the wording; empty when it tells none."""
+    """Return the outcome of a context as a polarity of a statement; empty if it has none."""
     parsed = json.loads(context)
     told = [value for path in _OUTCOMES if isinstance(value := _at(parsed, path), bool)]
     return frozenset({"outcome+" if told[0] else "outcome-"}) if told else frozenset()

@@ -1,4 +1,4 @@
-"""Whether two lessons contradict: the same subject, and another value of one quantity, or another outcome, not both.
+"""Contradictions of facts: the same subject, and another value of one quantity, or another outcome, not both.
 
 That 8 N failed and 12 N worked is no contradiction; that 12 N worked and 15 N did is, and that 12 N worked and failed.
 """
@@ -9,24 +9,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ..text.quantities import unit_named
-from ..text.statement import Stance, Values, Wording, load_terms
+from ..text.statement import Claim, Statement, Values, load_terms
 
 _ROUNDING = 1e-9
 
 
-def contradiction(older: Wording, newer: Wording, limit: float) -> str:
-    """In what two texts contradict, such as `force: 12.5 N, now 15 N`; empty when they do not.
+def contradiction(older: Statement, newer: Statement, limit: float) -> str:
+    """Tell in what two facts contradict, such as `force: 12.5 N, now 15 N`; empty if they do not.
 
-    `limit` is how much of their words they must share, as Jaccard similarity in [0, 1].
+    `limit` is the Jaccard similarity in [0, 1] from which two sets of words have one subject.
     """
     if older.names != newer.names or not _same_subject(older.words, newer.words, limit):
         return ""
-    return opposition(older.stance, newer.stance)
-
-
-def opposition(older: Stance, newer: Stance) -> str:
-    """In what two texts of one subject contradict; empty when they do not."""
-    differences = [_other_values(older.values, newer.values), _other_sides(older, newer)]
+    was, now = older.claim, newer.claim
+    differences = [_other_values(was.values, now.values), _other_polarities(was, now)]
     found = [difference for difference in differences if difference is not None]
     told = [difference for difference in found if difference]
     return told[0] if len(found) == 2 and len(told) == 1 else ""
@@ -38,15 +34,15 @@ def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> 
     return bool(both) and one_sided and len(left & right) / len(both) >= limit
 
 
-def _other_sides(older: Stance, newer: Stance) -> str | None:
+def _other_polarities(older: Claim, newer: Claim) -> str | None:
     # None when they cannot be compared; an empty text when they agree.
     turned_round = "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
-    if older.sides == newer.sides:
+    if older.polarities == newer.polarities:
         return turned_round
-    was, now = (_with_unsaid(one.sides, other.sides) for one, other in ((older, newer), (newer, older)))
-    if {side[:-1] for side in was} != {side[:-1] for side in now}:
+    was, now = (_with_unsaid(one.polarities, other.polarities) for one, other in ((older, newer), (newer, older)))
+    if {one[:-1] for one in was} != {one[:-1] for one in now}:
         return None
-    turned = sorted(side[:-1] for side in was ^ now if side.endswith("+"))
+    turned = sorted(one[:-1] for one in was ^ now if one.endswith("+"))
     if turned and older.negations == newer.negations:
         return f"other {' and '.join(turned)}"
     if turned:
@@ -54,10 +50,10 @@ def _other_sides(older: Stance, newer: Stance) -> str | None:
     return turned_round
 
 
-def _with_unsaid(sides: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+def _with_unsaid(polarities: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     # What need not be said is said by whoever does not deny it.
-    unsaid = {side for side in load_terms().unmarked if side[:-1] + "-" in others and side[:-1] + "-" not in sides}
-    return sides | unsaid
+    unsaid = {side for side in load_terms().unmarked if side[:-1] + "-" in others and side[:-1] + "-" not in polarities}
+    return polarities | unsaid
 
 
 def _other_values(older: Values, newer: Values) -> str | None:

@@ -6,8 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from ..clocks import nanoseconds
-from ..models import Contradiction, Decision, Repetition
-from ..storage import contribution_rows, learning_rows, rows, wording_rows
+from ..models import Contradiction, Decision, Repetition, Similarity
+from ..storage import contribution_rows, fact_rows, learning_rows, rows
 from .repetition import folded, given_by_caller
 
 
@@ -25,6 +25,8 @@ class Explanation:
     """The last hundred times that it was learned again, oldest first."""
     contradictions: tuple[Contradiction, ...] = ()
     """The active facts that contradict it, newest first."""
+    similar: tuple[Similarity, ...] = ()
+    """The active facts that are linked as similar, most similar first."""
     reason: str = ""
     """Why it is not active, such as `consolidated, now told by 7`; empty for an active one."""
 
@@ -40,9 +42,10 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
         memory_id,
         status,
         learning_rows.decisions_of(connection, memory_id),
-        wording_rows.times_learned(connection, memory_id),
+        fact_rows.times_learned(connection, memory_id),
         _repetitions(connection, memory_id),
-        wording_rows.contradictions_of(connection, memory_id),
+        fact_rows.contradictions_of(connection, memory_id),
+        fact_rows.similar_to(connection, memory_id),
         _why_inactive(connection, memory_id),
     )
 

@@ -1,4 +1,4 @@
-"""What became of a fact that was learned."""
+"""The result of learning a fact."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from ..models import Stored
 
 @dataclass(frozen=True)
 class Learned(Stored):
-    """What became of a fact that was learned."""
+    """The result of learning a fact."""
 
     category: str = ""
     tags: tuple[str, ...] = ()
     confidence: float = 0.0
     """As it is stored now, in [0, 1]."""
     method: str = ""
-    """Of a duplicate: how it was found to be one, `exact`, `jaccard` or `cosine`; empty for a new fact."""
+    """How the fact is like the one that it repeats, or the most similar one: `exact`, `jaccard` or `cosine`."""
     similarity: float = 0.0
-    """Of a duplicate: how alike the two are by that method, in [0, 1]."""
+    """By that method, in [0, 1]."""
+    similar_ids: tuple[int, ...] = ()
+    """The facts that are similar and worded otherwise, most similar first. Each fact stays as it is."""
     contradicts: tuple[int, ...] = ()
     """The facts that it contradicts."""
     reason: str = ""
-    """What was missing, when something was: without a model, meanings are not compared."""
+    """What was missing: without a model, meanings are not compared."""
 
     @property
     def status(self) -> str:
-        """`stored`, or `duplicate` of the fact with this id, which is stronger now."""
-        return "stored" if self.is_new else "duplicate"
+        """`stored`; `similar`, stored beside the facts of `similar_ids`; or `duplicate`, which reinforced this id."""
+        if not self.is_new:
+            return "duplicate"
+        return "similar" if self.similar_ids else "stored"

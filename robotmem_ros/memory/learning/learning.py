@@ -16,12 +16,12 @@ from ..errors import shown
 from ..models import NewMemory
 from ..search.vector_index import VectorIndex
 from ..storage import Database, learning_rows
-from ..text.subject import subject
+from ..text.statement import statement
 from .correction import Correction, correct
 from .judge import Judge
 from .learned import Learned
 from .neighbours import Neighbours, neighbours
-from .store_or_merge import admit, note_contradictions
+from .store_or_merge import link_again, store_or_merge
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,11 +62,11 @@ class Learning:
 
     def learn(self, new: NewMemory) -> Learned:
         """Stores a fact, or strengthens the one that says the same. When this returns, it is on disk."""
-        # Its wording is taken apart here and remembered, so that the writer finds that done.
-        subject(new.collection, new.content)
+        # Parsed here and cached, so that the writer finds it done.
+        statement(new.content)
         prepared = self._areas.tagged(self._judge.classifier.classified(new))
         near = self._neighbours(prepared.content)
-        learned = self._database.write(lambda connection: self._admit(connection, prepared, near)).result()
+        learned = self._database.write(lambda connection: self._store(connection, prepared, near)).result()
         self._knows_taxonomy = True
         if _LOG.isEnabledFor(logging.DEBUG):
             _LOG.debug("learn %s: %s", shown(new.content), _told(learned))
@@ -79,28 +79,28 @@ class Learning:
             MemoryNotFoundError: no active memory has this id.
             InvalidFieldError: a new context moves its positions away from the frame of its pose.
         """
-        self._database.write(lambda connection: self._correct(connection, correction)).result()
+        content = correction.columns.get("content")
+        near = self._neighbours(content) if isinstance(content, str) else None
+        self._database.write(lambda connection: self._correct(connection, correction, near)).result()
 
     def _neighbours(self, text: str) -> Neighbours:
-        parameters = self._parameters()
-        if not parameters.deduplicate:
-            return Neighbours()
-        return neighbours(self._database, self._embedder, self._vectors, text, parameters.duplicate_cosine)
+        return neighbours(self._database, self._embedder, self._vectors, text, self._parameters().similar_cosine)
 
-    def _admit(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
+    def _store(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:
             learning_rows.set_taxonomy(connection, self._judge.classifier.taxonomy.meta.values())
-        return admit(connection, new, near, self._parameters())
+        return store_or_merge(connection, new, near, self._parameters())
 
-    def _correct(self, connection: sqlite3.Connection, correction: Correction) -> None:
+    def _correct(self, connection: sqlite3.Connection, correction: Correction, near: Neighbours | None) -> None:
         correct(connection, self._judge.classifier, correction)
-        note_contradictions(connection, correction.memory_id, self._parameters())
+        link_again(connection, correction.memory_id, near, self._parameters())
 
 
 def _told(learned: Learned) -> str:
-    became = f"stored as {learned.memory_id}"
-    if not learned.is_new:
-        became = f"a duplicate of {learned.memory_id} ({learned.method}, {learned.similarity:.2f})"
+    became = f"{'stored as' if learned.is_new else 'a duplicate of'} {learned.memory_id}"
+    alike = f" ({learned.method}, {learned.similarity:.2f})" if learned.method else ""
+    similar = f", similar to {', '.join(map(str, learned.similar_ids))}" if learned.similar_ids else ""
     against = f", contradicts {', '.join(map(str, learned.contradicts))}" if learned.contradicts else ""
     missing = f"; {learned.reason}" if learned.reason else ""
-    return f"{became}, category {learned.category!r}, confidence {learned.confidence:.2f}{against}{missing}"
+    rest = f"category {learned.category!r}, confidence {learned.confidence:.2f}"
+    return f"{became}{alike}{similar}, {rest}{against}{missing}"

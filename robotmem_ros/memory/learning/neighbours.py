@@ -10,7 +10,7 @@ from ..embedding.backfill import check_kept_model
 from ..embedding.background import BackgroundEmbedder
 from ..models import Vector
 from ..search.vector_index import VectorIndex
-from ..storage import Database, vector_rows, wording_rows
+from ..storage import Database, fact_rows, vector_rows
 
 _MOST = 5_000
 _LOG = logging.getLogger(__name__)
@@ -54,4 +54,4 @@ def _near(
 ) -> Neighbours:
     found = vectors.within(connection, vector, distance, _MOST)
     ids = tuple(vector_rows.facts_of(connection, found, _MOST))
-    return Neighbours(vector.tobytes(), model, ids, wording_rows.last_id(connection))
+    return Neighbours(vector.tobytes(), model, ids, fact_rows.last_id(connection))

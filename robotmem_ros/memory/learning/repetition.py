@@ -11,15 +11,14 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import NamedTuple
 
-from ..models import REPETITION, Decision, NewMemory
+from ..models import REPETITION, Decision, NewMemory, Similarity
 from ..new_memory import LEFT_TO_RULES, TOLD
-from ..storage import changes, contribution_rows, learning_rows, rows, wording_rows
+from ..storage import changes, contribution_rows, fact_rows, learning_rows, rows
 from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
 from .classification import SCOPE_FIELDS
-from .context_match import together
+from .context_match import merged_context
 
 COMPARED = tuple(name for name in TOLD if name not in {"tags", "confidence"})
 """Columns in which a repetition can give more."""
@@ -28,16 +27,9 @@ FILLED = tuple(name for name in COMPARED if name not in {"content", "context", *
 """Columns that a repetition fills in, or replaces, with what it gives."""
 
 
-class Match(NamedTuple):
-    """How two lessons were found to be one."""
-
-    method: str
-    """`exact`, `jaccard` or `cosine`."""
-    similarity: float
-
-
-def repeat(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match: Match, gain: float) -> NewMemory:
-    """Adds what a repetition gives to an active fact, and gives the fact as it is then. Its history keeps what was."""
+def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory, gain: float) -> NewMemory:
+    """Add what a repetition gives to an active fact, and return the fact as it is then. Its history keeps what was."""
+    memory_id, method, similarity = known_as
     known = rows.stored_fact(connection, memory_id)
     assert known is not None
     fact = merged(known, new, gain)
@@ -45,9 +37,7 @@ def repeat(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match
     adds = bool(columns) or fact.tags != known.tags
     if not contribution_rows.has(connection, memory_id):
         contribution_rows.add(connection, memory_id, known, method=FIRST, similarity=1.0, gain=0.0, adds=True)
-    contribution_rows.add(
-        connection, memory_id, new, method=match.method, similarity=match.similarity, gain=gain, adds=adds
-    )
+    contribution_rows.add(connection, memory_id, new, method=method, similarity=similarity, gain=gain, adds=adds)
     _drop_superfluous(connection, memory_id, known)
     if "confidence" in new.given and fact.confidence != known.confidence:
         columns["confidence"] = fact.confidence
@@ -56,7 +46,7 @@ def repeat(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match
         changes.update(connection, memory_id, columns, tags, tags_given=given_tags(fact), change=REPETITION)
     if fact.decisions != known.decisions:
         learning_rows.set_decisions(connection, memory_id, fact.decisions)
-    wording_rows.strengthen(connection, memory_id, fact.confidence, new.observed_at)
+    fact_rows.strengthen(connection, memory_id, fact.confidence, new.observed_at)
     return fact
 
 
@@ -74,7 +64,7 @@ def merged(known: NewMemory, new: NewMemory, gain: float) -> NewMemory:
         **{"confidence": surer, **given},
         **{name: getattr(new, name) or getattr(known, name) for name in FILLED},
         tags=tuple(sorted(tags)),
-        context=together(known.context, new.context),
+        context=merged_context(known.context, new.context),
         observed_at=max(known.observed_at, new.observed_at),
         decisions=_decisions(known, new, given),
     )

@@ -1,168 +1,160 @@
-"""Store a prepared fact, or strengthen the fact that says the same.
+"""Store a prepared fact, or reinforce the fact that it repeats.
 
-Everything happens in one transaction of the one writer, so two callers that learn the same fact at once store it once.
+A fact repeats another one if it has the same text, see `text/normal_form.py`. One that is only similar is stored, and
+the two are linked: no measure of likeness tells what a difference means. All of it happens in one transaction of the
+one writer, so two callers that learn the same fact at once store it once.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..models import NewMemory
-from ..storage import learning_rows, rows, subject_rows, vector_rows, wording_rows
-from ..storage.subject_rows import Near
-from ..storage.wording_rows import Candidate
-from ..text.statement import Stance, Wording, jaccard, wording
-from ..text.subject import stance, subject
-from .context_match import are_one, comparable, outcome
-from .contradiction import opposition
+from ..models import NewMemory, Similarity
+from ..storage import fact_rows, learning_rows, rows, vector_rows
+from ..storage.fact_rows import Candidate
+from ..text.normal_form import digest
+from ..text.statement import Statement, jaccard, statement
+from .context_match import can_merge, comparable, outcome
+from .contradiction import contradiction
 from .learned import Learned
 from .neighbours import Neighbours
-from .repetition import Match, repeat
+from .repetition import repeat
+
+EQUAL, SEED, OFF = "equal", "seed", "off"
+"""Values of the parameter `deduplication`."""
+_LINKED = 16
+"""Number of similar facts that a fact is linked with, the most similar."""
 
 
-class Limits(NamedTuple):
-    """From where on two lessons are one; each in [0, 1]."""
-
-    jaccard: float
-    cosine: float
-
-
-def same_lesson(one: Wording, other: Wording, cosine: float | None, limits: Limits) -> Match | None:
-    """How two texts are one lesson, or None. `cosine` is the similarity of their vectors, None without a model."""
-    if one.claim != other.claim or one.sequence != other.sequence or _exchanged(one, other):
-        return None
-    if one.digest == other.digest:
-        return Match("exact", 1.0)
-    if not one.words & other.words:
-        return None
-    similarity = jaccard(one, other)
-    if similarity >= limits.jaccard and not _substituted(one, other):
-        return Match("jaccard", similarity)
-    if cosine is not None and cosine >= limits.cosine and not _swapped(one, other):
-        return Match("cosine", cosine)
-    return None
-
-
-def _swapped(one: Wording, other: Wording) -> bool:
-    # Vectors of sentences that differ in one thing only are close, whatever the thing is.
-    return len(one.words - other.words) == 1 == len(other.words - one.words)
-
-
-def _exchanged(one: Wording, other: Wording) -> bool:
-    # The robot follows the person, the person follows the robot: two things have changed places. Two words beside each
-    # other may do that, the thin tall glass being the tall thin one, but not two names.
-    if len(one.order) != len(other.order):
-        return False
-    places = [index for index, (here, there) in enumerate(zip(one.order, other.order, strict=True)) if here != there]
-    if len(places) != 2:
-        return False
-    first, last = (one.order[place] for place in places)
-    if (first, last) != tuple(other.order[place] for place in reversed(places)):
-        return False
-    return places[1] - places[0] > 1 or {first, last} <= one.names
-
-
-def _substituted(one: Wording, other: Wording) -> bool:
-    # Each has a word that the other has not: one thing in the place of another.
-    return bool(one.words - other.words) and bool(other.words - one.words)
-
-
-def admit(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
-    """Stores a prepared fact, unless the collection has one that says the same; to be called in a transaction."""
-    subjects = near_subjects(connection, new, parameters)
-    for candidate, match in duplicates(connection, new, subjects, near, parameters) if parameters.deduplicate else ():
-        if (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id) and are_one(
-            candidate.context, new.context
-        ):
-            return _repeated(connection, candidate.id, new, match, parameters.reinforcement_gain)
+def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
+    """Store a prepared fact, unless the collection has one that it repeats. To be called in a transaction."""
+    candidates = candidates_of(connection, new, near, parameters)
+    alike = similar_among(new, candidates, parameters)
+    repeated = _repeated(new, candidates, alike, parameters.deduplication)
+    if repeated is not None:
+        fact = repeat(connection, repeated, new, parameters.reinforcement_gain)
+        return Learned(
+            repeated.memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
+            method=repeated.method, similarity=repeated.similarity,
+        )  # fmt: skip
     memory_id = rows.insert(connection, new)
     learning_rows.set_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
-    contradicted = _note(connection, memory_id, new, subjects, parameters)
+    similar = alike[:_LINKED]
+    fact_rows.link_similar(connection, memory_id, similar)
+    contradicts = contradicted_among(memory_id, new, candidates, parameters.similar_jaccard)
+    fact_rows.link_contradictions(connection, memory_id, contradicts)
+    nearest = similar[0] if similar else Similarity(0, "", 0.0)
     return Learned(
-        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, contradicts=contradicted,
-        reason=near.reason if parameters.deduplicate else "",
+        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, method=nearest.method,
+        similarity=nearest.similarity, similar_ids=tuple(one.memory_id for one in similar),
+        contradicts=tuple(other for other, _ in contradicts), reason=near.reason,
     )  # fmt: skip
 
 
-def note_contradictions(connection: sqlite3.Connection, memory_id: int, parameters: Parameters) -> tuple[int, ...]:
-    """Links an active fact with those that it contradicts, and gives their ids."""
-    new = rows.stored_fact(connection, memory_id)
-    if new is None:
-        return ()
-    return _note(connection, memory_id, new, near_subjects(connection, new, parameters), parameters)
+def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours | None, parameters: Parameters) -> None:
+    """Replace the links of a corrected fact: its contradictions and, with a new text, the similar facts.
+
+    `near` is None if the text is as it was.
+    """
+    fact = rows.stored_fact(connection, memory_id)
+    if fact is None:
+        return
+    candidates = candidates_of(connection, fact, near or Neighbours(), parameters, but=memory_id)
+    if near is not None:
+        fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_LINKED])
+    contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
+    fact_rows.link_contradictions(connection, memory_id, contradicts)
 
 
-def _note(
-    connection: sqlite3.Connection, memory_id: int, new: NewMemory, subjects: Collection[Near], parameters: Parameters
-) -> tuple[int, ...]:
-    found = sorted(opposed(connection, memory_id, new, subjects, parameters.duplicate_jaccard))
-    wording_rows.link(connection, memory_id, found)
-    return tuple(other for other, _ in found)
+class Compared(NamedTuple):
+    """A fact that another one is compared with."""
+
+    fact: Candidate
+    cosine: float
+    """Similarity of the vectors; 0 if unknown."""
 
 
-def near_subjects(connection: sqlite3.Connection, new: NewMemory, parameters: Parameters) -> list[Near]:
-    """The subjects of which a fact may say the same as another one, or the opposite."""
-    mine, shared = subject(new.collection, new.content), wording(new.content).shared
-    return subject_rows.near(connection, mine, shared=shared, similarity=parameters.duplicate_jaccard)
-
-
-def duplicates(
-    connection: sqlite3.Connection,
-    new: NewMemory,
-    subjects: Collection[Near],
-    near: Neighbours,
-    parameters: Parameters,
-) -> Iterator[tuple[Candidate, Match]]:
-    """The facts that say the same, best first, and how that was found: by text, by words, by meaning."""
-    limits = Limits(parameters.duplicate_jaccard, parameters.duplicate_cosine)
-    said = wording(new.content)
-    for candidate in wording_rows.with_digest(connection, new.collection, said.digest):
-        match = same_lesson(said, wording(candidate.content), None, limits)
-        if match:
-            yield candidate, match
-    for candidate in subject_rows.saying(connection, subjects, subject(new.collection, new.content), said.shared):
-        match = same_lesson(said, wording(candidate.content), None, limits)
-        if match:
-            yield candidate, match
-    if near.vector is not None:
-        close = wording_rows.near(
-            connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector, cosine=limits.cosine
+def candidates_of(
+    connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
+) -> Mapping[int, Compared]:
+    """Return the facts that a fact is compared with: of the same text, with common words, or of like meaning."""
+    stated, limit = statement(new.content), parameters.similar_jaccard
+    found = {
+        one.id: Compared(one, 0.0)
+        for one in (
+            *fact_rows.with_digest(connection, new.collection, digest(new.content)),
+            *fact_rows.sharing_words(connection, new.collection, stated, similarity=limit, but=but),
         )
-        for candidate, cosine in close:
-            match = same_lesson(said, wording(candidate.content), cosine, limits)
-            if match:
-                yield candidate, match
+    }
+    if near.vector is not None:
+        close = fact_rows.near(
+            connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
+            cosine=parameters.similar_cosine,
+        )  # fmt: skip
+        found |= {one.id: Compared(one, cosine) for one, cosine in close}
+    found.pop(but, None)
+    return found
 
 
-def _repeated(connection: sqlite3.Connection, memory_id: int, new: NewMemory, match: Match, gain: float) -> Learned:
-    fact = repeat(connection, memory_id, new, match, gain)
-    return Learned(
-        memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
-        method=match.method, similarity=round(match.similarity, 6),
-    )  # fmt: skip
+def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters: Parameters) -> list[Similarity]:
+    """Return the facts that are similar to another one, most similar first, of equal ones the newest."""
+    measured = (
+        Similarity(one.id, *likeness(new.content, one.content, cosine, parameters))
+        for one, cosine in candidates.values()
+    )
+    return sorted((one for one in measured if one.method), key=lambda one: (-one.similarity, -one.memory_id))
 
 
-def opposed(
-    connection: sqlite3.Connection, memory_id: int, new: NewMemory, subjects: Collection[Near], limit: float
-) -> Iterator[tuple[int, str]]:
-    """The facts that a fact contradicts, and in what."""
-    mine = subject(new.collection, new.content)
-    said = _with_outcome(wording(new.content).stance, new.context)
-    for candidate, stored in subject_rows.about(connection, subjects, mine, similarity=limit, but=memory_id):
-        other = _with_outcome(stance(stored), candidate.context)
-        is_older = (candidate.observed_at, candidate.id) < (new.observed_at, memory_id)
-        reason = opposition(*((other, said) if is_older else (said, other)))
-        same_place = (candidate.frame_id, candidate.map_id) == (new.frame_id, new.map_id)
-        if reason and same_place and comparable(candidate.context, new.context):
-            yield candidate.id, reason
+def likeness(one: str, other: str, cosine: float, parameters: Parameters) -> tuple[str, float]:
+    """Return how two texts are alike, and how much, in [0, 1]; an empty method and 0 if they are not.
+
+    `cosine` is the similarity of their vectors, 0 if unknown.
+    """
+    if digest(one) == digest(other):
+        return "exact", 1.0
+    by_words = jaccard(statement(one).terms, statement(other).terms)
+    if by_words and by_words >= parameters.similar_jaccard:
+        return "jaccard", round(by_words, 6)
+    if cosine and cosine >= parameters.similar_cosine:
+        return "cosine", round(cosine, 6)
+    return "", 0.0
 
 
-def _with_outcome(said: Stance, context: str) -> Stance:
+def _repeated(
+    new: NewMemory, candidates: Mapping[int, Compared], similar: Sequence[Similarity], deduplication: str
+) -> Similarity | None:
+    for one in similar if deduplication != OFF else ():
+        known = candidates[one.memory_id].fact
+        merges = one.method == "exact" or deduplication == SEED
+        if merges and _same_place(known, new) and can_merge(known.context, new.context):
+            return one
+    return None
+
+
+def contradicted_among(
+    memory_id: int, new: NewMemory, candidates: Mapping[int, Compared], limit: float
+) -> list[tuple[int, str]]:
+    """Return the facts that a fact contradicts, and in what; oldest id first."""
+    stated, found = _stated(new.content, new.context), []
+    for _, (one, _) in sorted(candidates.items()):
+        known = _stated(one.content, one.context)
+        is_older = (one.observed_at, one.id) < (new.observed_at, memory_id)
+        reason = contradiction(known, stated, limit) if is_older else contradiction(stated, known, limit)
+        if reason and _same_place(one, new) and comparable(one.context, new.context):
+            found.append((one.id, reason))
+    return found
+
+
+def _same_place(one: Candidate, new: NewMemory) -> bool:
+    return (one.frame_id, one.map_id) == (new.frame_id, new.map_id)
+
+
+def _stated(content: str, context: str) -> Statement:
     # An outcome in the context is one as if the text said it.
-    told = outcome(context)
-    return said._replace(sides=said.sides | told) if told else said
+    stated, told = statement(content), outcome(context)
+    return stated._replace(claim=stated.claim._replace(polarities=stated.claim.polarities | told)) if told else stated

@@ -11,8 +11,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from ..config.parameters import Parameters
+from ..learning.neighbours import Neighbours
 from ..learning.repetition import COMPARED, folded, given_tags
-from ..learning.store_or_merge import note_contradictions
+from ..learning.store_or_merge import link_again
 from ..storage import contribution_rows, learning_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
 from ..validation import compact_json
@@ -50,7 +51,8 @@ def _delete_contributions(
     contribution_rows.set_first(connection, left[0].id)
     is_other = (fact.content, fact.context) != (known.content, known.context)
     if is_other and rows.status_of(connection, memory_id) == "active":
-        note_contradictions(connection, memory_id, parameters)
+        near = Neighbours() if fact.content != known.content else None
+        link_again(connection, memory_id, near, parameters)
 
 
 def _delete_sightings(

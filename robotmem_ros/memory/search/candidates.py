@@ -187,6 +187,8 @@ def _plain_conditions(connection: sqlite3.Connection, query: Query) -> list[Cond
         conditions.append(Condition(*query.decay.at_least(query.min_confidence)))
     if query.kind:
         conditions.append(Condition("m.type = ?", (query.kind.value,)))
+    if query.representatives_only:
+        conditions.append(Condition("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)"))
     if query.session_id:
         session = (query.session_id,)
         source = Source("SELECT id FROM memories WHERE session_id = ? AND session_id <> ''", session)

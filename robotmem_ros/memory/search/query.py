@@ -39,6 +39,8 @@ class Query:
     collection: str
     session_id: str
     kind: Kind | None
+    representatives_only: bool
+    """Whether to leave out facts that another one of their group represents."""
     after: int | None
     before: int | None
     comparisons: tuple[Comparison, ...]
@@ -56,6 +58,7 @@ def parse_query(
     min_confidence: object,
     session_id: object,
     kind: object,
+    representatives_only: object = False,
     context_filter: object,
     spatial_sort: object,
     after: object,
@@ -77,6 +80,7 @@ def parse_query(
         collection=validation.name("collection", collection, default=parameters.collection),
         session_id=validation.name("session_id", session_id),
         kind=None if kind in (None, "") else validation.member("kind", kind, Kind),
+        representatives_only=validation.flag("representatives_only", representatives_only),
         after=None if after is None else validation.time_ns("after", after),
         before=None if before is None else validation.time_ns("before", before),
         comparisons=parse_filter(context_filter, limit=parameters.context_limit),

@@ -1,7 +1,9 @@
-"""Plan and apply the consolidation of one session; nothing is deleted, and everything can be undone.
+"""Consolidate a session: group its similar facts, each group with a representative, and supersede repetitions.
 
-A plan only reads, so it may take its time beside writes; when applied, it skips facts that have changed since.
-Superseded facts come back when their replacement is forgotten or reworded (by a trigger), or one by one.
+All members of a group stay active; a recall may ask for representatives only. Superseded is only what has the same text
+and adds nothing to its context. A plan only reads, so it may take its time beside writes; when applied, it skips facts
+that have changed since. Triggers dissolve a group when its representative is withdrawn or reworded, and bring back what
+it superseded.
 """
 
 from __future__ import annotations
@@ -11,35 +13,28 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from .. import clocks
-from ..storage import changes
-from ..text.tokens import query_words
-from .clusters import Words, clusters, jaccard
-from .distinction import distinction
-
-
-class Lesson(NamedTuple):
-    """A fact that can be consolidated."""
-
-    id: int
-    content: str
-    category: str
-    context_json: str
-    confidence: float
-    """As it was stored."""
+from ..learning.context_match import merged_context, outcome
+from ..storage import session_rows
+from ..storage.session_rows import SessionFact
+from ..text.normal_form import digest
+from ..text.statement import jaccard, statement
+from .clusters import clusters
 
 
 @dataclass(frozen=True)
-class Merge:
-    """One lesson that stays, and those that it stands for from now on."""
+class Group:
+    """Similar facts, and the one that represents them."""
 
-    kept: Lesson
-    superseded: tuple[Lesson, ...]
-    """The most preferred first."""
+    representative: SessionFact
+    """The one with the highest confidence, then the most recalled, then the newest."""
+    members: tuple[SessionFact, ...]
+    """The others, in the same order; they stay active."""
+    superseded: tuple[SessionFact, ...]
+    """Facts of the same text as the representative, which replaces them."""
     similarity: float
-    """The least Jaccard similarity of one of them to the one that stays."""
+    """The smallest Jaccard similarity of another fact to the representative."""
 
 
 @dataclass(frozen=True)
@@ -49,85 +44,72 @@ class Consolidation:
     session_id: str
     collection: str
     considered: int
-    """How many lessons could have been merged."""
-    merges: tuple[Merge, ...]
+    """Number of facts that could be grouped."""
+    groups: tuple[Group, ...]
     dry_run: bool = False
 
     @property
+    def grouped(self) -> int:
+        """Number of active facts that others represent now."""
+        return sum(len(group.members) for group in self.groups)
+
+    @property
     def superseded(self) -> int:
-        """How many lessons others stand for now."""
-        return sum(len(merge.superseded) for merge in self.merges)
+        """Number of facts that others replace now."""
+        return sum(len(group.superseded) for group in self.groups)
 
 
-SPARED = ("constraint", "postmortem", "gotcha")
-"""Categories that are never merged."""
-SURE = 0.95
-"""Neither are lessons of this confidence or more."""
 FEWEST = 3
-"""Of fewer lessons nothing is merged."""
-_LESSONS = f"""
-    SELECT id, content, category, context, confidence FROM memories INDEXED BY idx_mem_session
-    WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active'
-    AND type = 'fact' AND perception_type IS NULL
-    AND category NOT IN ({", ".join(map(repr, SPARED))}) AND confidence < {SURE}
-    ORDER BY confidence DESC, access_count DESC, created_at DESC, id DESC
-"""
-_SUPERSEDE = """
-    UPDATE memories
-    SET status = 'superseded', status_reason = 'consolidated', superseded_by = ?1, superseded_at = ?2, updated_at = ?2
-    WHERE id = ?3 AND content = ?4 AND status = 'active'
-    AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content = ?5 AND status = 'active')
-"""
+"""Of fewer facts there are no groups."""
 
 
 def plan(connection: sqlite3.Connection, session_id: str, collection: str, threshold: float) -> Consolidation:
-    """What a consolidation would do; lessons more similar than `threshold` become one."""
-    lessons = [Lesson(*row) for row in connection.execute(_LESSONS, (session_id, collection))]
-    merges = tuple(_merges(lessons, threshold)) if len(lessons) >= FEWEST else ()
-    return Consolidation(session_id, collection, len(lessons), merges, dry_run=True)
+    """Tell what a consolidation would do; facts more similar than `threshold` become one group."""
+    facts = session_rows.facts_to_consolidate(connection, session_id, collection)
+    groups = tuple(_groups(facts, threshold)) if len(facts) >= FEWEST else ()
+    return Consolidation(session_id, collection, len(facts), groups, dry_run=True)
 
 
 def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
-    """Carries a plan out, but for lessons that are no more what they were; what was done."""
+    """Carry a plan out, except for facts that have changed since; return what was done."""
     now = clocks.iso(time.time_ns())
-    done = (Merge(merge.kept, _superseded(connection, merge, now), merge.similarity) for merge in planned.merges)
-    merges = tuple(merge for merge in done if merge.superseded)
-    return Consolidation(planned.session_id, planned.collection, planned.considered, merges)
+    done = (_applied(connection, group, now) for group in planned.groups)
+    groups = tuple(group for group in done if group.members or group.superseded)
+    return Consolidation(planned.session_id, planned.collection, planned.considered, groups)
 
 
-def forget(connection: sqlite3.Connection, memory_id: int, reason: str) -> bool:
-    """Withdraws an active memory; whether lessons came back that it stood for.
-
-    Raises:
-        MemoryNotFoundError: no active memory has this id.
-    """
-    sql = "SELECT 1 FROM memories WHERE superseded_by = ? AND status_reason = 'consolidated' LIMIT 1"
-    stood_for_others = connection.execute(sql, (memory_id,)).fetchone() is not None
-    changes.invalidate(connection, memory_id, reason)
-    return stood_for_others
-
-
-def _merges(lessons: Iterable[Lesson], threshold: float) -> Iterator[Merge]:
-    groups: defaultdict[object, list[Lesson]] = defaultdict(list)
-    for lesson in lessons:
-        groups[lesson.category, distinction(lesson.content, lesson.context_json)].append(lesson)
-    for group in groups.values():
-        texts = [frozenset(query_words(lesson.content)) for lesson in group]
-        for indices in clusters(texts, threshold):
+def _groups(facts: Iterable[SessionFact], threshold: float) -> Iterator[Group]:
+    # Facts that claim something else never represent each other.
+    comparable: defaultdict[object, list[SessionFact]] = defaultdict(list)
+    for fact in facts:
+        stated = statement(fact.content)
+        place = (fact.frame_id, fact.map_id)
+        comparable[fact.category, stated.names, stated.claim, outcome(fact.context), place].append(fact)
+    for alike in comparable.values():
+        for indices in clusters([statement(fact.content).words for fact in alike], threshold):
             if len(indices) > 1:
-                yield _merge(group, texts, indices)
+                yield _group([alike[index] for index in indices])
 
 
-def _merge(group: Sequence[Lesson], texts: Sequence[Words], indices: Sequence[int]) -> Merge:
-    first, *others = indices
-    similarity = min(jaccard(texts[first], texts[other]) for other in others)
-    return Merge(group[first], tuple(group[other] for other in others), similarity)
-
-
-def _superseded(connection: sqlite3.Connection, merge: Merge, now: str) -> tuple[Lesson, ...]:
-    kept = merge.kept
-    return tuple(
-        lesson
-        for lesson in merge.superseded
-        if connection.execute(_SUPERSEDE, (kept.id, now, lesson.id, lesson.content, kept.content)).rowcount == 1
+def _group(facts: Sequence[SessionFact]) -> Group:
+    first, *others = facts
+    repeated = [fact for fact in others if _repeats(fact, first)]
+    words = statement(first.content).words
+    return Group(
+        first,
+        tuple(fact for fact in others if fact not in repeated),
+        tuple(repeated),
+        min(jaccard(words, statement(fact.content).words) for fact in others),
     )
+
+
+def _repeats(fact: SessionFact, kept: SessionFact) -> bool:
+    is_same = digest(fact.content) == digest(kept.content)
+    return is_same and merged_context(kept.context, fact.context) == kept.context
+
+
+def _applied(connection: sqlite3.Connection, group: Group, now: str) -> Group:
+    kept = group.representative
+    superseded = [fact for fact in group.superseded if session_rows.supersede(connection, fact, kept, now)]
+    members = session_rows.set_group(connection, kept, group.members)
+    return Group(kept, tuple(members), tuple(superseded), group.similarity)

@@ -111,7 +111,7 @@ class Sessions:
     def consolidate(
         self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
     ) -> Consolidation:
-        """Consolidates the lessons of a session, or tells what that would do.
+        """Consolidates the facts of a session, or tells what that would do.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -143,7 +143,7 @@ class Sessions:
                 _LOG.warning("session %s could not be consolidated: %s", session_id, error)
             else:
                 _LOG.info(
-                    "session %s was consolidated: %d of %d lessons superseded",
+                    "session %s was consolidated: %d of %d facts superseded",
                     session_id,
                     done.superseded,
                     done.considered,

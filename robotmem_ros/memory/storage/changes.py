@@ -53,19 +53,22 @@ def update(
         replace_tags(connection, memory_id, tags, tags if tags_given is None else tags_given)
 
 
-def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> None:
-    """Withdraw an active memory.
+def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> bool:
+    """Withdraw an active memory; return whether facts came back that it had superseded.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
     """
     check_active(connection, memory_id)
+    sql = "SELECT 1 FROM memories WHERE superseded_by = ? AND status_reason = 'consolidated' LIMIT 1"
+    superseded = connection.execute(sql, (memory_id,)).fetchone() is not None
     now = iso(time.time_ns())
     record(connection, memory_id, "forget", when=now, reason=reason)
     connection.execute(
         "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
         (reason, now, memory_id),
     )
+    return superseded
 
 
 def restore(connection: sqlite3.Connection, memory_id: int) -> None:

@@ -10,9 +10,10 @@ import sqlite3
 
 import numpy as np
 
-from ..text import subject
 from ..text.labels import label_key
+from ..text.normal_form import digest
 from . import codec
+from .indexing.fact_words import fact_words
 from .indexing.json_values import context_values
 from .indexing.positions import context_positions
 from .indexing.text import distinct_words, holds_words, indexed_text, word_count
@@ -29,8 +30,8 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("label_key", 1, label_key, deterministic=True)
     connection.create_function("context_values", 1, context_values, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
-    for name, (arguments, function) in subject.FUNCTIONS.items():
-        connection.create_function(name, arguments, function, deterministic=True)
+    connection.create_function("content_digest", 1, digest, deterministic=True)
+    connection.create_function("fact_words", 2, fact_words, deterministic=True)
     connection.create_function("text_digest", 1, text_digest, deterministic=True)
     connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
     connection.create_function("kept_vector", 1, kept_vector, deterministic=True)

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DatabaseUnusableError
-from ..text import statement as wording
-from ..text import tokens
+from ..text import statement, tokens
 
 _PAUSE = 0.05
 _REBUILD_TEXT_INDEX = """
@@ -32,19 +31,11 @@ UPDATE text_totals SET memories = (SELECT count(*) FROM memories), words = (
     SELECT coalesce(sum(word_count(content, human_summary, scope_files, scope_entities)), 0) FROM memories_fts
 )
 """
-_REBUILD_SUBJECTS = """
-DELETE FROM subject_facts;
-DELETE FROM subjects;
-INSERT INTO subjects (id, size, signature, words)
-SELECT id, json_array_length(words), signature, words FROM (
-    SELECT subject_id(collection, content) AS id, subject_signature(collection, content) AS signature,
-        subject_words(collection, content) AS words
-    FROM memories WHERE type = 'fact'
-) GROUP BY id;
-INSERT INTO subject_facts (memory_id, subject_id, lesson, stance, active)
-SELECT id, subject_id(collection, content), fact_lesson(collection, content), fact_stance(content), status = 'active'
-FROM memories WHERE type = 'fact';
-UPDATE memories SET content_hash = content_digest(content) WHERE type = 'fact'
+_REBUILD_FACT_WORDS = """
+DELETE FROM fact_words;
+INSERT INTO fact_words (word, memory_id)
+SELECT value, m.id FROM memories AS m CROSS JOIN json_each(fact_words(m.collection, m.content))
+WHERE m.type = 'fact'
 """
 
 
@@ -56,7 +47,7 @@ class _Index(NamedTuple):
 
 _INDEXES = (
     _Index("tokens", tokens.scheme, _REBUILD_TEXT_INDEX),
-    _Index("wording", wording.scheme, _REBUILD_SUBJECTS),
+    _Index("statements", statement.scheme, _REBUILD_FACT_WORDS),
 )
 
 

@@ -14,7 +14,7 @@ from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.labels import label_key
-from ..text.subject import digest
+from ..text.normal_form import digest
 from . import bulk, learning_rows
 from .decay import Decay
 from .indexing import index
@@ -36,6 +36,10 @@ _CONTRADICTED_BY = """(
     WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
     ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
 )"""
+_SIMILAR_IDS = """(
+    SELECT json_group_array(other.id) FROM similar_facts AS s JOIN memories AS other ON other.id = s.other_id
+    WHERE s.memory_id = m.id AND other.status = 'active'
+)"""
 _SOURCES = {
     "kind": "m.type",
     "context_json": "m.context",
@@ -44,6 +48,7 @@ _SOURCES = {
     "times_seen": "o.times_seen",
     "confirmed": "o.confirmed",
     "contradicted_by": _CONTRADICTED_BY,
+    "similar_ids": _SIMILAR_IDS,
     "confidence": "{confidence}",
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
@@ -53,6 +58,7 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "float": float,
     "bool": bool,
     "Kind": Kind,
+    "tuple[int, ...]": lambda stored: tuple(sorted(json.loads(stored))),
 }
 """From what a column holds, in a damaged file of any type, to what a field has."""
 _READ: Mapping[str, Callable[[Any], Any]] = {

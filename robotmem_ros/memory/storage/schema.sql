@@ -467,63 +467,23 @@ CREATE TABLE memory_outcomes (
 
 -- Learning ------------------------------------------------------------------------------------------------------------
 
--- Facts of like wording are found by their subjects. Facts that differ only in a number, an outcome or a negation have
--- one subject, whose words are indexed once. See learning/subject.py for the numbers, subject_rows.py for the search.
-CREATE TABLE subjects (
-    id INTEGER PRIMARY KEY,
-    size INTEGER NOT NULL,  -- how many words: subjects of too different a size are skipped
-    signature INTEGER NOT NULL,  -- a bit for each word: subjects that lack a word are skipped
-    words TEXT NOT NULL  -- a JSON array of numbers, ascending
-);
-CREATE TABLE subject_words (
+-- The terms of each fact, as numbers: see indexing/fact_words.py, and fact_rows.py for the search.
+CREATE TABLE fact_words (
     word INTEGER NOT NULL,
-    first INTEGER NOT NULL,  -- whether it is the smallest of its subject
-    size INTEGER NOT NULL,
-    subject_id INTEGER NOT NULL,
-    signature INTEGER NOT NULL,
-    PRIMARY KEY (word, first, size, subject_id)
+    memory_id INTEGER NOT NULL,
+    PRIMARY KEY (word, memory_id)
 ) WITHOUT ROWID;
-CREATE TABLE subject_facts (
-    memory_id INTEGER PRIMARY KEY,
-    subject_id INTEGER NOT NULL,
-    lesson INTEGER NOT NULL,  -- the same for facts of one subject that claim the same
-    stance TEXT NOT NULL,  -- a JSON array: values, sides, negations
-    active INTEGER NOT NULL
-);
-CREATE INDEX idx_subject_facts_subject ON subject_facts (subject_id);
-CREATE INDEX idx_subject_facts_active ON subject_facts (subject_id) WHERE active;
-CREATE INDEX idx_subject_facts_lesson ON subject_facts (lesson) WHERE active;
-
-CREATE TRIGGER subjects_insert AFTER INSERT ON subjects BEGIN
-    INSERT INTO subject_words (word, first, size, subject_id, signature)
-    SELECT value, key = 0, new.size, new.id, new.signature FROM json_each(new.words);
+CREATE TRIGGER fact_words_delete AFTER DELETE ON memories WHEN old.type = 'fact' BEGIN
+    DELETE FROM fact_words WHERE memory_id = old.id
+    AND word IN (SELECT value FROM json_each(fact_words(old.collection, old.content)));
 END;
-CREATE TRIGGER subjects_delete AFTER DELETE ON subjects BEGIN
-    DELETE FROM subject_words WHERE first IN (0, 1) AND size = old.size AND subject_id = old.id
-    AND word IN (SELECT value FROM json_each(old.words));
-END;
-CREATE TRIGGER subject_facts_delete AFTER DELETE ON subject_facts BEGIN
-    DELETE FROM subjects WHERE id = old.subject_id
-    AND NOT EXISTS (SELECT 1 FROM subject_facts WHERE subject_id = old.subject_id);
-END;
-CREATE TRIGGER wording_delete AFTER DELETE ON memories WHEN old.type = 'fact' BEGIN
-    DELETE FROM subject_facts WHERE memory_id = old.id;
-END;
-CREATE TRIGGER wording_status AFTER UPDATE OF status ON memories WHEN new.type = 'fact' BEGIN
-    UPDATE subject_facts SET active = (new.status = 'active') WHERE memory_id = new.id;
-END;
-CREATE TRIGGER wording_update AFTER UPDATE OF content, collection, type ON memories
-WHEN old.type = 'fact' OR new.type = 'fact' BEGIN
-    DELETE FROM subject_facts WHERE memory_id = old.id;
-    INSERT INTO subjects (id, size, signature, words)
-    SELECT subject_id(new.collection, new.content), json_array_length(subject_words(new.collection, new.content)),
-        subject_signature(new.collection, new.content), subject_words(new.collection, new.content)
-    WHERE new.type = 'fact'
-    AND NOT EXISTS (SELECT 1 FROM subjects WHERE id = subject_id(new.collection, new.content));
-    INSERT INTO subject_facts (memory_id, subject_id, lesson, stance, active)
-    SELECT new.id, subject_id(new.collection, new.content), fact_lesson(new.collection, new.content),
-        fact_stance(new.content), new.status = 'active'
-    WHERE new.type = 'fact';
+CREATE TRIGGER fact_words_update AFTER UPDATE OF content, collection, type ON memories
+WHEN (old.type = 'fact' OR new.type = 'fact')
+AND (old.content, old.collection, old.type) IS NOT (new.content, new.collection, new.type) BEGIN
+    DELETE FROM fact_words WHERE memory_id = old.id
+    AND word IN (SELECT value FROM json_each(fact_words(old.collection, old.content)));
+    INSERT INTO fact_words (word, memory_id) SELECT value, new.id
+    FROM json_each(fact_words(new.collection, new.content)) WHERE new.type = 'fact';
     UPDATE memories SET content_hash = iif(new.type = 'fact', content_digest(new.content), NULL) WHERE id = new.id;
 END;
 
@@ -552,16 +512,37 @@ CREATE TABLE contributions (
 );
 CREATE INDEX idx_contributions_memory ON contributions (memory_id);
 
--- Each pair has two rows, one from each side, so that no index is needed.
+-- Links between facts. Each pair has two rows, one from each side, so that no index is needed.
 CREATE TABLE contradictions (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     other_id INTEGER NOT NULL,
     reason TEXT NOT NULL,
     PRIMARY KEY (memory_id, other_id)
 ) WITHOUT ROWID;
-CREATE TRIGGER contradictions_delete BEFORE DELETE ON memories WHEN old.type = 'fact' BEGIN
+CREATE TABLE similar_facts (
+    memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+    other_id INTEGER NOT NULL,
+    method TEXT NOT NULL CHECK (method IN ('exact', 'jaccard', 'cosine')),
+    similarity REAL NOT NULL,
+    PRIMARY KEY (memory_id, other_id)
+) WITHOUT ROWID;
+CREATE TRIGGER fact_links_delete BEFORE DELETE ON memories WHEN old.type = 'fact' BEGIN
     DELETE FROM contradictions WHERE other_id = old.id
     AND memory_id IN (SELECT other_id FROM contradictions WHERE memory_id = old.id);
+    DELETE FROM similar_facts WHERE other_id = old.id
+    AND memory_id IN (SELECT other_id FROM similar_facts WHERE memory_id = old.id);
+END;
+
+-- The groups that consolidation made: similar facts that their representative stands for, if a recall asks so. A group
+-- holds only while its members say what they said then.
+CREATE TABLE group_members (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    representative_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE
+);
+CREATE INDEX idx_group_members_representative ON group_members (representative_id);
+CREATE TRIGGER group_members_undone AFTER UPDATE OF status, content ON memories
+WHEN (old.status, old.content) IS NOT (new.status, new.content) BEGIN
+    DELETE FROM group_members WHERE memory_id = new.id OR representative_id = new.id;
 END;
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ..models import ENDED, EXPIRED, Session
 
@@ -13,6 +15,71 @@ _COLUMNS = """
     (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
     s.superseded
 """
+
+
+SPARED = ("constraint", "postmortem", "gotcha")
+"""Categories of facts that are never grouped."""
+SURE = 0.95
+"""Facts of this confidence or more are never grouped, either."""
+_FACTS = f"""
+    SELECT id, content, category, context, frame_id, map_id, confidence FROM memories INDEXED BY idx_mem_session
+    WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active' AND type = 'fact'
+    AND category NOT IN ({", ".join(map(repr, SPARED))}) AND confidence < {SURE}
+    ORDER BY confidence DESC, access_count DESC, created_at DESC, id DESC
+"""
+_SUPERSEDE = """
+    UPDATE memories
+    SET status = 'superseded', status_reason = 'consolidated', superseded_by = ?1, superseded_at = ?2, updated_at = ?2
+    WHERE id = ?3 AND content = ?4 AND status = 'active'
+    AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content = ?5 AND status = 'active')
+"""
+_JOIN_GROUP = """
+    INSERT INTO group_members (memory_id, representative_id)
+    SELECT m.id, r.id FROM memories AS m JOIN memories AS r ON r.id = ?3 AND r.content = ?4 AND r.status = 'active'
+    WHERE m.id = ?1 AND m.content = ?2 AND m.status = 'active'
+"""
+
+
+class SessionFact(NamedTuple):
+    """A fact of a session that can be grouped."""
+
+    id: int
+    content: str
+    category: str
+    context: str
+    frame_id: str
+    map_id: str
+    confidence: float
+    """As it was stored."""
+
+
+def facts_to_consolidate(connection: sqlite3.Connection, session_id: str, collection: str) -> list[SessionFact]:
+    """Return the facts of a session that can be grouped, those that represent others best first."""
+    return [SessionFact(*row) for row in connection.execute(_FACTS, (session_id, collection))]
+
+
+def supersede(connection: sqlite3.Connection, fact: SessionFact, kept: SessionFact, now: str) -> bool:
+    """Supersede a fact by another one at a time in ISO 8601; return False if either has changed."""
+    values = (kept.id, now, fact.id, fact.content, kept.content)
+    return connection.execute(_SUPERSEDE, values).rowcount == 1
+
+
+def set_group(
+    connection: sqlite3.Connection, representative: SessionFact, members: Sequence[SessionFact]
+) -> list[SessionFact]:
+    """Make facts one group in place of those that they were in; return the members that have not changed."""
+    ids = json.dumps([representative.id, *(member.id for member in members)])
+    connection.execute(
+        "DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1)) "
+        "OR representative_id IN (SELECT value FROM json_each(?1))",
+        (ids,),
+    )
+    kept = (representative.id, representative.content)
+    return [
+        member
+        for member in members
+        if connection.execute(_JOIN_GROUP, (member.id, member.content, *kept)).rowcount == 1
+    ]
 
 
 def start(connection: sqlite3.Connection, session: Session) -> None:

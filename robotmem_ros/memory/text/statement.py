@@ -1,8 +1,7 @@
-"""Parse what a text states: its words, and what must agree for two texts to state the same.
+"""The statement of a text: the words of its subject, and what it claims of that subject.
 
-Words alone do not tell two facts apart: `12.5 N` and `15 N`, `works` and `fails`, `left` and `right` each change one
-word of ten. So numbers with their units, negations, polarities (worked or failed, open or closed) and names are
-separated from the other words and compared exactly.
+Learning, consolidation and contradictions read texts in this one way. Numbers with their units, negations, polarities
+(worked or failed, open or closed) and names are separated from the other words.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
 from ..yaml_file import Entry, read_yaml
 from . import tokens
+from .normal_form import digest
 from .quantities import QUANTITIES_FILE, Quantity, quantities
 from .reading import has_han, read
 from .scope import scope
@@ -27,12 +26,14 @@ from .simplified import simplified
 from .stems import stem
 from .stop_words import STOP_WORDS
 
-WORDING_FILE = Path(__file__).with_name("statement.yaml")
-_SECTIONS = frozenset({"negations", "no_negations", "sides", "contrasts", "synonyms", "fillers", "numbers", "unmarked"})
+STATEMENT_FILE = Path(__file__).with_name("statement.yaml")
+_SECTIONS = frozenset({
+    "negations", "no_negations", "polarities", "contrasts", "synonyms", "fillers", "numbers", "unmarked",
+})  # fmt: skip
 
 
 class Term(NamedTuple):
-    """A word of a text and what it is: `word`, `synonym`, `contrast`, `side`, `negation`, `place` or `filler`."""
+    """A word of a text and what it is: `word`, `synonym`, `contrast`, `polarity`, `negation` or `filler`."""
 
     kind: str
     key: str
@@ -49,7 +50,7 @@ class Terms:
     """Of Chinese terms, the longest first."""
     fillers: frozenset[str]
     unmarked: frozenset[str]
-    """Sides that need not be said."""
+    """Polarities that need not be said."""
     numbers: dict[str, str]
     """Words for numbers, as digits."""
 
@@ -74,15 +75,15 @@ class Terms:
 @cache
 def load_terms() -> Terms:
     """The terms of the package."""
-    parts = read_yaml("wording", WORDING_FILE).parts(_SECTIONS)
+    parts = read_yaml("statement", STATEMENT_FILE).parts(_SECTIONS)
     terms: dict[str, Term] = {}
     for index, group in enumerate(parts["synonyms"].elements()):
         terms |= {word: Term("synonym", f"synonym {index}") for word in _words(group)}
     for group in parts["contrasts"].elements():
         terms |= {word: Term("contrast", _key(word)) for word in _words(group)}
-    for name, pair in parts["sides"].items():
+    for name, pair in parts["polarities"].items():
         for sign, side in zip("+-", pair.elements(), strict=True):
-            terms |= {word: Term("side", f"{name}{sign}") for word in _words(side)}
+            terms |= {word: Term("polarity", f"{name}{sign}") for word in _words(side)}
     terms |= {word: Term("negation", "not") for word in _words(parts["negations"])}
     fillers = frozenset(_words(parts["fillers"]))
     terms |= {word: Term("filler", word) for word in fillers if word not in terms and not has_han(word)}
@@ -123,8 +124,8 @@ def _key(word: str) -> str:
     return " ".join(read(word).stems)
 
 
-_VERSION = 4
-"""To be raised when this file takes texts apart in another way."""
+_VERSION = 5
+"""Raise it when this file reads texts in another way."""
 _LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN_NUMBER = re.compile(
@@ -133,75 +134,45 @@ _HAN_NUMBER = re.compile(
 _CAPITAL = re.compile(r"(?<![\w.'’])[B-HJ-Z](?![\w'’.])|(?<=[a-z] )A(?=$|[ .,;:!?])", re.ASCII)
 _DIGIT = re.compile(r"\d")
 _PIECE = re.compile(r"[^\s,;!?，。；！？]+")
-_RELATION = re.compile(r"\b(rather than|instead of|than|before|after|until)\b([^,.;:!?，。；：！？]*)", re.IGNORECASE)
-_ONE_RELATION = {"rather than": "instead of"}
-_HAN_RELATION = re.compile("比[\u3400-\u9fff]{2}|先[\u3400-\u9fff]{1,6}?(?=再|后)|从[\u3400-\u9fff]{1,6}?(?=[到去往])")
-_WAY = re.compile(r"\bfrom\b([^,.;:!?]*)", re.IGNORECASE)
-_WAY_TO = re.compile(r"\bto\b", re.IGNORECASE)
-_NEXT = re.compile(r"\b(?:and then|first\b[^.;:!?]*?\bthen)\b([^,.;:!?]*)", re.IGNORECASE)
-_PLACING = frozenset({"on", "onto", "in", "into", "under", "over", "at", "by", "with", "to", "for", "of"})
-_LEADING_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
-_OPTIONAL_SPACE = re.compile(r"(?<=[\u3400-\u9fff]) (?=\w)|(?<=\w) (?=[\u3400-\u9fff])|(?<=\d) (?=[^\W\d])")
-_SPACE = re.compile(r"\s+")
 _EDGE = " \t\n.,;:!?…\"'“”‘’()[]。，；：！？、·"
-
+_LEADING_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 
 Values = tuple[tuple[float, float, str], ...]
 
 
-class Stance(NamedTuple):
-    """What a text says of its subject."""
+class Claim(NamedTuple):
+    """What a text claims of its subject."""
 
     values: Values
     """Numbers and their units; (from, to, unit), in order of size."""
-    sides: frozenset[str]
-    """Which sides it takes, such as `outcome+`; what must differ in a contradiction."""
+    polarities: frozenset[str]
+    """The sides it takes, such as `outcome+`; what must differ in a contradiction."""
     negations: int
-    """Negations that turned no side round."""
+    """Negations that turned no polarity round."""
 
 
-class Wording(NamedTuple):
-    """What a text says."""
+class Statement(NamedTuple):
+    """What a text states."""
 
-    digest: str
-    """Of the normalised text."""
     words: frozenset[str]
-    """Stems of the words that carry its subject, different words for one thing as one; its names among them."""
-    order: tuple[str, ...]
-    """The same in the order of the text, with the sides it takes and the small words that say how things lie."""
+    """Stems of the words of its subject, synonyms as one; its names among them."""
     names: frozenset[str]
-    """What it names so that nothing else is meant: identifiers, part numbers, colours, sides, rooms."""
-    stance: Stance
-    sequence: tuple[str, ...] = ()
-    """Values of one unit, and names such as B or R2, in the order of the text: 2 of 3 are not 3 of 2."""
+    """Identifiers, part numbers, colours, sides, rooms: texts with other names have another subject."""
+    claim: Claim
 
     @property
-    def claim(self) -> str:
-        """What must be the same in two texts that say one thing."""
-        values, sides, negations = self.stance
-        return repr((sorted(self.names), values, sorted(sides), negations))
-
-    @property
-    def shared(self) -> int:
-        """How many things two texts of this claim have in common besides words."""
-        values, sides, negations = self.stance
-        return len(values) + len(sides) + negations
-
-
-def normalised(text: str) -> str:
-    """The text without what is no matter: letter case, white space, compatible forms, punctuation at its ends."""
-    plain = _SPACE.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
-    without_edges = plain.strip(_EDGE)
-    # Between Chinese characters and others, and behind a number, a space is a matter of taste.
-    return _OPTIONAL_SPACE.sub("", without_edges or plain)
+    def terms(self) -> frozenset[str]:
+        """All that two statements are compared by: the words, and each part of the claim."""
+        values, polarities, negations = self.claim
+        return frozenset({*self.words, *polarities, *map(repr, values), *(f"not {n}" for n in range(negations))})
 
 
 @lru_cache(maxsize=4096)
-def wording(text: str) -> Wording:
-    """Takes a text apart for comparing; of one that is longer than 4000 characters, only the whole is compared."""
-    digest = hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def statement(text: str) -> Statement:
+    """Parse a text; of one that is longer than 4000 characters, only the normal form as a whole counts."""
     if len(text) > _LONGEST:
-        return Wording(digest, frozenset({digest}), (digest,), frozenset({digest}), Stance((), frozenset(), 0))
+        whole = frozenset({digest(text)})
+        return Statement(whole, whole, Claim((), frozenset(), 0))
     plain = _in_digits(simplified(unicodedata.normalize("NFKC", text)))
     numbers = quantities(plain)
     values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
@@ -210,17 +181,29 @@ def wording(text: str) -> Wording:
     labels = [label.lower() for label in _CAPITAL.findall(rest)]
     if _DIGIT.search(rest):
         labels += [piece.strip(_EDGE).lower() for piece in _PIECE.findall(rest) if _DIGIT.search(piece)]
-    names = {name.lower() for name in (*named.entities, *named.files)}.union(labels, _relations(rest))
-    by_unit = sorted(values, key=itemgetter(2))
-    sequence = (*map(repr, by_unit), *labels) if len(values) + len(labels) > 1 else ()
     terms = list(_terms(rest))
-    sides, negations = _sides(terms)
-    words = {term.key for term in terms if term.kind in ("word", "synonym")}
+    polarities, negations = _polarities(terms)
+    names = {name.lower() for name in (*named.entities, *named.files)}.union(labels)
     names |= {term.key for term in terms if term.kind == "contrast"}
-    every = frozenset(words | names)
-    order = tuple(term.key for term in terms if term.kind in ("word", "synonym", "contrast", "side", "place"))
-    stance = Stance(tuple(sorted(values)), frozenset(sides), negations)
-    return Wording(digest, every, order, frozenset(names), stance, sequence)
+    words = {term.key for term in terms if term.kind in ("word", "synonym")}
+    claim = Claim(tuple(sorted(values)), frozenset(polarities), negations)
+    return Statement(frozenset(words | names), frozenset(names), claim)
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets, in [0, 1]; 0 if both are empty.
+
+    Jaccard: The distribution of the flora in the alpine zone, 1912.
+    """
+    common = len(one & other)
+    return common / (len(one) + len(other) - common) if common else 0.0
+
+
+@cache
+def scheme() -> str:
+    """Name the way in which texts are read; an index made by another scheme must be rebuilt."""
+    content = b"".join(file.read_bytes() for file in (STATEMENT_FILE, QUANTITIES_FILE))
+    return f"{_VERSION} {tokens.scheme()} {hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _unit(one: Quantity) -> str:
@@ -232,23 +215,6 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
     for start, end in reversed(spans):
         text = f"{text[:start]} {text[end:]}"
     return text
-
-
-def _relations(text: str) -> Iterator[str]:
-    # What is on the far side of a relation is not on the near one: older than the hall, before moving the arm.
-    for match in _RELATION.finditer(text):
-        far = [stem(word) for word in read(match[2]).words if _carries(word)]
-        relation = match[1].lower()
-        things = " ".join(sorted(far[:2]) if relation == "than" else far[:1])
-        yield f"{_ONE_RELATION.get(relation, relation)} {things}"
-    for match in _HAN_RELATION.finditer(text):
-        yield match[0]
-    # From the lab to the ward, first the valve and then the pump: the other way round is another thing.
-    for word, pattern in (("from", _WAY), ("then", _NEXT)):
-        found = pattern.search(text) if word == "then" or _WAY_TO.search(text) else None
-        far = [stem(other) for other in read(found[1]).words if _carries(other)] if found else []
-        if far:
-            yield f"{word} {far[0]}"
 
 
 def _in_digits(text: str) -> str:
@@ -285,8 +251,6 @@ def _latin(known: Terms, text: str) -> Iterator[Term]:
             yield term
         elif _carries(reading.words[index]):
             yield Term("word", reading.stems[index])
-        elif reading.words[index] in _PLACING:
-            yield Term("place", reading.words[index])
         index += length
 
 
@@ -314,37 +278,20 @@ def _cut(run: str) -> Iterator[Term]:
             yield Term("word", stem(word))
 
 
-def _sides(terms: list[Term]) -> tuple[set[str], int]:
+def _polarities(terms: list[Term]) -> tuple[set[str], int]:
     # A negation turns the next side within reach; one that turns none counts by itself.
-    sides: Counter[str] = Counter()
+    polarities: Counter[str] = Counter()
     negations = 0
     open_negation = 0
     for term in terms:
         if term.kind == "negation":
             negations += 1
             open_negation = 3
-        elif term.kind == "side":
+        elif term.kind == "polarity":
             key, sign = term.key[:-1], term.key[-1]
             if open_negation:
                 sign, open_negation, negations = ("-" if sign == "+" else "+"), 0, negations - 1
-            sides[key + sign] += 1
+            polarities[key + sign] += 1
         else:
             open_negation = max(open_negation - 1, 0)
-    return set(sides) - load_terms().unmarked, negations
-
-
-@cache
-def scheme() -> str:
-    """Names how texts are taken apart; an index made under another scheme must be made anew."""
-    content = b"".join(file.read_bytes() for file in (WORDING_FILE, QUANTITIES_FILE))
-    return f"{_VERSION} {tokens.scheme()} {hashlib.sha256(content).hexdigest()[:12]}"
-
-
-def jaccard(one: Wording, other: Wording) -> float:
-    """What two texts of one claim share of all that they have, words and the rest; in [0, 1].
-
-    Jaccard: The distribution of the flora in the alpine zone, 1912.
-    """
-    shared = one.shared if one.claim == other.claim else 0
-    common, both = len(one.words & other.words) + shared, len(one.words | other.words) + shared
-    return common / both if both else 1.0
+    return set(polarities) - load_terms().unmarked, negations

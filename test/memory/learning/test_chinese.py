@@ -1,4 +1,4 @@
-"""Chinese lessons as people write them: each gets the category, tags and claims that its English like gets."""
+"""Chinese facts as people write them: each gets the category, tags and claims that its English like gets."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from bench.suites.classification import category_of, read_sentences
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.learning.classification import load_classifier
 from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
-from robotmem_ros.memory.learning.store_or_merge import Limits, same_lesson
 from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
 from robotmem_ros.memory.text.quantities import QUANTITIES_FILE
 from robotmem_ros.memory.text.simplified import simplified
-from robotmem_ros.memory.text.statement import WORDING_FILE, wording
+from robotmem_ros.memory.text.statement import STATEMENT_FILE, statement
 from robotmem_ros.memory.yaml_file import read_yaml
 
 # Sentences of every category, each with a phrase of its own; the rules were tuned on them.
@@ -140,13 +139,14 @@ def test_a_native_sentence_gets_its_tag(memory: RobotMemory, tag: str, sentence:
 
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITES)
-def test_opposite_sentences_are_never_one(one: str, other: str) -> None:
-    assert same_lesson(wording(one), wording(other), 1.0, Limits(0.0, 0.0)) is None
+def test_opposite_sentences_claim_something_else(one: str, other: str) -> None:
+    left, right = statement(one), statement(other)
+    assert (left.names, left.claim) != (right.names, right.claim)
 
 
-def test_a_fact_in_traditional_characters_is_a_duplicate_and_stays_as_it_was_written(memory: RobotMemory) -> None:
+def test_a_fact_in_simplified_characters_is_linked_to_one_in_traditional_characters(memory: RobotMemory) -> None:
     first = memory.learn("抓取3號房間的藥瓶時力度不超過8N")
-    assert memory.learn("抓取3号房间的药瓶时力度不超过8N").memory_id == first.memory_id
+    assert memory.learn("抓取3号房间的药瓶时力度不超过8N").similar_ids == (first.memory_id,)
     assert memory.learn("抓取3号房间的药瓶时力度不超过9N").is_new
     (found,) = memory.recall(context_filter={"id": first.memory_id})
     assert found.content == "抓取3號房間的藥瓶時力度不超過8N"
@@ -154,7 +154,10 @@ def test_a_fact_in_traditional_characters_is_a_duplicate_and_stays_as_it_was_wri
     assert entities == {"3號房間的"}
 
 
-@pytest.mark.parametrize("file", [RULES_FILE, TAXONOMY_FILE, WORDING_FILE, QUANTITIES_FILE], ids=lambda file: file.stem)
+FILES = [RULES_FILE, TAXONOMY_FILE, STATEMENT_FILE, QUANTITIES_FILE]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_rules_are_written_in_simplified_characters(file: object) -> None:
     written = str(read_yaml("rules", file).value)  # type: ignore[arg-type]
     assert simplified(written) == written

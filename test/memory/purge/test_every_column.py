@@ -38,8 +38,7 @@ NO_TEXT = {
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},
     "decisions": {"field", "rule"},
     "contributions": {"learned_at", "method"},
-    "subjects": {"words"},
-    "subject_facts": {"stance"},
+    "similar_facts": {"method"},
     "contradictions": {"reason"},
     "vectors": {"embedding"},
     "vector_segments": {"file"},
@@ -164,8 +163,8 @@ def visited(memory: RobotMemory) -> tuple[int, int, int]:
 
 @pytest.fixture
 def house(open_memory: OpenMemory) -> RobotMemory:
-    """A memory in which a chair may be mistaken for a marked thing."""
-    return open_memory(object_confusions=f"{MARK}chair = chair")
+    """Open a memory in which a chair may be mistaken for a marked thing, and facts in other words are merged."""
+    return open_memory(object_confusions=f"{MARK}chair = chair", deduplication="seed")
 
 
 def test_what_a_session_gave_to_the_memories_of_others_goes_with_it(house: RobotMemory) -> None:

@@ -124,7 +124,7 @@ def test_the_better_neighbour_of_the_session_adds_its_share(
 
 
 def test_of_two_equal_matches_the_neighbour_of_another_match_comes_first(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=None, embedding_model="", deduplicate=False)
+    memory = open_memory(embedder=None, embedding_model="", deduplication="off")
     beside = memory.learn("the valve leaks", session_id="patrol").memory_id
     memory.learn("the valve and the pump leak oil near the pump", session_id="patrol")
     alone = memory.learn("the valve leaks", session_id="round").memory_id

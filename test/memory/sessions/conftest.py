@@ -12,4 +12,4 @@ from ..conftest import OpenMemory
 @pytest.fixture
 def open_memory(open_memory: OpenMemory) -> OpenMemory:
     """Open memories without deduplication."""
-    return partial(open_memory, deduplicate=False)
+    return partial(open_memory, deduplication="off")

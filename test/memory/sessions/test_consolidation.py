@@ -1,4 +1,4 @@
-"""Consolidation of a session, each rule of it; the names of the first tests are the rules as they were asked for."""
+"""Consolidation of a session: groups of similar facts with a representative; only repetitions are superseded."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ ALIKE = ("hold the thin glass softly", "hold the thin glass very softly", "alway
 
 
 def learn(memory: RobotMemory, text: str, session: str = "s", **more: object) -> int:
-    """A lesson that can be consolidated."""
+    """Learn a fact that can be grouped."""
     options: dict[str, object] = {"category": "grasp", "confidence": 0.8}
     return memory.learn(text, session_id=session, **{**options, **more}).memory_id  # type: ignore[arg-type]
+
+
+def groups(memory: RobotMemory, session: str = "s") -> list[list[int]]:
+    """Consolidate a session; return the ids of each group, the representative first."""
+    done = memory.consolidate(session)
+    return [[group.representative.id, *(fact.id for fact in group.members)] for group in done.groups]
 
 
 def statuses(memory: RobotMemory) -> dict[int, tuple[str, int | None]]:
@@ -31,19 +37,17 @@ def statuses(memory: RobotMemory) -> dict[int, tuple[str, int | None]]:
         }
 
 
-def test_only_active_memories_of_the_same_session_and_collection_are_consolidated(memory: RobotMemory) -> None:
-    kept = [learn(memory, text) for text in ALIKE[:2]]
-    others = [learn(memory, ALIKE[0], "other"), learn(memory, ALIKE[1], "")]
-    others.append(learn(memory, ALIKE[2], collection="lab"))
+def test_only_active_facts_of_the_same_session_and_collection_are_grouped(memory: RobotMemory) -> None:
+    ids = [learn(memory, text) for text in ALIKE[:2]]
+    learn(memory, ALIKE[0], "other")
+    learn(memory, ALIKE[1], "")
+    learn(memory, ALIKE[2], collection="lab")
     gone = learn(memory, ALIKE[2])
-    third = learn(memory, "charge before noon")
+    learn(memory, "charge before noon")
     memory.forget(gone, "a test")
     done = memory.consolidate("s")
-    assert (done.considered, done.superseded) == (3, 1)
-    assert [status for memory_id, (status, _) in statuses(memory).items() if memory_id in (*others, third)] == [
-        "active"
-    ] * 4
-    assert statuses(memory)[kept[0]] == ("superseded", kept[1])
+    assert (done.considered, done.grouped, done.superseded) == (3, 1, 0)
+    assert (done.groups[0].representative.id, done.groups[0].members[0].id) == (ids[1], ids[0])
 
 
 @pytest.mark.parametrize("category", ["constraint", "postmortem", "gotcha"])
@@ -59,7 +63,7 @@ def test_high_confidence_is_preserved(memory: RobotMemory) -> None:
     assert memory.consolidate("s").considered == 0
     for text in ALIKE:
         learn(memory, text, confidence=0.949)
-    assert memory.consolidate("s").superseded == 2
+    assert memory.consolidate("s").grouped == 2
 
 
 def test_perceptions_are_never_consolidated(memory: RobotMemory) -> None:
@@ -72,22 +76,21 @@ def test_fewer_than_three_memories_are_skipped(memory: RobotMemory) -> None:
     for text in ALIKE[:2]:
         learn(memory, text)
     done = memory.consolidate("s")
-    assert (done.considered, done.superseded) == (2, 0)
+    assert (done.considered, done.groups) == (2, ())
 
 
 def test_memories_are_grouped_by_category(memory: RobotMemory) -> None:
     for text, category in zip(ALIKE, ("grasp", "hazard", "navigation"), strict=True):
         learn(memory, text, category=category)
     done = memory.consolidate("s")
-    assert (done.considered, done.superseded) == (3, 0)
+    assert (done.considered, done.groups) == (3, ())
 
 
 def test_all_pairs_within_a_cluster_exceed_the_threshold(memory: RobotMemory) -> None:
     # The second is like both others, which are not like each other.
-    chain = ["red mug shelf lamp", "mug shelf lamp door", "shelf lamp door rug"]
+    chain = ["crate gate shelf lamp", "gate shelf lamp drum", "shelf lamp drum sack"]
     ids = [learn(memory, text, confidence=0.5 + index / 10) for index, text in enumerate(chain)]
-    memory.consolidate("s")
-    assert statuses(memory) == {ids[0]: ("active", None), ids[1]: ("superseded", ids[2]), ids[2]: ("active", None)}
+    assert groups(memory) == [[ids[2], ids[1]]]
 
 
 def test_the_representative_has_the_highest_confidence_then_access_count_then_is_the_newest(
@@ -102,19 +105,47 @@ def test_the_representative_has_the_highest_confidence_then_access_count_then_is
         if recalled:
             memory.recall(session_id=session, context_filter={"id": ids[0]})
             memory.flush()
-        (merge,) = memory.consolidate(session).merges
-        assert merge.kept.id == ids[expected], session
+        ((representative, *_),) = groups(memory, session)
+        assert representative == ids[expected], session
 
 
-def test_non_representatives_are_superseded_by_the_representative_and_none_is_deleted(memory: RobotMemory) -> None:
+def test_all_members_of_a_group_stay_active_and_a_recall_may_ask_for_representatives_only(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
-    memory.consolidate("s")
-    assert statuses(memory) == {
-        ids[0]: ("superseded", ids[2]), ids[1]: ("superseded", ids[2]), ids[2]: ("active", None)
-    }  # fmt: skip
-    assert [found.id for found in memory.recall("glass")] == [ids[2]]
+    assert groups(memory) == [[ids[2], ids[1], ids[0]]]
+    assert set(statuses(memory).values()) == {("active", None)}
+    assert {found.id for found in memory.recall("glass")} == set(ids)
+    assert [found.id for found in memory.recall("glass", representatives_only=True)] == [ids[2]]
     memory.flush()
     assert check_file(memory.path) == 3
+
+
+def test_only_a_repetition_that_adds_nothing_is_superseded(memory: RobotMemory) -> None:
+    texts = ("hold the thin glass softly", "Hold the thin glass softly!", "hold the thin glass very softly")
+    ids = [learn(memory, text) for text in texts]
+    ids.append(learn(memory, texts[0], context={"shift": 3}, confidence=0.7))
+    done = memory.consolidate("s")
+    (group,) = done.groups
+    assert (group.representative.id, [fact.id for fact in group.superseded]) == (ids[2], [])
+    more = [learn(memory, text, "t") for text in (*texts[:2], "wash the mug")]
+    memory.consolidate("t")
+    assert statuses(memory)[more[0]] == ("superseded", more[1])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("turn left at the old gate", "turn right at the old gate"),
+        ("open the valve of the pump", "close the valve of the pump"),
+        ("open the valve before the pump", "open the pump before the valve"),
+        ("never enter the storage room alone", "never enter the storage room"),
+        ("fill the tank to at least 3 bar", "fill the tank to at most 3 bar"),
+    ],
+)
+def test_facts_that_say_something_else_are_never_superseded(memory: RobotMemory, one: str, other: str) -> None:
+    for text in (one, other, "charge before noon"):
+        learn(memory, text)
+    memory.consolidate("s")
+    assert set(statuses(memory).values()) == {("active", None)}
 
 
 def test_facts_with_other_numbers_or_outcomes_stay_active(memory: RobotMemory) -> None:
@@ -122,50 +153,55 @@ def test_facts_with_other_numbers_or_outcomes_stay_active(memory: RobotMemory) -
         learn(memory, text)
     for success in (True, False):
         learn(memory, "grasp the cup at its rim", context={"task": {"success": success}})
-    assert memory.consolidate("s").superseded == 0
+    assert memory.consolidate("s").groups == ()
 
 
 def test_a_dry_run_shows_what_would_be_done_and_changes_nothing(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
     told = memory.consolidate("s", dry_run=True)
-    assert (told.dry_run, told.considered, told.superseded) == (True, 3, 2)
-    (merge,) = told.merges
-    assert (merge.kept.content, [lesson.id for lesson in merge.superseded]) == (ALIKE[2], [ids[1], ids[0]])
-    assert merge.similarity == pytest.approx(0.8)
-    assert set(statuses(memory).values()) == {("active", None)}
+    assert (told.dry_run, told.considered, told.grouped) == (True, 3, 2)
+    (group,) = told.groups
+    assert (group.representative.content, [fact.id for fact in group.members]) == (ALIKE[2], [ids[1], ids[0]])
+    assert len(memory.recall("glass", representatives_only=True)) == 3
     done = memory.consolidate("s")
-    assert (done.merges, done.dry_run) == (told.merges, False)
-    assert memory.consolidate("s").merges == ()
+    assert (done.groups, done.dry_run) == (told.groups, False)
+    assert memory.consolidate("s").groups == done.groups
 
 
-def test_forgetting_the_representative_brings_the_others_back(memory: RobotMemory) -> None:
+def test_forgetting_the_representative_dissolves_the_group(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
     memory.consolidate("s")
     memory.forget(ids[2], "it was wrong")
+    assert {found.id for found in memory.recall("glass", representatives_only=True)} == {ids[0], ids[1]}
+
+
+def test_rewording_the_representative_dissolves_the_group(memory: RobotMemory) -> None:
+    ids = [learn(memory, text) for text in ALIKE]
+    memory.consolidate("s")
+    memory.update(ids[2], confidence=0.7, category="hazard")
+    assert len(memory.recall("glass", representatives_only=True)) == 1
+    memory.update(ids[2], "the lamp is hot")
+    found = memory.recall("thin glass softly", n=2, representatives_only=True)
+    assert {one.id for one in found} == {ids[0], ids[1]}
+
+
+def test_what_a_forgotten_fact_had_superseded_comes_back_with_its_vector(memory: RobotMemory) -> None:
+    ids = [learn(memory, "hold the thin glass softly") for _ in range(3)]
+    memory.consolidate("s")
+    assert statuses(memory)[ids[0]] == ("superseded", ids[2])
+    memory.forget(ids[2], "it was wrong")
     memory.flush()
-    assert {found.id for found in memory.recall("glass")} == {ids[0], ids[1]}
+    assert {found.id for found in memory.recall("glass")} == set(ids[:2])
     assert check_file(memory.path) == 3
     assert memory.status().pending_vectors == 0
 
 
-def test_rewording_the_representative_brings_the_others_back(memory: RobotMemory) -> None:
-    ids = [learn(memory, text) for text in ALIKE]
-    memory.consolidate("s")
-    memory.update(ids[2], confidence=0.7, category="hazard")
-    assert len(memory.recall("glass")) == 1
-    memory.update(ids[2], "the lamp is hot")
-    memory.flush()
-    assert {found.id for found in memory.recall("thin glass softly", n=2)} == {ids[0], ids[1]}
-    assert set(statuses(memory).values()) == {("active", None)}
-
-
-def test_restoring_is_one_change_of_status(memory: RobotMemory) -> None:
-    ids = [learn(memory, text) for text in ALIKE]
+def test_a_superseded_fact_cannot_be_forgotten_but_restored(memory: RobotMemory) -> None:
+    ids = [learn(memory, "hold the thin glass softly") for _ in range(3)]
     memory.consolidate("s")
     with pytest.raises(MemoryNotFoundError, match=r"it is superseded \(consolidated\)"):
         memory.forget(ids[0], "a test")
-    sql = "UPDATE memories SET status = 'active', superseded_by = NULL WHERE id = ?"
-    memory._database.write(lambda connection: connection.execute(sql, (ids[0],))).result()
+    memory.restore(ids[0])
     assert {found.id for found in memory.recall("glass")} == {ids[0], ids[2]}
 
 
@@ -174,20 +210,20 @@ def test_what_changed_after_the_plan_is_left_alone(memory: RobotMemory) -> None:
     more = [learn(memory, f"{text} please, kitchen robot") for text in ("wash the mug", "wash the blue mug")]
     with memory._database.snapshot() as connection:
         planned = consolidation.plan(connection, "s", "default", 0.5)
-    assert planned.superseded == 3
+    assert planned.grouped == 2
     memory.update(ids[0], "another text")
     memory.forget(more[1], "a test")
     done = memory._database.write(lambda connection: consolidation.apply(connection, planned)).result()
-    assert [[lesson.id for lesson in merge.superseded] for merge in done.merges] == [[ids[1]]]
+    assert [[fact.id for fact in group.members] for group in done.groups] == [[ids[1]]]
     assert statuses(memory)[more[0]] == ("active", None)
 
 
 def test_the_threshold_is_a_parameter(open_memory: OpenMemory) -> None:
     memory = open_memory(consolidation_similarity=0.9)
-    for text in ALIKE:
+    for text in (*ALIKE[:2], "hold the thin glass of Anna softly"):
         learn(memory, text)
-    # Of the first two, only a function word is not the same.
-    assert [merge.similarity for merge in memory.consolidate("s").merges] == [1.0]
+    # Of the first two, only a filler is not the same.
+    assert [group.similarity for group in memory.consolidate("s").groups] == [1.0]
 
 
 def test_an_unknown_session_is_an_error(memory: RobotMemory) -> None:
@@ -203,7 +239,7 @@ def test_an_unknown_session_is_an_error(memory: RobotMemory) -> None:
 def test_consolidation_of_many_facts_gives_the_result_of_comparing_all_pairs(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     draw = random.Random(1)
-    words = [f"word{n}x" for n in range(60)]
+    words = ["ba" + chr(97 + n // 10) + chr(97 + n % 10) + "ok" for n in range(60)]
     texts = [" ".join(draw.sample(words[10 * topic : 10 * topic + 10], 8)) for topic in draw.choices(range(6), k=400)]
     ids = [learn(memory, text) for text in texts]
     expected = [
@@ -211,5 +247,4 @@ def test_consolidation_of_many_facts_gives_the_result_of_comparing_all_pairs(ope
         for cluster in all_pairs([frozenset(text.split()) for text in reversed(texts)], 0.5)
         if len(cluster) > 1
     ]
-    merges = memory.consolidate("s").merges
-    assert [[merge.kept.id, *(lesson.id for lesson in merge.superseded)] for merge in merges] == expected
+    assert groups(memory) == expected

@@ -19,21 +19,21 @@ from ..conftest import OpenMemory
 CRASHING = """
 import sys
 from robotmem_ros.memory import RobotMemory
-memory = RobotMemory(sys.argv[1], embedding_model="", clock=lambda: int(sys.argv[2]), deduplicate=False)
+memory = RobotMemory(sys.argv[1], embedding_model="", clock=lambda: int(sys.argv[2]), deduplication="off")
 started = memory.start_session({"task": {"name": "tidy"}}, max_duration=float(sys.argv[3]))
 for text in sys.argv[4:]:
     memory.learn(text, session_id=started.session_id, category="grasp", confidence=0.8)
 print(started.session_id, flush=True)
 sys.stdin.read()
 """
-LESSONS = ("hold the thin glass softly", "hold the thin glass gently softly", "push the crate with 5 N")
+FACTS = ("hold the thin glass softly", "Hold the thin glass softly!", "push the crate with 5 N")
 GRASPS = {"category": "grasp"}
 LIMIT = 600.0
 
 
 def crashed(path: Path) -> str:
-    """A session with these lessons whose process was killed; its id."""
-    with running(CRASHING, path, NOW, LIMIT, *LESSONS) as process:
+    """Run a session with these facts whose process was killed; return its id."""
+    with running(CRASHING, path, NOW, LIMIT, *FACTS) as process:
         assert process.stdout is not None
         session = process.stdout.readline().strip()
         process.kill()
@@ -92,14 +92,14 @@ def test_what_is_consolidated_in_the_background_can_be_restored(
     clock.now += DAY
     memory = open_memory(path, clock=clock)
     closed(memory)
-    assert {one.content for one in memory.recall(context_filter=GRASPS)} == {LESSONS[1], LESSONS[2]}
+    assert {one.content for one in memory.recall(context_filter=GRASPS)} == {FACTS[1], FACTS[2]}
     assert memory.explain(1).reason == "consolidated, now told by 2"
     memory.restore(1)
-    assert {one.content for one in memory.recall(context_filter=GRASPS)} == set(LESSONS)
+    assert {one.content for one in memory.recall(context_filter=GRASPS)} == set(FACTS)
     memory.close()
     again = open_memory(path, clock=clock)
     assert again.sessions()[0].superseded == 1
-    assert {one.content for one in again.recall(context_filter=GRASPS)} == set(LESSONS), "once is enough"
+    assert {one.content for one in again.recall(context_filter=GRASPS)} == set(FACTS), "once is enough"
 
 
 def test_a_session_expires_while_the_memory_is_open(open_memory: OpenMemory, clock: Clock) -> None:
@@ -200,9 +200,9 @@ def test_a_session_ended_without_consolidation_is_consolidated_at_the_next_start
     open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "memory.db"
-    memory = open_memory(path, deduplicate=False)
+    memory = open_memory(path, deduplication="off")
     session = memory.start_session().session_id
-    for text in LESSONS:
+    for text in FACTS:
         memory.learn(text, session_id=session, category="grasp", confidence=0.8)
     monkeypatch.setattr(consolidation, "plan", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -78,14 +78,14 @@ def _sighting(memory: RobotMemory, label: str, x: float, when: int) -> NewMemory
     )
 
 
-def test_end_session_consolidates_redundant_memories(memory: RobotMemory) -> None:
+def test_end_session_groups_similar_facts(memory: RobotMemory) -> None:
     session = memory.start_session().session_id
     for text in ("hold the thin glass softly", "hold the thin glass gently", "charge before noon"):
         memory.learn(text, session_id=session, category="grasp", confidence=0.8)
     report = memory.end_session(session)
-    assert (report.consolidation.considered, report.consolidation.superseded) == (3, 1)
-    assert (report.facts, report.session.memories) == (2, 2)
-    contents = [found.content for found in memory.recall(kind="fact")]
+    assert (report.consolidation.considered, report.consolidation.grouped) == (3, 1)
+    assert (report.facts, report.session.memories) == (3, 3)
+    contents = [found.content for found in memory.recall(kind="fact", representatives_only=True)]
     assert contents == ["charge before noon", "hold the thin glass gently"]
 
 

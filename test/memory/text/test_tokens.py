@@ -173,7 +173,7 @@ def test_summary_scope_and_label_are_searched_too(words_only: RobotMemory) -> No
 
 
 def test_bm25_prefers_rare_words_and_short_texts(words_only: RobotMemory) -> None:
-    words_only.parameters = words_only.parameters.changed(deduplicate=False)
+    words_only.parameters = words_only.parameters.changed(deduplication="off")
     for _ in range(20):
         words_only.learn("mug on the table")
     rare = words_only.learn("spatula and a mug").memory_id

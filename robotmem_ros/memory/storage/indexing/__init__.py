@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ...models import NewMemory
-from . import counters, json_values, positions, subjects, text, vectors
+from . import counters, fact_words, json_values, positions, text, vectors
 
 
 def index(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
@@ -18,5 +18,5 @@ def index(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]
     parsed = json_values.add(connection, added)
     positions.add(connection, added, parsed)
     vectors.add(connection, added)
-    subjects.add(connection, added)
+    fact_words.add(connection, added)
     counters.add(connection, added)

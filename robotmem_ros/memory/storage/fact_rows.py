@@ -1,0 +1,182 @@
+"""Search facts that are the same as, similar to or contradict another one, and link them.
+
+Prefix filter: a set that shares a part of t or more of all words with another one has at least one of any
+|x| - ceil(t |x|) + 1 of its words, so only facts with one of its rarest words are looked at. Chaudhuri, Ganti, Kaushik:
+A primitive operator for similarity joins in data cleaning, 2006.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..clocks import iso
+from ..models import Contradiction, Similarity
+from ..text.statement import Statement
+from . import codec
+from .indexing.fact_words import word_ids
+
+CANDIDATES = 64
+"""Number of facts that one is compared with, by words and by meaning each."""
+_COUNTED = 128
+"""Up to this number it is counted in how many facts a word occurs."""
+_LATEST = 512
+"""Number of facts of a word that are looked at, the newest."""
+_COUNTS = """
+    SELECT j.value, (SELECT count(*) FROM (SELECT 1 FROM fact_words WHERE word = j.value LIMIT ?2))
+    FROM json_each(?1) AS j
+"""
+
+
+class Candidate(NamedTuple):
+    """A fact that another one may be compared with."""
+
+    id: int
+    content: str
+    context: str
+    frame_id: str
+    map_id: str
+    confidence: float
+    observed_at: int
+
+
+CANDIDATE = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
+"""Its columns of `memories AS m`."""
+
+
+_SHARING = f"""
+    WITH found AS MATERIALIZED (
+        SELECT DISTINCT f.memory_id FROM json_each(?1) AS j CROSS JOIN fact_words AS f ON f.memory_id IN (
+            SELECT memory_id FROM fact_words WHERE word = j.value AND memory_id <> ?3 ORDER BY memory_id DESC LIMIT ?4
+        ) AND f.word = j.value
+    )
+    SELECT {CANDIDATE} FROM found AS f
+    CROSS JOIN memories AS m ON m.id = f.memory_id AND m.status = 'active' AND m.collection = ?6
+    CROSS JOIN json_each(?2) AS j CROSS JOIN fact_words AS w ON w.word = j.value AND w.memory_id = m.id
+    GROUP BY m.id ORDER BY count(*) DESC, m.id DESC LIMIT ?5
+"""
+
+
+def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
+    """The active facts of a collection with this digest of their text, newest first, 64 at most."""
+    found = connection.execute(
+        f"SELECT {CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
+        "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
+        (digest, collection, CANDIDATES),
+    )
+    return [Candidate(*row) for row in found]
+
+
+def sharing_words(
+    connection: sqlite3.Connection, collection: str, stated: Statement, *, similarity: float, but: int = 0
+) -> list[Candidate]:
+    """Return the facts of a collection that may be as similar as this, by all terms or by the words of the subject.
+
+    At most 64, those with the most common terms; of equal ones the newest. `but` is the id of a fact to leave out.
+    """
+    terms, words = word_ids(collection, stated.terms), word_ids(collection, stated.words)
+    if not terms:
+        return []
+    counts = dict(connection.execute(_COUNTS, (json.dumps(terms), _COUNTED)).fetchall())
+    rarest = {*_rarest(terms, counts, similarity), *_rarest(words, counts, similarity)}
+    values = (json.dumps(list(rarest)), json.dumps(terms), but, _LATEST, CANDIDATES, collection)
+    return [Candidate(*row) for row in connection.execute(_SHARING, values)]
+
+
+def _rarest(words: Collection[int], counts: dict[int, int], similarity: float) -> list[int]:
+    # Rounded, so that 7 of 10 are 0.7.
+    needed = max(math.ceil(round(similarity * len(words), 9)), 1)
+    return sorted(words, key=lambda word: (counts[word], word))[: len(words) - needed + 1]
+
+
+def near(
+    connection: sqlite3.Connection, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
+) -> list[tuple[Candidate, float]]:
+    """Of these facts and those stored after an id, the ones with at least this cosine similarity, nearest first."""
+    query = np.frombuffer(vector, np.float32)
+    found = connection.execute(
+        f"SELECT {CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
+        "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
+        "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
+        "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
+        (codec.size(len(query)), collection, json.dumps(list(ids)), after_id),
+    ).fetchall()
+    similarities = 1.0 - codec.distances([kept for *_, kept in found], query)
+    close = [
+        (Candidate(*row), similarity)
+        for (*row, _), similarity in zip(found, similarities.tolist(), strict=True)
+        if similarity >= cosine
+    ]
+    return sorted(close, key=lambda one: (-one[1], -one[0].id))[:CANDIDATES]
+
+
+def last_id(connection: sqlite3.Connection) -> int:
+    """The greatest id of a memory; 0 when there is none."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
+
+
+def strengthen(connection: sqlite3.Connection, memory_id: int, confidence: float, observed_at: int) -> None:
+    """Counts that a fact was learned again: its new confidence, and observed the later of both times."""
+    connection.execute(
+        "UPDATE memories SET confidence = ?, times_learned = times_learned + 1, updated_at = ?, "
+        "observed_at = max(observed_at, ?) WHERE id = ?",
+        (confidence, iso(time.time_ns()), observed_at, memory_id),
+    )
+
+
+def times_learned(connection: sqlite3.Connection, memory_id: int) -> int:
+    """How often a fact was learned."""
+    return int(connection.execute("SELECT times_learned FROM memories WHERE id = ?", (memory_id,)).fetchone()[0])
+
+
+def link_contradictions(connection: sqlite3.Connection, memory_id: int, others: Iterable[tuple[int, str]]) -> None:
+    """Replace the contradictions of a fact: the other facts, and in what they contradict it."""
+    _unlink(connection, "contradictions", memory_id)
+    connection.executemany(
+        "INSERT INTO contradictions (memory_id, other_id, reason) VALUES (?1, ?2, ?3), (?2, ?1, ?3)",
+        [(memory_id, other, reason) for other, reason in others],
+    )
+
+
+def link_similar(connection: sqlite3.Connection, memory_id: int, others: Iterable[Similarity]) -> None:
+    """Replace the links of a fact to similar facts."""
+    _unlink(connection, "similar_facts", memory_id)
+    connection.executemany(
+        "INSERT INTO similar_facts (memory_id, other_id, method, similarity) VALUES (?1, ?2, ?3, ?4), (?2, ?1, ?3, ?4)",
+        [(memory_id, *one) for one in others],
+    )
+
+
+def similar_to(connection: sqlite3.Connection, memory_id: int) -> tuple[Similarity, ...]:
+    """Return the active facts that are linked as similar to a fact, most similar first."""
+    found = connection.execute(
+        "SELECT o.id, s.method, s.similarity FROM similar_facts AS s JOIN memories AS o ON o.id = s.other_id "
+        "WHERE s.memory_id = ? AND o.status = 'active' ORDER BY s.similarity DESC, o.id DESC",
+        (memory_id,),
+    )
+    return tuple(Similarity(*row) for row in found)
+
+
+def _unlink(connection: sqlite3.Connection, table: str, memory_id: int) -> None:
+    connection.execute(
+        f"DELETE FROM {table} WHERE other_id = ?1 AND memory_id IN (SELECT other_id FROM {table} WHERE memory_id = ?1)",
+        (memory_id,),
+    )
+    connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
+
+
+def contradictions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Contradiction, ...]:
+    """The active facts that contradict a fact, newest first."""
+    found = connection.execute(
+        "SELECT o.id, c.reason, o.content, (o.observed_at, o.id) > (m.observed_at, m.id) FROM contradictions AS c "
+        "JOIN memories AS o ON o.id = c.other_id JOIN memories AS m ON m.id = c.memory_id "
+        "WHERE c.memory_id = ? AND o.status = 'active' ORDER BY o.observed_at DESC, o.id DESC",
+        (memory_id,),
+    )
+    return tuple(Contradiction(other, reason, content, bool(newer)) for other, reason, content, newer in found)

@@ -1,0 +1,85 @@
+"""The normal form of a text: two texts with one normal form are the same text, written in two ways.
+
+Letter case, white space, punctuation outside of numbers and names, width and composition of characters, articles and
+the few fillers listed here do not count. Everything else says something: every number as it is written, prepositions,
+conjunctions, modals, single letters such as the B of `dock B`. In doubt two texts differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from .stop_words import ENGLISH
+
+_FILLERS = (
+    "please", "kindly", "basically", "actually", "essentially", "obviously", "honestly", "of course", "by the way",
+    "in fact", "as you know", "note that", "remember that",
+)  # fmt: skip
+_HAN_FILLERS_BEFORE = ("请", "其实", "基本上", "当然", "总之", "说实话")
+_HAN_FILLERS_AFTER = ("啊", "呀", "哦", "啦")
+
+_HAN = "\u3400-\u9fff\uf900-\ufaff"
+_ONLY_FORM = ("<wide>", "<narrow>", "<noBreak>")
+"""Compatibility mappings that change nothing but the form: `²` is no `2`."""
+# Between Chinese characters and others, and between a number and its unit, a space is a matter of taste.
+_OPTIONAL_SPACE = re.compile(rf"(?<=[{_HAN}])\s+(?=\w)|(?<=\w)\s+(?=[{_HAN}])|(?<=\d)\s+(?=[^\W\d_])")
+_PUNCTUATION = re.compile(
+    r"(?<=\w)[.:'](?=\w)|(?<=\d),(?=\d)|(?<!\w)\.(?=\d)"  # stays: 2.10, 8:30, don't, 1,000, .5
+    r"|([.,;:!…\"'“”„‘«»()\[\]{}。、【】《》「」·`]|(?<!\S)[-–—]+(?!\S))"
+)
+_WORD = re.compile(r"\d?[^\W\d_]+")
+_ARTICLES = frozenset({"a", "an", "the"})
+_FILLER = re.compile(
+    rf"(?<!\S)(?:{'|'.join(_FILLERS)})(?!\S)"
+    rf"|(?<!\S)(?:{'|'.join(_HAN_FILLERS_BEFORE)})(?=\w)|(?<=\w)(?:{'|'.join(_HAN_FILLERS_AFTER)})(?!\S)"
+)
+
+
+def normal_form(text: str) -> str:
+    """Return the normal form of a text; a text of punctuation alone stays as it is."""
+    composed = _composed(text)
+    spaced = _OPTIONAL_SPACE.sub("", composed)
+    plain = _PUNCTUATION.sub(lambda match: " " if match[1] else match[0], spaced)
+    words = " ".join(_without_articles(_WORD.sub(_lower, plain).split()))
+    return " ".join(_FILLER.sub(" ", words).split()) or words or composed.strip()
+
+
+def digest(text: str) -> str:
+    """Return 64 bits of the SHA-256 of the normal form, as 16 hexadecimal digits."""
+    return hashlib.sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _composed(text: str) -> str:
+    if text.isascii():
+        return text
+    one_form = (
+        unicodedata.normalize("NFKC", character)
+        if unicodedata.decomposition(character).startswith(_ONLY_FORM)
+        else character
+        for character in text.replace("’", "'")
+    )
+    return unicodedata.normalize("NFC", "".join(one_form))
+
+
+def _lower(match: re.Match[str]) -> str:
+    word = match[0]
+    # 5 mW is not 5 MW, nor is robot A one robot or another.
+    is_unit = word[0].isdigit() and len(word) <= 4
+    is_mixed = word[1:] != word[1:].lower() and not word.isupper()
+    is_name = word == "A" and bool(match.string[: match.start()].strip())
+    return word if is_unit or is_mixed or is_name else word.lower()
+
+
+def _without_articles(words: list[str]) -> Iterator[str]:
+    for index, word in enumerate(words):
+        before, after = words[index - 1] if index else "", words[index + 1] if index + 1 < len(words) else ""
+        if word in {"the", "an"} and after:
+            continue
+        # After a word that carries meaning, or before a function word, `a` may be a name, as in `axis a`.
+        follows_function_word = not before or (before in ENGLISH and before not in _ARTICLES)
+        if word == "a" and follows_function_word and len(after) > 1 and after not in ENGLISH:
+            continue
+        yield word

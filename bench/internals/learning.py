@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.learning.candidates import Neighbours, candidates_of, similar_among, text_similarity
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
-from robotmem_ros.memory.learning.neighbours import Neighbours
-from robotmem_ros.memory.learning.store_or_merge import candidates_of, contradicted_among, likeness, similar_among
+from robotmem_ros.memory.learning.store_or_merge import contradicted_among
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
@@ -37,7 +37,7 @@ def as_fact(text: str) -> NewMemory:
 
 def likeness_method(one: str, other: str, cosine: float) -> str:
     """Return by which method two texts are alike: `exact`, `jaccard`, `cosine`; empty if they are not."""
-    return likeness(one, other, cosine, Parameters())[0]
+    return text_similarity(one, other, cosine, Parameters())[0]
 
 
 def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:

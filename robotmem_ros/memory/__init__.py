@@ -15,7 +15,7 @@ from .errors import (
     StorageError,
 )
 from .learning.explanation import Explanation
-from .learning.learned import Learned
+from .learning.store_or_merge import Learned
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .objects.field_of_view import FieldOfView
 from .purge.purge import Purged

@@ -14,7 +14,7 @@ from .embedding.backfill import Backfill
 from .embedding.background import BackgroundEmbedder
 from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
-from .learning.judge import Judge
+from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .objects.objects import Objects
 from .retention.retention import Retention
@@ -58,7 +58,7 @@ class Parts:
         at_start = parameters()
         # What can raise comes before the database is opened and threads run.
         self.areas = Areas(parameters)
-        judge = Judge(at_start.rules_file, at_start.taxonomy_file)
+        classifier = classifier_loader(at_start.rules_file, at_start.taxonomy_file)
         self._closing = threading.RLock()
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
@@ -82,7 +82,7 @@ class Parts:
             self._open = made.pop_all()
         self.learning = Learning(
             self.database,
-            judge=judge,
+            classifier=classifier,
             areas=self.areas,
             embedder=self.embedder,
             vectors=self.vectors,

@@ -19,7 +19,7 @@ from .embedding.embedder import Embedder
 from .errors import ForkedMemoryError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
-from .learning.learned import Learned
+from .learning.store_or_merge import Learned
 from .models import (
     Change,
     MemoryUpdate,

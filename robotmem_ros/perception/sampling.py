@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from ..memory.text.labels import label_key
+from ..memory.text.normal_form import label_key
 from .drop_reason import DropReason
 from .message_types import TypeDescription
 from .observation import Observation

@@ -11,8 +11,7 @@ from pathlib import Path
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.indexing.fact_words import word_ids
 from robotmem_ros.memory.storage.indexing.vectors import text_digest
-from robotmem_ros.memory.text.labels import label_key
-from robotmem_ros.memory.text.normal_form import digest
+from robotmem_ros.memory.text.normal_form import digest, label_key
 from robotmem_ros.memory.text.statement import statement
 from robotmem_ros.memory.text.tokens import indexed_text
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import InvalidFieldError
-from ..text.labels import label_key
+from ..text.normal_form import label_key
 
 _MAX_RADIUS = 100.0
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from ..models import CALLER, Decision, NewMemory
 from ..text.quantities import Quantity, quantities
@@ -16,7 +17,7 @@ from .taxonomy import Taxonomy, load_taxonomy
 
 
 def category(holding: Sequence[Rule], order: Sequence[str], default: str) -> Decision:
-    """The category that the rules that hold speak for, with their names; of equals, the first of `order`."""
+    """Return the category with the greatest sum of weights, and its rules; of equals, the first of `order`."""
     votes: dict[str, list[Rule]] = {}
     for rule in holding:
         votes.setdefault(rule.name.partition(".")[0], []).append(rule)
@@ -27,7 +28,7 @@ def category(holding: Sequence[Rule], order: Sequence[str], default: str) -> Dec
 
 
 def confidence(holding: Sequence[Rule], rules: Rules) -> tuple[float, Decision]:
-    """Base + the sum of what the signals add, kept within lowest and highest; in [0, 1]."""
+    """Compute the confidence: base + weights of the signals, limited to lowest and highest; in [0, 1]."""
     total = rules.base + sum(rule.weight for rule in holding)
     estimate = round(min(max(total, rules.lowest), rules.highest), 6)
     reasons = " + ".join(f"{rule.name} ({rule.weight:+.2f})" for rule in holding)
@@ -35,7 +36,7 @@ def confidence(holding: Sequence[Rule], rules: Rules) -> tuple[float, Decision]:
 
 
 def tags(holding: Sequence[Rule], category: str, taxonomy: Taxonomy) -> list[Decision]:
-    """A decision for each tag, in alphabetical order."""
+    """Return a decision for each tag, in alphabetical order."""
     found = {rule.name.removeprefix("tag."): rule.name for rule in holding}
     for tag in taxonomy.by_category.get(category, ()):
         of_category = f"category {category}"
@@ -47,9 +48,9 @@ _MOST = 32
 
 
 def physical_parameters(found: Sequence[Quantity]) -> tuple[dict[str, dict[str, object]], list[Decision]]:
-    """The parameters by name, and how each got its name. A range has `min` and `max` instead of `value`.
+    """Return the parameters by name, and how each got its name. A range has `min` and `max` instead of `value`.
 
-    A number without a unit is a parameter only where a name is written with it, as in `max_retries=3`. A second value
+    A number without a unit is a parameter only if its name is written with it, as in `max_retries=3`. A second value
     of one name is called `<name>_2`.
     """
     parameters: dict[str, dict[str, object]] = {}
@@ -75,9 +76,9 @@ def _plain(number: float) -> int | float:
 
 
 _READ = 4000
-"""Characters that are looked at: what a lesson is stands in its first words."""
+"""Number of characters that are read: the first words of a fact say what it is."""
 SCOPE_FIELDS = {"scope_file": "scope_files", "scope_entity": "scope_entities"}
-"""Fields of decisions of rules, one for each thing named, and of memories, for all of them."""
+"""The field of a decision about one name, and the field of a memory for all such names."""
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "me", "myself"})
 
 
@@ -89,7 +90,7 @@ class Classifier:
     taxonomy: Taxonomy
 
     def classified(self, new: NewMemory) -> NewMemory:
-        """A fact with what its caller left open filled in, and each decision with the rule that made it."""
+        """Fill in what the caller of a fact left open, and note each decision with the rule that made it."""
         reading = read(new.content[:_READ])
         numbers = quantities(reading.text)
         named = scope(reading.written)
@@ -136,17 +137,29 @@ class Classifier:
 
 
 def tags_given(given: Sequence[str] | None) -> list[Decision]:
-    """The decisions of a caller about tags: none for None, one with an empty tag when there shall be no tags."""
+    """Return the decisions of a caller about tags: none for None, one with an empty tag for no tags."""
     return [] if given is None else [Decision("tag", tag, CALLER) for tag in given or ("",)]
 
 
 def load_classifier(rules_file: str = "", taxonomy_file: str = "") -> Classifier:
-    """The classifier of the package's data files, with those of one's own.
+    """Load the classifier of the package's rules and taxonomy, extended by files of the user.
 
     Raises:
         InvalidFieldError: a file cannot be used; the error names the file, the entry and what is wrong.
     """
     return Classifier(load_rules(rules_file), load_taxonomy(taxonomy_file))
+
+
+def classifier_loader(rules_file: str, taxonomy_file: str) -> Callable[[], Classifier]:
+    """Return a function that loads the classifier once, when it is first called; with files of the user at once.
+
+    Raises:
+        InvalidFieldError: a file cannot be used.
+    """
+    load = cache(partial(load_classifier, rules_file, taxonomy_file))
+    if rules_file or taxonomy_file:
+        load()
+    return load
 
 
 def _features(reading: Reading, numbers: Sequence[Quantity], named: Scope, *, has_context: bool) -> frozenset[str]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ..text.reading import Reading, has_han, read
-from ..text.stems import stem
+from ..text.reading import Reading, has_han, read, stems
 
 _SHORTEST_PREFIX = 3
 
@@ -42,12 +41,12 @@ class PhraseIndex:
 
     def places(self, reading: Reading) -> Iterator[tuple[str, int, int]]:
         """The English phrases in a text, each with its first word and the one behind its last."""
-        stems = reading.stems
-        for index, one in enumerate(stems):
+        forms = reading.stems
+        for index, one in enumerate(forms):
             for rest, phrase in self._by_first.get(one, ()):
                 end = index + 1 + len(rest)
                 # Most phrases end here already.
-                if not rest or stems[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
+                if not rest or forms[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
                     yield phrase, index, end
 
     def _beginnings(self, reading: Reading) -> Iterator[str]:
@@ -78,7 +77,7 @@ class PhraseIndex:
 def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
     if rest[-1][-1] != "*" or len(words) != len(rest):
         return False
-    return words[-1].startswith(rest[-1][:-1]) and tuple(map(stem, words[:-1])) == rest[:-1]
+    return words[-1].startswith(rest[-1][:-1]) and stems(words[:-1]) == rest[:-1]
 
 
 def why_no_phrase(phrase: object) -> str:

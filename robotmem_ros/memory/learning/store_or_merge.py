@@ -1,27 +1,53 @@
 """Store a prepared fact, or reinforce the fact that it repeats.
 
-A fact repeats another one if it has the same text, see `text/normal_form.py`. One that is only similar is stored, and
-the two are linked: no measure of likeness tells what a difference means. All of it happens in one transaction of the
-one writer, so two callers that learn the same fact at once store it once.
+A fact repeats another one if it has the same text, see `text/normal_form.py`. A fact that is only similar is stored and
+linked, because no measure of similarity tells what a difference means. All of it happens in one transaction of the one
+writer, so that two callers that learn the same fact at once store it once.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ..config.parameters import Parameters
-from ..models import NewMemory, Similarity
+from ..models import NewMemory, Similarity, Stored
 from ..storage import fact_rows, learning_rows, rows, vector_rows
 from ..storage.fact_rows import Candidate
-from ..text.normal_form import digest
-from ..text.statement import Statement, jaccard, statement
+from ..text.statement import Statement, statement
+from .candidates import Compared, Neighbours, candidates_of, similar_among
 from .context_match import can_merge, comparable, outcome
 from .contradiction import contradiction
-from .learned import Learned
-from .neighbours import Neighbours
 from .repetition import repeat
+
+
+@dataclass(frozen=True)
+class Learned(Stored):
+    """The result of learning a fact."""
+
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    confidence: float = 0.0
+    """As it is stored now, in [0, 1]."""
+    method: str = ""
+    """How the fact that it repeats, or the most similar one, was found: `exact`, `jaccard` or `cosine`."""
+    similarity: float = 0.0
+    """Similarity by that method, in [0, 1]."""
+    similar_ids: tuple[int, ...] = ()
+    """The similar facts of another text, most similar first. Each fact stays as it is."""
+    contradicts: tuple[int, ...] = ()
+    """The facts that it contradicts."""
+    reason: str = ""
+    """Why meanings were not compared, such as a missing model; empty if they were."""
+
+    @property
+    def status(self) -> str:
+        """`stored`; `similar`, stored and linked with `similar_ids`; or `duplicate`, which reinforced this fact."""
+        if not self.is_new:
+            return "duplicate"
+        return "similar" if self.similar_ids else "stored"
+
 
 EQUAL, SEED, OFF = "equal", "seed", "off"
 """Values of the parameter `deduplication`."""
@@ -30,7 +56,7 @@ _LINKED = 16
 
 
 def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
-    """Store a prepared fact, unless the collection has one that it repeats. To be called in a transaction."""
+    """Store a prepared fact, unless it repeats one of the collection. To be called in a transaction."""
     candidates = candidates_of(connection, new, near, parameters)
     alike = similar_among(new, candidates, parameters)
     repeated = _repeated(new, candidates, alike, parameters.deduplication)
@@ -71,60 +97,6 @@ def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours 
     fact_rows.link_contradictions(connection, memory_id, contradicts)
 
 
-class Compared(NamedTuple):
-    """A fact that another one is compared with."""
-
-    fact: Candidate
-    cosine: float
-    """Similarity of the vectors; 0 if unknown."""
-
-
-def candidates_of(
-    connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
-) -> Mapping[int, Compared]:
-    """Return the facts that a fact is compared with: of the same text, with common words, or of like meaning."""
-    stated, limit = statement(new.content), parameters.similar_jaccard
-    found = {
-        one.id: Compared(one, 0.0)
-        for one in (
-            *fact_rows.with_digest(connection, new.collection, digest(new.content)),
-            *fact_rows.sharing_words(connection, new.collection, stated, similarity=limit, but=but),
-        )
-    }
-    if near.vector is not None:
-        close = fact_rows.near(
-            connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
-            cosine=parameters.similar_cosine,
-        )  # fmt: skip
-        found |= {one.id: Compared(one, cosine) for one, cosine in close}
-    found.pop(but, None)
-    return found
-
-
-def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters: Parameters) -> list[Similarity]:
-    """Return the facts that are similar to another one, most similar first, of equal ones the newest."""
-    measured = (
-        Similarity(one.id, *likeness(new.content, one.content, cosine, parameters))
-        for one, cosine in candidates.values()
-    )
-    return sorted((one for one in measured if one.method), key=lambda one: (-one.similarity, -one.memory_id))
-
-
-def likeness(one: str, other: str, cosine: float, parameters: Parameters) -> tuple[str, float]:
-    """Return how two texts are alike, and how much, in [0, 1]; an empty method and 0 if they are not.
-
-    `cosine` is the similarity of their vectors, 0 if unknown.
-    """
-    if digest(one) == digest(other):
-        return "exact", 1.0
-    by_words = jaccard(statement(one).terms, statement(other).terms)
-    if by_words and by_words >= parameters.similar_jaccard:
-        return "jaccard", round(by_words, 6)
-    if cosine and cosine >= parameters.similar_cosine:
-        return "cosine", round(cosine, 6)
-    return "", 0.0
-
-
 def _repeated(
     new: NewMemory, candidates: Mapping[int, Compared], similar: Sequence[Similarity], deduplication: str
 ) -> Similarity | None:
@@ -139,7 +111,7 @@ def _repeated(
 def contradicted_among(
     memory_id: int, new: NewMemory, candidates: Mapping[int, Compared], limit: float
 ) -> list[tuple[int, str]]:
-    """Return the facts that a fact contradicts, and in what; oldest id first."""
+    """Return the facts that a fact contradicts, with the reason of each; oldest id first."""
     stated, found = _stated(new.content, new.context), []
     for _, (one, _) in sorted(candidates.items()):
         known = _stated(one.content, one.context)
@@ -155,6 +127,8 @@ def _same_place(one: Candidate, new: NewMemory) -> bool:
 
 
 def _stated(content: str, context: str) -> Statement:
-    # An outcome in the context is one as if the text said it.
-    stated, told = statement(content), outcome(context)
-    return stated._replace(claim=stated.claim._replace(polarities=stated.claim.polarities | told)) if told else stated
+    # An outcome in the context counts like one in the text.
+    stated, added = statement(content), outcome(context)
+    if not added:
+        return stated
+    return stated._replace(claim=stated.claim._replace(polarities=stated.claim.polarities | added))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..geometry import squared_distance
 from ..storage import object_rows
 from ..storage.object_rows import ObjectRow
-from ..text.labels import label_key
+from ..text.normal_form import label_key
 from .field_of_view import FieldOfView
 from .object_writer import ObjectWriter
 

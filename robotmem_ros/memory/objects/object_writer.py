@@ -16,7 +16,7 @@ from ..geometry import combined, updated
 from ..models import NewMemory
 from ..storage import object_rows, rows, sighting_rows
 from ..storage.object_rows import ObjectRow
-from ..text.labels import label_key
+from ..text.normal_form import label_key
 from .association import NewSighting
 
 _MAX_SOURCES = 16

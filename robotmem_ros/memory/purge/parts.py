@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ..config.parameters import Parameters
-from ..learning.neighbours import Neighbours
+from ..learning.candidates import Neighbours
 from ..learning.repetition import COMPARED, folded, given_tags
 from ..learning.store_or_merge import link_again
 from ..storage import contribution_rows, learning_rows, purge_rows, rows, sighting_rows

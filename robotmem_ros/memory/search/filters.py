@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import validation
 from ..errors import InvalidFieldError
 from ..storage.decay import Decay
-from ..text.labels import label_key
+from ..text.normal_form import label_key
 
 
 class Source(NamedTuple):

@@ -10,8 +10,7 @@ import sqlite3
 
 import numpy as np
 
-from ..text.labels import label_key
-from ..text.normal_form import digest
+from ..text.normal_form import digest, label_key
 from . import codec
 from .indexing.fact_words import fact_words
 from .indexing.json_values import context_values

@@ -13,7 +13,7 @@ from typing import Any
 from ..clocks import iso
 from ..geometry import Covariance, Estimate, Point
 from ..models import SeenObject
-from ..text.labels import label_key
+from ..text.normal_form import label_key
 from .decay import Decay
 
 _NUMBERS = (

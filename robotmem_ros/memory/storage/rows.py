@@ -13,8 +13,7 @@ from typing import Any
 from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
-from ..text.labels import label_key
-from ..text.normal_form import digest
+from ..text.normal_form import digest, label_key
 from . import bulk, learning_rows
 from .decay import Decay
 from .indexing import index
@@ -155,6 +154,13 @@ def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
     if row is None:
         raise MemoryNotFoundError(memory_id)
     return str(row[0])
+
+
+def why_inactive(connection: sqlite3.Connection, memory_id: int) -> str:
+    """Return why a memory is not active, such as `consolidated, replaced by 7`; empty for an active one."""
+    sql = "SELECT status_reason, superseded_by FROM memories WHERE id = ? AND status <> 'active'"
+    reason, replacement = connection.execute(sql, (memory_id,)).fetchone() or ("", None)
+    return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
 
 
 def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:

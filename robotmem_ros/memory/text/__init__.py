@@ -1,1 +1,1 @@
-"""From text to the words that are indexed and searched."""
+"""Read texts: words for the index and for queries, normal forms, quantities, and statements."""

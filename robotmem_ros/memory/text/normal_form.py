@@ -1,7 +1,7 @@
-"""The normal form of a text: two texts with one normal form are the same text, written in two ways.
+"""Compute the normal form of a text, and the key of a label: what is the same in all ways to write it.
 
 Letter case, white space, punctuation outside of numbers and names, width and composition of characters, articles and
-the few fillers listed here do not count. Everything else says something: every number as it is written, prepositions,
+the few fillers listed here do not count in a text. Everything else does: every number as it is written, prepositions,
 conjunctions, modals, single letters such as the B of `dock B`. In doubt two texts differ.
 """
 
@@ -11,8 +11,18 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 from .stop_words import ENGLISH
+
+
+@lru_cache(maxsize=4096)
+def label_key(label: str) -> str:
+    """Return the key by which labels are compared: without case, extra spaces, and encoding of accents."""
+    # Canonical caseless matching of the Unicode Standard (3.13, D145), composed so that it is short.
+    folded = unicodedata.normalize("NFD", label).casefold()
+    return unicodedata.normalize("NFC", " ".join(folded.split()))
+
 
 _FILLERS = (
     "please", "kindly", "basically", "actually", "essentially", "obviously", "honestly", "of course", "by the way",
@@ -24,7 +34,7 @@ _HAN_FILLERS_AFTER = ("啊", "呀", "哦", "啦")
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
 _ONLY_FORM = ("<wide>", "<narrow>", "<noBreak>")
 """Compatibility mappings that change nothing but the form: `²` is no `2`."""
-# Between Chinese characters and others, and between a number and its unit, a space is a matter of taste.
+# A space is optional between Chinese characters and others, and between a number and its unit.
 _OPTIONAL_SPACE = re.compile(rf"(?<=[{_HAN}])\s+(?=\w)|(?<=\w)\s+(?=[{_HAN}])|(?<=\d)\s+(?=[^\W\d_])")
 _PUNCTUATION = re.compile(
     r"(?<=\w)[.:'](?=\w)|(?<=\d),(?=\d)|(?<!\w)\.(?=\d)"  # stays: 2.10, 8:30, don't, 1,000, .5

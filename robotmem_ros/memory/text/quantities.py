@@ -1,4 +1,4 @@
-"""Numbers in a text: their values, their units, and what they are the value of."""
+"""Find the numbers in a text: their values, their units, and the quantities that they are values of."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ class Quantity(NamedTuple):
     """A number in a text."""
 
     name: str
-    """What it is the value of; empty when nothing says so, as in `dock 2`."""
+    """Quantity that it is the value of; empty if the text names none, as in `dock 2`."""
     value: float
     upper: float | None
-    """The other end, where a range is given."""
+    """Other end of a range; None for a single number."""
     unit: str
     """As in the data file, such as `m/s`; empty for a plain number."""
     kind: str
-    """What the unit measures; empty for a plain number."""
+    """Quantity that the unit measures; empty for a plain number."""
     factor: float
-    """From the unit to the base unit of its kind."""
+    """Factor from the unit to the base unit of its kind."""
     start: int
     end: int
     rule: str
-    """What gave the name: `written` (name = value), `word` (a word beside it) or `unit`."""
+    """Source of the name: `written` (name = value), `word` (a word beside it) or `unit`."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit and what it measures."""
+    """A unit and the quantity that it measures."""
 
     symbol: str
     kind: str
@@ -58,22 +58,22 @@ class _Known:
     lower: Mapping[str, Unit]
     words: re.Pattern[str]
     names: Mapping[str, tuple[str, str]]
-    """Kind and name of the quantity that a word stands for."""
+    """Kind and name of a quantity by the word for it."""
 
     def unit(self, written: str) -> Unit | None:
-        """The unit that is written so."""
+        """Return the unit that is written in this way."""
         found = " ".join(written.split())
         return self.exact.get(found) or self.lower.get(found.lower())
 
 
-@lru_cache(maxsize=64)  # a fact is classified, and taken apart for comparing
+@lru_cache(maxsize=64)  # a fact is classified, and parsed as a statement
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """The numbers of a text, in order. The text must be in compatible form (NFKC)."""
+    """Return the numbers of a text, in order. The text must be in compatibility form (NFKC)."""
     return tuple(_quantities(text)) if _DIGIT.search(text) else ()
 
 
 def unit_named(symbol: str) -> Unit | None:
-    """The unit with this symbol."""
+    """Return the unit with this symbol; None if there is none."""
     return _known().units.get(symbol)
 
 

@@ -1,4 +1,4 @@
-"""What a lesson is about by name: files, and entities such as identifiers, topics, modules, part numbers and places."""
+"""Find what a text names: files, and entities such as identifiers, topics, modules, part numbers and places."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST = 16
 
 
 class Scope(NamedTuple):
-    """What a text names."""
+    """Names in a text."""
 
     files: tuple[str, ...]
     entities: tuple[str, ...]
@@ -43,9 +43,9 @@ class Scope(NamedTuple):
     decisions: tuple[Decision, ...]
 
 
-@lru_cache(maxsize=64)  # a fact is classified, and taken apart for comparing
+@lru_cache(maxsize=64)  # a fact is classified, and parsed as a statement
 def scope(text: str) -> Scope:
-    """The files and entities that a text names, each once, in order of their kind and place."""
+    """Return the files and entities that a text names, each once, in order of kind and position."""
     files = tuple(dict.fromkeys(_FILE.findall(text)))[:_MOST]
     rest = _FILE.sub(" ", text) if files else text
     entities: dict[str, str] = {}

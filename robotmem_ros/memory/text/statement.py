@@ -1,6 +1,6 @@
-"""The statement of a text: the words of its subject, and what it claims of that subject.
+"""Parse a text into a statement: the words of its subject, and what it claims of that subject.
 
-Learning, consolidation and contradictions read texts in this one way. Numbers with their units, negations, polarities
+Learning, consolidation and contradictions share this parser. Numbers with their units, negations, polarities
 (worked or failed, open or closed) and names are separated from the other words.
 """
 
@@ -20,10 +20,8 @@ from ..yaml_file import Entry, read_yaml
 from . import tokens
 from .normal_form import digest
 from .quantities import QUANTITIES_FILE, Quantity, quantities
-from .reading import has_han, read
+from .reading import has_han, read, simplified
 from .scope import scope
-from .simplified import simplified
-from .stems import stem
 from .stop_words import STOP_WORDS
 
 STATEMENT_FILE = Path(__file__).with_name("statement.yaml")
@@ -41,21 +39,21 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """All terms, by how they are written."""
+    """All terms by their spelling."""
 
     english: dict[str, list[tuple[tuple[str, ...], Term]]]
-    """By the first word; the longest first."""
+    """The other words of each term and the term, by the first word; the longest first."""
     han: dict[str, Term]
     lengths: tuple[int, ...]
-    """Of Chinese terms, the longest first."""
+    """Lengths of Chinese terms, the longest first."""
     fillers: frozenset[str]
     unmarked: frozenset[str]
-    """Polarities that need not be said."""
+    """Polarities that a statement has unless it says otherwise."""
     numbers: dict[str, str]
-    """Words for numbers, as digits."""
+    """Digits by number word."""
 
     def latin(self, words: tuple[str, ...], stems: tuple[str, ...], index: int) -> tuple[Term | None, int]:
-        """The term at a word and how many words it has; None for a word that is no term."""
+        """Return the term at a word and its number of words; None and 1 for a word that is no term."""
         for written in (words, stems):
             for rest, term in self.english.get(written[index], ()):
                 end = index + 1 + len(rest)
@@ -64,7 +62,7 @@ class Terms:
         return None, 1
 
     def chinese(self, run: str, index: int) -> tuple[Term | None, int]:
-        """The term at a place in a run of Chinese and its length; None and 0 where there is none."""
+        """Return the term at a position in a run of Chinese and its length; None and 0 if there is none."""
         for length in self.lengths:
             term = self.han.get(run[index : index + length])
             if term is not None:
@@ -74,7 +72,7 @@ class Terms:
 
 @cache
 def load_terms() -> Terms:
-    """The terms of the package."""
+    """Load the terms of the package."""
     parts = read_yaml("statement", STATEMENT_FILE).parts(_SECTIONS)
     terms: dict[str, Term] = {}
     for index, group in enumerate(parts["synonyms"].elements()):
@@ -82,8 +80,8 @@ def load_terms() -> Terms:
     for group in parts["contrasts"].elements():
         terms |= {word: Term("contrast", _key(word)) for word in _words(group)}
     for name, pair in parts["polarities"].items():
-        for sign, side in zip("+-", pair.elements(), strict=True):
-            terms |= {word: Term("polarity", f"{name}{sign}") for word in _words(side)}
+        for sign, group in zip("+-", pair.elements(), strict=True):
+            terms |= {word: Term("polarity", f"{name}{sign}") for word in _words(group)}
     terms |= {word: Term("negation", "not") for word in _words(parts["negations"])}
     fillers = frozenset(_words(parts["fillers"]))
     terms |= {word: Term("filler", word) for word in fillers if word not in terms and not has_han(word)}
@@ -103,7 +101,7 @@ def _indexed(
             han[written] = term
             continue
         reading = read(written)
-        # As it is written, and by its stems where that is no other term.
+        # By its words, and by its stems if these are no other term.
         for form in dict.fromkeys((reading.words, reading.stems)):
             if form == reading.words or " ".join(form) not in terms:
                 english.setdefault(form[0], []).append((form[1:], term))
@@ -118,14 +116,14 @@ def _words(entry: Entry) -> list[str]:
 
 
 def _key(word: str) -> str:
-    # Red and reds, morning and mornings; 红 and 红色 are one.
+    # Red and reds, morning and mornings, 红 and 红色 have one key.
     if has_han(word):
         return word.removesuffix("色") or word
     return " ".join(read(word).stems)
 
 
-_VERSION = 5
-"""Raise it when this file reads texts in another way."""
+_VERSION = 6
+"""Version of this parser. Increment it with every change of what it returns."""
 _LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 _HAN_NUMBER = re.compile(
@@ -141,35 +139,35 @@ Values = tuple[tuple[float, float, str], ...]
 
 
 class Claim(NamedTuple):
-    """What a text claims of its subject."""
+    """The claim that a text makes of its subject."""
 
     values: Values
-    """Numbers and their units; (from, to, unit), in order of size."""
+    """Numbers with their units as (from, to, unit), ascending."""
     polarities: frozenset[str]
-    """The sides it takes, such as `outcome+`; what must differ in a contradiction."""
+    """Signed opposites, such as `outcome+`."""
     negations: int
-    """Negations that turned no polarity round."""
+    """Number of negations that inverted no polarity."""
 
 
 class Statement(NamedTuple):
-    """What a text states."""
+    """The statement of a text."""
 
     words: frozenset[str]
-    """Stems of the words of its subject, synonyms as one; its names among them."""
+    """Stems of the words of the subject, with one key for synonyms; includes the names."""
     names: frozenset[str]
-    """Identifiers, part numbers, colours, sides, rooms: texts with other names have another subject."""
+    """Identifiers, part numbers, colours, directions, rooms: texts with other names have another subject."""
     claim: Claim
 
     @property
     def terms(self) -> frozenset[str]:
-        """All that two statements are compared by: the words, and each part of the claim."""
+        """The terms by which statements are compared: the words, and each part of the claim."""
         values, polarities, negations = self.claim
         return frozenset({*self.words, *polarities, *map(repr, values), *(f"not {n}" for n in range(negations))})
 
 
 @lru_cache(maxsize=4096)
 def statement(text: str) -> Statement:
-    """Parse a text; of one that is longer than 4000 characters, only the normal form as a whole counts."""
+    """Parse a text; one of more than 4000 characters becomes a single word, the digest of its normal form."""
     if len(text) > _LONGEST:
         whole = frozenset({digest(text)})
         return Statement(whole, whole, Claim((), frozenset(), 0))
@@ -207,7 +205,7 @@ def scheme() -> str:
 
 
 def _unit(one: Quantity) -> str:
-    # max_retries=3 has no unit, and is no mere number either.
+    # max_retries=3 has no unit, but is more than a plain number.
     return f"{one.name} =" if one.rule == "written" and not one.unit else one.unit
 
 
@@ -275,11 +273,11 @@ def _cut(run: str) -> Iterator[Term]:
     known = load_terms()
     for word in tokens.query_words(run) if run else ():
         if word not in STOP_WORDS and word not in known.fillers:
-            yield Term("word", stem(word))
+            yield Term("word", word)
 
 
 def _polarities(terms: list[Term]) -> tuple[set[str], int]:
-    # A negation turns the next side within reach; one that turns none counts by itself.
+    # A negation inverts the next polarity within three terms; one that inverts none is counted.
     polarities: Counter[str] = Counter()
     negations = 0
     open_negation = 0

@@ -1,4 +1,4 @@
-"""The stem of an English word, so that mug and mugs, grasp and grasping meet.
+"""Reduce English words to their stems, so that mug and mugs, grasp and grasping match.
 
 M. F. Porter: An algorithm for suffix stripping, Program 14 (3), 1980. A stem is measured by how often a vowel is
 followed by a consonant in it; the longest suffix of a table is replaced if what is left before it measures enough.
@@ -26,7 +26,7 @@ _ENDINGS = dict.fromkeys(
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The stem of a word in lower case; what is not plain English letters stays as it is."""
+    """Return the stem of a word in lower case; one with other than English letters stays as it is."""
     if not _PLAIN.fullmatch(word):
         return word
     word = _replaced(word, _PLURAL, -1)
@@ -50,7 +50,7 @@ def _replaced(word: str, table: Mapping[str, str], least: int) -> str:
 
 
 def _kept(suffix: str) -> str:
-    # Of -sion and -tion the first letter belongs to the stem.
+    # The first letter of -sion and -tion belongs to the stem.
     return suffix[0] if suffix in ("sion", "tion") else ""
 
 

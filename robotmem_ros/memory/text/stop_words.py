@@ -1,4 +1,12 @@
-"""Function words: they stand in every question and say nothing about its answer."""
+"""List function words, which say nothing of what a text is about, and tell them from names of one letter.
+
+A function word of one letter never stands last, before punctuation, or before most other function words. A capital A
+within a sentence is a name.
+"""
+
+from __future__ import annotations
+
+import re
 
 _ENGLISH = """
 about above after again all also am an and any anybody anyone anything are as at be because been before being below
@@ -28,10 +36,48 @@ should show take tell use used want was will would
 ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
 STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split())
 SPATIAL_WORDS: frozenset[str] = frozenset(_SPATIAL.split())
-"""Words that, in a question with a spatial sort, speak of the sort or the errand and not of what is looked for."""
+"""Words that speak of the sort or the errand, and not of the thing, in a query with a spatial sort."""
 
 LETTERS: dict[str, frozenset[str]] = {"a": frozenset(_AFTER_A.split()), "i": frozenset(_AFTER_I.split())}
 """The function words of one letter, and the other function words that may follow each: `a few`, `I saw`.
 
-The same letter is a name where its function word cannot stand, as in `dock a is free`, see letters.py.
+The same letter is a name where its function word cannot stand, as in `dock a is free`.
 """
+
+
+# The letter comes first, which makes the search quick; the context before it is checked afterwards.
+_LETTER = re.compile(r"([aàiAÀI])(?=\s+([^\W_]+))(?<![\w._\-/:'’].)")
+_CLITIC = re.compile(r"(?<=[^\W_])['’](?:s|t|d|m|re|ve|ll)(?![^\W_])", re.IGNORECASE)
+_ELISION = re.compile(r"(?<![^\W_])[cdjlmnst]['’](?=[^\W\d_]{2})", re.IGNORECASE)
+_LAST_WORD = re.compile(r"([^\W_]+)[ \t]*\Z")
+_SIGHT = 40
+"""Number of characters before a letter that are searched for the word there."""
+
+
+def without_function_letters(text: str) -> str:
+    """Remove the article `a` and the pronoun `I`, and letters cut off by an apostrophe: `robot's`, `l'atelier`."""
+    if "'" in text or "’" in text:
+        text = _ELISION.sub("", _CLITIC.sub("", text))
+    has_case = not (text.isupper() or text.istitle())
+    return _LETTER.sub(lambda match: match[0] if _is_name(match, has_case=has_case) else "", text)
+
+
+def _is_name(match: re.Match[str], *, has_case: bool) -> bool:
+    letter, following = match[1], match[2].lower()
+    if letter in "iI":
+        last = _LAST_WORD.search(_before(match))
+        return last is not None and last[1].lower() not in ENGLISH and _cannot_follow("i", following)
+    return (letter == "A" and has_case and _is_within_sentence(match)) or _cannot_follow("a", following)
+
+
+def _cannot_follow(function_letter: str, word: str) -> bool:
+    return word in ENGLISH and word not in LETTERS[function_letter]
+
+
+def _is_within_sentence(match: re.Match[str]) -> bool:
+    before = _before(match)
+    return _LAST_WORD.search(before) is not None or before.rstrip(" \t").endswith(",")
+
+
+def _before(match: re.Match[str]) -> str:
+    return match.string[max(match.start() - _SIGHT, 0) : match.start()]

@@ -1,7 +1,7 @@
-"""Words of a text, the same ones for the index and for questions: stems without case and accents.
+"""Split a text into words, in the same way for the index and for queries: stems without case and accents.
 
-Chinese is cut by jieba, in pieces of two characters without it; English words are stemmed, all others stay whole. A
-letter that stands alone is a word if it is a name, see letters.py.
+Chinese is cut by jieba, or into pieces of two characters without it; English words are stemmed, all others stay whole.
+A letter that stands alone is a word if it is a name, see stop_words.py.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from .letters import without_function_letters
 from .stemmer import stem
-from .stop_words import STOP_WORDS
+from .stop_words import STOP_WORDS, without_function_letters
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _KANA = "\u3040-\u30ff"
@@ -31,28 +30,28 @@ _jieba_lock = threading.Lock()
 
 @cache
 def has_jieba() -> bool:
-    """Whether Chinese is cut into words; else into pieces of two characters.
+    """Return whether Chinese is cut into words; else into pieces of two characters.
 
-    Asked once: a jieba that is installed while the program runs must not cut what goes into an index made without it.
+    Cached, so that a jieba installed while the program runs does not cut text for an index made without it.
     """
     return importlib.util.find_spec("jieba") is not None
 
 
 def scheme() -> str:
-    """Names how text is cut; an index made under another scheme must be made anew."""
+    """Name how text is cut; an index made by another scheme must be rebuilt."""
     return f"stems, letters, {'jieba' if has_jieba() else 'bigrams'}"
 
 
 def indexed_text(text: str) -> str:
-    """The text as it is indexed: all its words in their order, a space between two."""
+    """Return the text as it is indexed: all its words in their order, a space between two."""
     return _joined(_plain(text))
 
 
 def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
-    """The words that carry a question, each once, in order, without function words.
+    """Return the words of a query, each once, in order, without function words.
 
-    A single letter or digit counts like any other word: `dock A` is not `dock B`. If only function words are left,
-    they are used.
+    A single letter or digit counts like any other word: `dock A` is not `dock B`. A query of function words alone keeps
+    them.
     """
     words = list(_words(_plain(text), for_index=False))
     kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
@@ -60,28 +59,28 @@ def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) ->
 
 
 def only_qualifies(word: str) -> bool:
-    """Whether a word of a question is a letter or digit, which tells things of one kind apart but names no kind."""
+    """Return whether a word of a query is a letter or digit, which tells things of one kind apart but names no kind."""
     return len(word) == 1 and not (_CJK_RUN.match(word) or _SYLLABLE.match(word))
 
 
 def query_phrases(text: str) -> list[str]:
-    """The compounds of a question, such as `grip_force`, `12.5` or `src/arm.py`, whose words must stand together."""
+    """Return the compounds of a query, such as `grip_force`, `12.5` or `src/arm.py`, whose words must be adjacent."""
     compounds = (_joined(match[0]) for match in _COMPOUND.finditer(_plain(text)))
     return list(dict.fromkeys(compounds))
 
 
 def any_of(words: Iterable[str]) -> str:
-    """The FTS5 expression that matches one word or more; every word is quoted, so nothing is an operator."""
+    """Return the FTS5 expression that matches one word or more; every word is quoted, so none is an operator."""
     return " OR ".join(map(_quoted, words))
 
 
 def all_of(words: Iterable[str]) -> str:
-    """The FTS5 expression that matches all of the words."""
+    """Return the FTS5 expression that matches all of the words."""
     return " AND ".join(map(_quoted, words))
 
 
 def warm_up() -> None:
-    """Loads jieba's dictionary, which takes about a second, if jieba is there."""
+    """Load jieba's dictionary, which takes about a second, if jieba is installed."""
     if has_jieba():
         _jieba()
 
@@ -123,7 +122,7 @@ def _cjk_words(run: str, *, for_index: bool) -> Iterator[str]:
     else:
         yield from (run[index : index + 2] for index in range(len(run) - 1))
     if for_index and len(run) > 1:
-        yield from run  # a question may hold one character of a word: 杯 for 杯子
+        yield from run  # a query may hold one character of a word: 杯 for 杯子
 
 
 @cache

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
 from robotmem_ros.memory.objects.field_of_view import Detection
-from robotmem_ros.memory.text.labels import label_key
+from robotmem_ros.memory.text.normal_form import label_key
 
 from ...support.sightings import SECOND, see, sighting, the
 from ..conftest import OpenMemory

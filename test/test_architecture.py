@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,14 @@ FLOORS = (
     {"parts", "status"},
     {"robot_memory"},
 )
+SQL = re.compile(
+    r"\s*(?:SELECT|WITH|INSERT|REPLACE|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|"
+    r"ATTACH|DETACH|VACUUM|ANALYZE|REINDEX)\s+\S|\s*(?:BEGIN|COMMIT|ROLLBACK|VACUUM|ANALYZE)\s*\Z"
+)
+"""The beginning of a statement; in capital letters, as all SQL of the package is written."""
+SQL_ROOMS = (CORE / "storage", CORE / "search")
+BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "recovery.py")}
+"""Files that query the SQLite files of recordings, not the database of the memory."""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 IMPORT_ALL = """
@@ -102,6 +111,25 @@ def test_no_import_runs_up(file: Path) -> None:
         return
     imported = {room(name) for name in imports_of(file) if name.startswith("robotmem_ros.memory.")} & FLOOR.keys()
     assert {other for other in imported if FLOOR[other] > FLOOR[own]} == set()
+
+
+def statements_of(file: Path) -> list[str]:
+    """Return the string constants of a file that are SQL statements, or the beginnings of one."""
+    texts = (node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant))
+    return [text for text in texts if isinstance(text, str) and SQL.match(text)]
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "robotmem_ros").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_sql_of_the_database_stands_in_storage_and_search_alone(file: Path) -> None:
+    if file not in BAG_READERS and not any(file.is_relative_to(room) for room in SQL_ROOMS):
+        assert statements_of(file) == []
+
+
+@pytest.mark.parametrize("file", [*sorted(BAG_READERS), CORE / "storage" / "rows.py"], ids=lambda file: file.name)
+def test_statements_are_found_where_they_are(file: Path) -> None:
+    assert statements_of(file)
 
 
 def test_every_room_of_the_core_has_its_floor() -> None:

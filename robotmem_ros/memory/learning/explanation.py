@@ -1,4 +1,4 @@
-"""Why a memory is what it is."""
+"""Explain why a memory is what it is."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from .repetition import folded, given_by_caller
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a memory is what it is."""
+    """The decisions, repetitions and links of a memory."""
 
     memory_id: int
     status: str
     """`active`, `superseded` or `invalidated`."""
     decisions: tuple[Decision, ...]
-    """What was decided when it was learned or last corrected, and by which rules; none of what was not classified."""
+    """Decisions of when it was learned or last corrected, with their rules; empty if it was not classified."""
     times_learned: int = 1
     repetitions: tuple[Repetition, ...] = ()
-    """The last hundred times that it was learned again, oldest first."""
+    """The last hundred repetitions, oldest first."""
     contradictions: tuple[Contradiction, ...] = ()
     """The active facts that contradict it, newest first."""
     similar: tuple[Similarity, ...] = ()
     """The active facts that are linked as similar, most similar first."""
     reason: str = ""
-    """Why it is not active, such as `consolidated, now told by 7`; empty for an active one."""
+    """Why it is not active, such as `consolidated, replaced by 7`; empty for an active one."""
 
 
 def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
-    """Why a memory is what it is, whatever its status.
+    """Explain a memory of any status.
 
     Raises:
         MemoryNotFoundError: there is no such memory.
@@ -46,7 +46,7 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
         _repetitions(connection, memory_id),
         fact_rows.contradictions_of(connection, memory_id),
         fact_rows.similar_to(connection, memory_id),
-        _why_inactive(connection, memory_id),
+        rows.why_inactive(connection, memory_id),
     )
 
 
@@ -62,11 +62,3 @@ def _repetitions(connection: sqlite3.Connection, memory_id: int) -> tuple[Repeti
         )
         for one, before in zip(contributions[1:], folded(contributions), strict=False)
     )  # fmt: skip
-
-
-def _why_inactive(connection: sqlite3.Connection, memory_id: int) -> str:
-    status, reason, by = connection.execute(
-        "SELECT status, status_reason, superseded_by FROM memories WHERE id = ?", (memory_id,)
-    ).fetchone()
-    told = [reason, f"now told by {by}" if by is not None else ""]
-    return "" if status == "active" else ", ".join(filter(None, told))

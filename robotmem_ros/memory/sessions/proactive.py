@@ -1,10 +1,10 @@
-"""Proactive recall: what to know the next time, from the other sessions of a collection.
+"""Select what to know the next time from the other sessions of a collection.
 
     worth = confidence now * similarity of the contexts * (1 + outcome) / 2
 
-Similarity is Jaccard's over the values at their paths, with one that all sessions share, so that it is never 0; the
-outcome of a session that nobody rated counts as 0.5. The sessions are read in the order of what their facts can be
-worth at most, until no more can matter.
+Similarity is Jaccard's over the values at their paths, with one added that all sessions share, so that it is never 0. A
+session without an outcome counts as 0.5. The sessions are read in the order of the greatest worth that their facts can
+have, until no more of them can matter.
 """
 
 from __future__ import annotations
@@ -16,21 +16,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..models import Memory, Session
+from ..storage import session_rows
 from ..storage.decay import Decay
 from ..storage.rows import read
+from ..storage.session_stats import DEFAULT_CONFIDENCE
 
 _UNRATED = 0.5
-_LEAST_CONFIDENCE = 0.3
 _LATEST = 5000
-"""So many sessions are looked at, the latest ones."""
-_SESSIONS = """
-    SELECT s.external_id, s.context, o.score FROM sessions AS s
-    LEFT JOIN session_outcomes AS o ON o.session_id = s.external_id
-    WHERE s.collection = ? AND s.status = 'ended' AND s.external_id <> ? ORDER BY s.ended_at DESC LIMIT ?
-"""
+"""Number of sessions that are considered, the latest ones."""
 
-Leaves = frozenset[tuple[str, str]]
-"""The values of a context at their dot paths, as JSON."""
+JsonValues = frozenset[tuple[str, str]]
+"""Values of a context as JSON, with their dot paths."""
 
 
 class _Other(NamedTuple):
@@ -44,49 +40,40 @@ class _Fact(NamedTuple):
 
 
 def proactive(connection: sqlite3.Connection, session: Session, decay: Decay, n: int) -> tuple[Memory, ...]:
-    """The `n` facts of other sessions that are worth most, best first; the score of the best is 1.0."""
+    """Return the `n` facts of other sessions with the greatest worth, best first; the score of the best is 1.0."""
     best: list[_Fact] = []
     for other in sorted(_others(connection, session), reverse=True):
         if len(best) == n and best[-1].worth > other.weight:
             break
-        best = sorted([*best, *_facts(connection, session.collection, other, decay, n)], reverse=True)[:n]
+        facts = session_rows.surest_facts(
+            connection, other.session_id, session.collection, decay, least=DEFAULT_CONFIDENCE, n=n
+        )
+        added = (_Fact(other.weight * fact.confidence, fact.id) for fact in facts)
+        best = sorted([*best, *added], reverse=True)[:n]
     found = read(connection, [fact.memory_id for fact in best], decay)
     return tuple(replace(found[fact.memory_id], score=fact.worth / best[0].worth) for fact in best)
 
 
-def similarity(one: Leaves, other: Leaves) -> float:
-    """How like two contexts are, in (0, 1]."""
+def similarity(one: JsonValues, other: JsonValues) -> float:
+    """Compute the similarity of two contexts, in (0, 1]."""
     return (1 + len(one & other)) / (1 + len(one | other))
 
 
-def leaves(context_json: str) -> Leaves:
-    """The values of a context that are no objects."""
-    return frozenset(_leaves(json.loads(context_json), ""))
+def json_values(context_json: str) -> JsonValues:
+    """Return the values of a context that are not objects."""
+    return frozenset(_json_values(json.loads(context_json), ""))
 
 
-def _leaves(value: dict[str, object], path: str) -> Iterator[tuple[str, str]]:
+def _json_values(value: dict[str, object], path: str) -> Iterator[tuple[str, str]]:
     for name, item in value.items():
         if isinstance(item, dict):
-            yield from _leaves(item, f"{path}{name}.")
+            yield from _json_values(item, f"{path}{name}.")
         else:
             yield path + name, json.dumps(item, sort_keys=True)
 
 
 def _others(connection: sqlite3.Connection, session: Session) -> Iterator[_Other]:
-    own = leaves(session.context_json)
-    rows = connection.execute(_SESSIONS, (session.collection, session.session_id, _LATEST))
-    for session_id, context, score in rows:
-        outcome = _UNRATED if score is None else score
-        yield _Other(similarity(own, leaves(context)) * (1 + outcome) / 2, session_id)
-
-
-def _facts(connection: sqlite3.Connection, collection: str, other: _Other, decay: Decay, n: int) -> list[_Fact]:
-    confidence, sure = decay.confidence(), decay.at_least(_LEAST_CONFIDENCE)
-    rows = connection.execute(
-        f"SELECT {confidence.sql} AS now, m.id FROM memories AS m INDEXED BY idx_mem_session "
-        "WHERE m.session_id = ? AND m.session_id <> '' AND m.collection = ? AND m.type = 'fact' "
-        f"AND m.status = 'active' AND {sure.sql} "
-        "ORDER BY now DESC, m.id DESC LIMIT ?",
-        (*confidence.arguments, other.session_id, collection, *sure.arguments, n),
-    )
-    return [_Fact(other.weight * now, memory_id) for now, memory_id in rows]
+    own = json_values(session.context_json)
+    for other in session_rows.other_ended(connection, session, _LATEST):
+        outcome = _UNRATED if other.outcome is None else other.outcome
+        yield _Other(similarity(own, json_values(other.context_json)) * (1 + outcome) / 2, other.session_id)

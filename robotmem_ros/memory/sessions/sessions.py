@@ -1,8 +1,8 @@
-"""Starts and ends sessions.
+"""Start and end sessions.
 
-A session belongs to the robot: it goes on when the process that started it ends, in whatever way. One that nobody ends
-within its longest duration is closed by whoever writes next, as expired; its outcome can still be told. What ended and
-was not consolidated, because of that or of a crash, is consolidated in the background.
+A session belongs to the robot: it survives the process that started it. A session that is not ended within its longest
+duration is closed as expired by the next write or by maintenance; `end` still accepts its outcome. Sessions that ended
+without consolidation, because they expired or because of a crash, are consolidated in the background.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from ..background import piecewise
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
 from ..models import ENDED, Session
-from ..storage import Database, session_rows
+from ..storage import Database, session_rows, session_stats
 from ..storage.decay import Decay
 from . import consolidation
-from . import session_stats as account
 from .consolidation import Consolidation
 from .proactive import proactive
 from .report import SessionReport, SessionStart
@@ -29,10 +28,11 @@ from .report import SessionReport, SessionStart
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
 CONTEXT_LIMIT = 65_536
-"""Bytes of a session's context."""
+"""Largest size of a session's context in bytes."""
 _LONGEST = 1e9
-"""Seconds, about 31 years."""
+"""Longest duration in seconds, about 31 years."""
 _PROACTIVE = 5
+"""Number of facts in a report."""
 
 
 SessionKey = tuple[str, str]
@@ -68,13 +68,15 @@ class Sessions:
 
         self._expired(self._database.write(work).result())
         with self._database.snapshot() as connection:
-            known = account.known(connection, session.collection)
-        return SessionStart(
-            session.session_id, session.collection, known["fact"], known["perception"], known["session"]
-        )
+            return SessionStart(
+                session.session_id,
+                session.collection,
+                *session_stats.of_collection(connection, session.collection),
+                known_sessions=session_stats.ended_sessions(connection, session.collection),
+            )
 
     def end(self, parameters: Parameters, decay: Decay, session_id: object, outcome: object) -> SessionReport:
-        """End a session, consolidate it and tell what came of it; one that expired takes its outcome all the same.
+        """End a session, consolidate it and report on it; an expired session still accepts its outcome.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -96,14 +98,14 @@ class Sessions:
         self._expired([one for one in expired if one[0] != wanted])
         consolidated = self._consolidated(session.session_id, session.collection, parameters, dry_run=False)
         with self._database.snapshot() as connection:
-            counts = account.kinds(connection, session)
+            totals = session_stats.of_session(connection, session)
             return SessionReport(
                 session=_found(connection, wanted),
-                facts=counts["fact"],
-                perceptions=counts["perception"],
-                categories=account.categories(connection, session),
-                objects=account.objects(connection, session),
-                decay=account.decayed(connection, session.collection, decay),
+                facts=totals.facts,
+                perceptions=totals.perceptions,
+                categories=session_stats.categories(connection, session),
+                objects=session_stats.objects(connection, session),
+                decay=session_stats.decay_report(connection, session.collection, decay),
                 consolidation=consolidated,
                 proactive=proactive(connection, session, decay, _PROACTIVE),
             )
@@ -111,7 +113,7 @@ class Sessions:
     def consolidate(
         self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
     ) -> Consolidation:
-        """Consolidates the facts of a session, or tells what that would do.
+        """Consolidate the facts of a session, or return what that would do.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -127,7 +129,7 @@ class Sessions:
         return self._consolidated(wanted, named, parameters, dry_run=dry_run)
 
     def latest(self, collection: object, n: object) -> tuple[Session, ...]:
-        """The last `n` sessions, of a collection or of all; the one that was started last comes first."""
+        """Return the last `n` sessions of a collection or of all, the latest first."""
         named, count = validation.name("collection", collection), validation.whole("n", n)
         with self._database.snapshot() as connection:
             return session_rows.latest(connection, named, max(count, 0))
@@ -139,7 +141,7 @@ class Sessions:
             try:
                 done = self._consolidated(session_id, collection, self._parameters(), dry_run=False)
             except Exception as error:
-                # One session must not keep the others from it; the next start tries it again.
+                # It must not block the other sessions; it is tried again after the next start.
                 _LOG.warning("session %s could not be consolidated: %s", session_id, error)
             else:
                 _LOG.info(
@@ -182,7 +184,7 @@ class Sessions:
 def _log_expired(sessions: list[SessionKey]) -> None:
     for session_id, _ in sessions:
         _LOG.warning(
-            "session %s was not ended within its longest duration and is closed; end_session still takes its outcome",
+            "session %s was not ended within its longest duration and is closed; end_session still accepts its outcome",
             session_id,
         )
 
@@ -196,7 +198,7 @@ def _new(parameters: Parameters, now: int, context: object, collection: object, 
         collection=validation.name("collection", collection, default=parameters.collection),
         context_json=validation.compact_json(clean),
         started_at=now,
-        # Simulated time that has not begun says nothing of when that will be.
+        # Simulated time is 0 until its first message.
         expires_at=now + round(seconds * _NS) if seconds and now else None,
     )
 

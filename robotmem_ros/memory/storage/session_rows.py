@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..models import ENDED, EXPIRED, Session
+from .decay import Decay
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
@@ -15,8 +16,6 @@ _COLUMNS = """
     (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
     s.superseded
 """
-
-
 SPARED = ("constraint", "postmortem", "gotcha")
 """Categories of facts that are never grouped."""
 SURE = 0.95
@@ -38,6 +37,21 @@ _JOIN_GROUP = """
     SELECT m.id, r.id FROM memories AS m JOIN memories AS r ON r.id = ?3 AND r.content = ?4 AND r.status = 'active'
     WHERE m.id = ?1 AND m.content = ?2 AND m.status = 'active'
 """
+
+
+class EndedSession(NamedTuple):
+    """A session that has ended."""
+
+    session_id: str
+    context_json: str
+    outcome: float | None
+
+
+class SureFact(NamedTuple):
+    """A fact and its decayed confidence."""
+
+    id: int
+    confidence: float
 
 
 class SessionFact(NamedTuple):
@@ -123,6 +137,31 @@ def note_consolidated(connection: sqlite3.Connection, session_id: str, collectio
         "WHERE external_id = ? AND collection = ? AND status = 'ended'",
         (superseded, session_id, collection),
     )
+
+
+def other_ended(connection: sqlite3.Connection, session: Session, n: int) -> list[EndedSession]:
+    """Return the other sessions of the collection of a session that have ended; the last `n`, the latest first."""
+    rows = connection.execute(
+        "SELECT s.external_id, s.context, o.score FROM sessions AS s "
+        "LEFT JOIN session_outcomes AS o ON o.session_id = s.external_id "
+        "WHERE s.collection = ? AND s.status = 'ended' AND s.external_id <> ? ORDER BY s.ended_at DESC LIMIT ?",
+        (session.collection, session.session_id, n),
+    )
+    return [EndedSession(*row) for row in rows]
+
+
+def surest_facts(
+    connection: sqlite3.Connection, session_id: str, collection: str, decay: Decay, *, least: float, n: int
+) -> list[SureFact]:
+    """Return the `n` active facts of a session with the highest confidence, at least `least`; surest first."""
+    confidence, sure = decay.confidence(), decay.at_least(least)
+    rows = connection.execute(
+        f"SELECT m.id, {confidence.sql} AS now FROM memories AS m INDEXED BY idx_mem_session "
+        "WHERE m.session_id = ? AND m.session_id <> '' AND m.collection = ? AND m.type = 'fact' "
+        f"AND m.status = 'active' AND {sure.sql} ORDER BY now DESC, m.id DESC LIMIT ?",
+        (*confidence.arguments, session_id, collection, *sure.arguments, n),
+    )
+    return [SureFact(*row) for row in rows]
 
 
 def has_memories(connection: sqlite3.Connection, session_id: str, collection: str) -> bool:

@@ -81,7 +81,7 @@ def test_a_forgotten_session_is_closed_at_its_longest_duration_and_consolidated(
     assert (found.superseded, found.memories) == (1, 3 - 1)
     (said,) = [one.getMessage() for one in caplog.records if one.levelno == logging.WARNING]
     assert session in said
-    assert "end_session still takes its outcome" in said
+    assert "end_session still accepts its outcome" in said
 
 
 def test_what_is_consolidated_in_the_background_can_be_restored(
@@ -93,7 +93,7 @@ def test_what_is_consolidated_in_the_background_can_be_restored(
     memory = open_memory(path, clock=clock)
     closed(memory)
     assert {one.content for one in memory.recall(context_filter=GRASPS)} == {FACTS[1], FACTS[2]}
-    assert memory.explain(1).reason == "consolidated, now told by 2"
+    assert memory.explain(1).reason == "consolidated, replaced by 2"
     memory.restore(1)
     assert {one.content for one in memory.recall(context_filter=GRASPS)} == set(FACTS)
     memory.close()

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.sessions.proactive import leaves, similarity
+from robotmem_ros.memory.sessions.proactive import json_values, similarity
 
 from ...support.clock import DAY, NOW, Clock
 from ..conftest import OpenMemory
@@ -73,7 +73,7 @@ def test_what_is_offered_is_worth_most_of_all_facts(memory: RobotMemory, clock: 
     contexts = [
         {"room": draw.choice("abc"), "task": {"name": draw.choice("xy"), "n": draw.randint(0, 2)}} for _ in range(30)
     ]
-    asked = leaves(json.dumps(contexts[0]))
+    asked = json_values(json.dumps(contexts[0]))
     for number, context in enumerate(contexts):
         outcome = draw.choice((None, 0.0, 0.5, 1.0, draw.random()))
         confidence = draw.uniform(0.2, 0.9)
@@ -82,7 +82,7 @@ def test_what_is_offered_is_worth_most_of_all_facts(memory: RobotMemory, clock: 
         texts = [f"fact {number} {index}" for index in range(draw.randint(0, 2))]
         _, ids = episode(memory, context, outcome, *texts, confidence=confidence)
         now = confidence * 0.99**days
-        common = len(asked & leaves(json.dumps(context)))
+        common = len(asked & json_values(json.dumps(context)))
         like = (1 + common) / (1 + 6 - common)
         if now >= 0.3:
             worth |= dict.fromkeys(ids, now * like * (1 + (0.5 if outcome is None else outcome)) / 2)
@@ -92,9 +92,9 @@ def test_what_is_offered_is_worth_most_of_all_facts(memory: RobotMemory, clock: 
 
 
 def test_similarity_of_contexts_is_jaccards_with_one_value_that_all_share() -> None:
-    one = leaves('{"task": {"name": "tidy", "tools": [1, 2]}, "room": "kitchen"}')
+    one = json_values('{"task": {"name": "tidy", "tools": [1, 2]}, "room": "kitchen"}')
     assert one == {("task.name", '"tidy"'), ("task.tools", "[1, 2]"), ("room", '"kitchen"')}
     assert similarity(one, one) == 1.0
-    assert similarity(one, leaves("{}")) == 0.25
-    assert similarity(one, leaves('{"room": "kitchen", "task": {"name": 1}}')) == 2 / 5
-    assert similarity(leaves("{}"), leaves("{}")) == 1.0
+    assert similarity(one, json_values("{}")) == 0.25
+    assert similarity(one, json_values('{"room": "kitchen", "task": {"name": 1}}')) == 2 / 5
+    assert similarity(json_values("{}"), json_values("{}")) == 1.0

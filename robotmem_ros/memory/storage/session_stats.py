@@ -1,0 +1,93 @@
+"""Count what collections and sessions hold, and how far a collection has decayed."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..models import Session
+from .decay import IS_PROTECTED, Decay
+
+DEFAULT_CONFIDENCE = 0.3
+"""Confidence that recall asks for by default."""
+_OF_SESSION = "INDEXED BY idx_mem_session WHERE session_id = ? AND session_id <> '' AND collection = ?"
+_OBJECTS = """
+    SELECT min(m.label), count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
+    WHERE o.last_seen >= ? AND m.collection = ? AND m.status = 'active'
+    GROUP BY m.label_key ORDER BY count(*) DESC, m.label_key
+"""
+
+
+class Totals(NamedTuple):
+    """Numbers of active memories by kind."""
+
+    facts: int
+    perceptions: int
+
+
+@dataclass(frozen=True)
+class DecayReport:
+    """The decay of the active memories of a collection; nothing is written for it."""
+
+    memories: int
+    protected: int
+    """Number of memories that do not decay."""
+    decayed: int
+    """Number of memories whose confidence is below the stored one."""
+    faded: int
+    """Number of memories that fell below the confidence that recall asks for by default."""
+    mean_stored: float
+    """Mean confidence as stored; 0 if there is no memory."""
+    mean_now: float
+    """Mean confidence as it is now; 0 if there is no memory."""
+
+
+def of_collection(connection: sqlite3.Connection, collection: str) -> Totals:
+    """Count the active memories of a collection."""
+    sql = "SELECT type, n FROM collection_counters WHERE collection = ?"
+    return _totals(connection.execute(sql, (collection,)))
+
+
+def of_session(connection: sqlite3.Connection, session: Session) -> Totals:
+    """Count the active memories that name a session."""
+    sql = f"SELECT type, count(*) FROM memories {_OF_SESSION} AND status = 'active' GROUP BY type"
+    return _totals(connection.execute(sql, (session.session_id, session.collection)))
+
+
+def ended_sessions(connection: sqlite3.Connection, collection: str) -> int:
+    """Count the sessions of a collection that have ended."""
+    sql = "SELECT count(*) FROM sessions WHERE collection = ? AND status = 'ended'"
+    return int(connection.execute(sql, (collection,)).fetchone()[0])
+
+
+def categories(connection: sqlite3.Connection, session: Session) -> dict[str, int]:
+    """Count the active facts of a session by category, the most frequent first."""
+    sql = (
+        f"SELECT category, count(*) FROM memories {_OF_SESSION} AND status = 'active' AND type = 'fact' "
+        "GROUP BY category ORDER BY count(*) DESC, category"
+    )
+    return dict(connection.execute(sql, (session.session_id, session.collection)))
+
+
+def objects(connection: sqlite3.Connection, session: Session) -> dict[str, int]:
+    """Count the objects of the collection seen since a session began, by label, the most frequent first."""
+    return dict(connection.execute(_OBJECTS, (session.started_at, session.collection)))
+
+
+def decay_report(connection: sqlite3.Connection, collection: str, decay: Decay) -> DecayReport:
+    """Compute how far the active memories of a collection have decayed."""
+    now = decay.confidence()
+    row = connection.execute(
+        "SELECT count(*), coalesce(sum(is_protected), 0), coalesce(sum(now < stored), 0), "
+        "coalesce(sum(stored >= ?1 AND now < ?1), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
+        f"SELECT m.confidence AS stored, {now.sql} AS now, {IS_PROTECTED} AS is_protected "
+        "FROM memories AS m WHERE m.collection = ? AND m.status = 'active')",
+        (DEFAULT_CONFIDENCE, *now.arguments, collection),
+    ).fetchone()
+    return DecayReport(*row)
+
+
+def _totals(rows: sqlite3.Cursor) -> Totals:
+    counts = dict(rows)
+    return Totals(counts.get("fact", 0), counts.get("perception", 0))

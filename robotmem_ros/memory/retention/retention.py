@@ -20,7 +20,7 @@ from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import Database, sighting_rows
-from ..storage.file_size import file_size, give_back, index_bytes, limit_log, to_give_back
+from ..storage.file_size import cut_file, file_size, give_back, index_bytes, limit_log, to_give_back
 from ..storage.retention_rows import EvictionCandidate, count_removed, evict, eviction_candidates, overhead
 from ..validation import expanded_path
 from .export import append, lines
@@ -196,13 +196,17 @@ class Retention:
     def _shrink(self, limit: int | None) -> Iterator[None]:
         with self._database.reader() as connection:
             index = index_bytes(connection, self._database.path.parent)
+        gave = False
         while True:
             with self._database.reader() as connection:
                 pages = to_give_back(connection, limit, index)
             if not pages:
-                return
+                break
+            gave = True
             self._write(lambda connection, pages=pages: give_back(connection, pages))  # type: ignore[misc]
             yield
+        if gave:
+            self._database.write_alone(cut_file).result()
 
     def _write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         # Saving comes first, but not for ever: the budget is to hold as well.

@@ -85,3 +85,8 @@ def give_back(connection: sqlite3.Connection, pages: int) -> None:
     """Cut free pages off the end of the file."""
     # It moves one page for each row that is asked for.
     connection.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+
+
+def cut_file(connection: sqlite3.Connection) -> None:
+    """Cut what was given back off the file on the disk, as far as no reader needs it, outside of a transaction."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()

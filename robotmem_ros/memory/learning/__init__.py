@@ -1,1 +1,1 @@
-"""What happens to a fact when it is learned: it is classified, compared with what is known, and stored or merged."""
+"""Learn facts: classify a fact, compare it with known ones, store or merge it."""

@@ -13,23 +13,23 @@ _ABSENT = object()
 
 
 def can_merge(one: str, other: str) -> bool:
-    """Tell whether two facts of the same text are one by their contexts: these differ in nothing that both have.
+    """Return whether two facts of the same text can be merged: their contexts agree in all keys that both have.
 
-    An outcome must be in both or in neither: that something once worked adds nothing to what it says.
+    An outcome must be in both or in neither: that something worked once does not make it a general statement.
     """
     left, right = json.loads(one), json.loads(other)
     return all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) and _agree(left, right)
 
 
 def merged_context(one: str, other: str) -> str:
-    """Return the context of two facts that are merged: all that either has."""
+    """Return the union of the contexts of two facts that are merged."""
     left, right = json.loads(one), json.loads(other)
     merged = _merged(left, right)
     return one if left == merged else compact_json(merged)
 
 
 def comparable(one: str, other: str) -> bool:
-    """Tell whether two facts can contradict: their contexts differ in nothing but parameters and outcome."""
+    """Return whether two facts can contradict: their contexts agree, parameters and outcome aside."""
     return one == other or _agree(_without_claims(one), _without_claims(other))
 
 
@@ -37,8 +37,8 @@ def comparable(one: str, other: str) -> bool:
 def outcome(context: str) -> frozenset[str]:
     """Return the outcome of a context as a polarity of a statement; empty if it has none."""
     parsed = json.loads(context)
-    told = [value for path in _OUTCOMES if isinstance(value := _at(parsed, path), bool)]
-    return frozenset({"outcome+" if told[0] else "outcome-"}) if told else frozenset()
+    found = [value for path in _OUTCOMES if isinstance(value := _at(parsed, path), bool)]
+    return frozenset({"outcome+" if found[0] else "outcome-"}) if found else frozenset()
 
 
 def _agree(left: Mapping[str, object], right: Mapping[str, object]) -> bool:
@@ -59,7 +59,7 @@ def _merged(left: Mapping[str, object], right: Mapping[str, object]) -> dict[str
     return merged
 
 
-@lru_cache(maxsize=1024)  # of facts that are alike, the same are read again and again
+@lru_cache(maxsize=1024)  # similar facts often have the same context
 def _without_claims(context: str) -> dict[str, object]:
     rest = {name: value for name, value in json.loads(context).items() if name not in ("params", "success", "outcome")}
     task = rest.get("task")

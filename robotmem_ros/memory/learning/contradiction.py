@@ -1,6 +1,6 @@
-"""Contradictions of facts: the same subject, and another value of one quantity, or another outcome, not both.
+"""Tell whether two facts contradict: the same subject, and another value of one quantity or another outcome, not both.
 
-That 8 N failed and 12 N worked is no contradiction; that 12 N worked and 15 N did is, and that 12 N worked and failed.
+8 N failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so do 12 N worked and 12 N failed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ROUNDING = 1e-9
 
 
 def contradiction(older: Statement, newer: Statement, limit: float) -> str:
-    """Tell in what two facts contradict, such as `force: 12.5 N, now 15 N`; empty if they do not.
+    """Return the reason why two facts contradict, such as `force: 12.5 N, now 15 N`; empty if they do not.
 
     `limit` is the Jaccard similarity in [0, 1] from which two sets of words have one subject.
     """
@@ -24,8 +24,8 @@ def contradiction(older: Statement, newer: Statement, limit: float) -> str:
     was, now = older.claim, newer.claim
     differences = [_other_values(was.values, now.values), _other_polarities(was, now)]
     found = [difference for difference in differences if difference is not None]
-    told = [difference for difference in found if difference]
-    return told[0] if len(found) == 2 and len(told) == 1 else ""
+    reasons = [difference for difference in found if difference]
+    return reasons[0] if len(found) == 2 and len(reasons) == 1 else ""
 
 
 def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> bool:
@@ -36,39 +36,37 @@ def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> 
 
 def _other_polarities(older: Claim, newer: Claim) -> str | None:
     # None when they cannot be compared; an empty text when they agree.
-    turned_round = "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
+    inverted = "one is the negation of the other" if (older.negations - newer.negations) % 2 else ""
     if older.polarities == newer.polarities:
-        return turned_round
-    was, now = (_with_unsaid(one.polarities, other.polarities) for one, other in ((older, newer), (newer, older)))
+        return inverted
+    was, now = (_with_defaults(one.polarities, other.polarities) for one, other in ((older, newer), (newer, older)))
     if {one[:-1] for one in was} != {one[:-1] for one in now}:
         return None
-    turned = sorted(one[:-1] for one in was ^ now if one.endswith("+"))
-    if turned and older.negations == newer.negations:
-        return f"other {' and '.join(turned)}"
-    if turned:
-        return None
-    return turned_round
+    opposed = sorted(one[:-1] for one in was ^ now if one.endswith("+"))
+    if opposed and older.negations == newer.negations:
+        return f"other {' and '.join(opposed)}"
+    return None if opposed else inverted
 
 
-def _with_unsaid(polarities: frozenset[str], others: frozenset[str]) -> frozenset[str]:
-    # What need not be said is said by whoever does not deny it.
-    unsaid = {side for side in load_terms().unmarked if side[:-1] + "-" in others and side[:-1] + "-" not in polarities}
-    return polarities | unsaid
+def _with_defaults(polarities: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    # A default polarity holds for a statement that does not deny it.
+    opposites = {default: default[:-1] + "-" for default in load_terms().defaults}
+    return polarities | {one for one, other in opposites.items() if other in others and other not in polarities}
 
 
 def _other_values(older: Values, newer: Values) -> str | None:
     if len(older) != len(newer):
         return None
-    told = []
+    reasons = []
     for (kind, left, was), (other_kind, right, now) in zip(_in_base(older), _in_base(newer), strict=True):
         if kind != other_kind:
             return None
         if not all(abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) for a, b in zip(left, right, strict=True)):
-            # A plain number may as well be the name of a room or a dock.
+            # A plain number may be the name of a room or a dock.
             if not kind:
                 return None
-            told.append(f"{kind}: {was}, now {now}")
-    return "; ".join(told) if len(told) <= 1 else None
+            reasons.append(f"{kind}: {was}, now {now}")
+    return "".join(reasons) if len(reasons) <= 1 else None
 
 
 @lru_cache(maxsize=4096)

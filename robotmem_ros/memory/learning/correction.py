@@ -1,4 +1,4 @@
-"""A correction: what was derived from the old text is derived anew; what a caller gave stays; what was is kept."""
+"""Correct a fact: derive again what rules found, keep what callers gave, and add the old version to its history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..new_memory import new_values
 from ..storage import changes, contribution_rows, learning_rows, rows
 from ..storage.contribution_rows import Contribution
 from .classification import Classifier, tags_given
-from .repetition import COMPARED, FILLED, folded, given_tags, without_lifted
+from .repetition import COMPARED, FILLED, folded, given_tags, without_parameters
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
 _DERIVED_FROM = frozenset({"content", "context"})
@@ -21,7 +21,7 @@ _DERIVED_FROM = frozenset({"content", "context"})
 
 @dataclass(frozen=True)
 class Correction:
-    """New values for columns of a memory, already valid; `tags` of None stay as they are."""
+    """Valid new values for columns of a memory; `tags` of None stay as they are."""
 
     memory_id: int
     columns: Mapping[str, object]
@@ -29,15 +29,15 @@ class Correction:
 
 
 def parse_correction(parameters: Parameters, given: MemoryUpdate) -> Correction:
-    """Check what a caller wants to correct; raises as `new_values` does."""
+    """Validate a correction by a caller; raises as `new_values` does."""
     columns = new_values(parameters, given)
     return Correction(columns.pop("memory_id"), columns, columns.pop("tags", None))
 
 
 def correct(connection: sqlite3.Connection, classifier: Classifier, correction: Correction) -> None:
-    """Corrects an active memory. A fact whose text or context changes is classified again.
+    """Correct an active memory. A fact whose text or context changes is classified again.
 
-    Of a fact that was learned more than once, the first learning is corrected, and what the others gave to it stays.
+    If a fact was learned more than once, its first learning is corrected; what the others gave stays.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
@@ -47,7 +47,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, correction: 
     rows.check_active(connection, memory_id)
     known = rows.stored_fact(connection, memory_id)
     if known is None or not known.decisions:
-        # What never was classified stays as it was given.
+        # A memory that was never classified keeps what was given.
         changes.update(connection, memory_id, correction.columns, correction.tags)
         contribution_rows.delete_of(connection, memory_id)
         return
@@ -76,11 +76,11 @@ def _corrected(classifier: Classifier, first: NewMemory, correction: Correction)
 
 
 def _without(one: Contribution, correction: Correction) -> Contribution:
-    # What a correction gives takes the place of what a repetition gave.
+    # A correction replaces what a repetition gave.
     corrected = {*correction.columns, *(("tags",) if correction.tags is not None else ())}
     fact = one.fact
     is_derived = not _DERIVED_FROM.isdisjoint(corrected)
-    context = without_lifted(fact.context, fact.decisions) if is_derived else fact.context
+    context = without_parameters(fact.context, fact.decisions) if is_derived else fact.context
     emptied: dict[str, Any] = {name: "" for name in FILLED if name in corrected}
     fact = replace(
         fact,
@@ -92,7 +92,7 @@ def _without(one: Contribution, correction: Correction) -> Contribution:
 
 
 def _as_if_new(old: NewMemory, correction: Correction) -> NewMemory:
-    # The memory as its caller would give it now: what rules had filled in is open again.
+    # As its caller would give it: without what rules filled in.
     by_caller = {decision.field for decision in old.decisions if decision.is_given}
     given = {name for name in _OPEN if name in by_caller or name in correction.columns}
     tags = old.tags
@@ -101,7 +101,7 @@ def _as_if_new(old: NewMemory, correction: Correction) -> NewMemory:
         given.add("tags")
     elif "tag" in by_caller:
         given.add("tags")
-    context = correction.columns.get("context", without_lifted(old.context, old.decisions))
+    context = correction.columns.get("context", without_parameters(old.context, old.decisions))
     columns: dict[str, Any] = {**correction.columns, "context": context, "tags": tags, "given": frozenset(given)}
     return replace(old, **columns)
 

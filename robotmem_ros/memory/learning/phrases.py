@@ -1,7 +1,7 @@
-"""Finds many phrases in a text at once, in a time that does not grow with the number of phrases.
+"""Find many phrases in a text at once, in a time that does not grow with the number of phrases.
 
-English phrases match word by word in all forms; a last word with `*` matches all that begins so. Chinese phrases match
-anywhere, since Chinese has no spaces to go by.
+English phrases match word by word in all forms; `*` at the end of a word matches any ending. Chinese phrases match
+anywhere, because Chinese has no spaces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SHORTEST_PREFIX = 3
 
 
 class PhraseIndex:
-    """Phrases by what they begin with."""
+    """An index of phrases by their first word, prefix or character."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
@@ -35,17 +35,16 @@ class PhraseIndex:
         self._prefix_lengths = {start: tuple(sorted(of_start)) for start, of_start in starts.items()}
 
     def found(self, reading: Reading) -> set[str]:
-        """The phrases that stand in a text."""
+        """Return the phrases that occur in a text."""
         english = (phrase for phrase, *_ in self.places(reading))
         return {*english, *self._beginnings(reading), *self._chinese(reading)}
 
     def places(self, reading: Reading) -> Iterator[tuple[str, int, int]]:
-        """The English phrases in a text, each with its first word and the one behind its last."""
+        """Return the English phrases in a text, with the indexes of its first word and of the word after it."""
         forms = reading.stems
         for index, one in enumerate(forms):
             for rest, phrase in self._by_first.get(one, ()):
                 end = index + 1 + len(rest)
-                # Most phrases end here already.
                 if not rest or forms[index + 1 : end] == rest or _ends_openly(reading.words[index + 1 : end], rest):
                     yield phrase, index, end
 
@@ -81,7 +80,7 @@ def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
 
 
 def why_no_phrase(phrase: object) -> str:
-    """What is wrong with a phrase of a file; empty for a good one."""
+    """Return what is wrong with a phrase of a file; empty if nothing is."""
     if not isinstance(phrase, str):
         return "must be text; words such as no, on and true want quotes"
     if phrase.endswith("*"):

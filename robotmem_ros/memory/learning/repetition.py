@@ -1,7 +1,6 @@
-"""A fact that is learned again: what is known of it then, and what without one of its learnings.
+"""Merge a repetition into the fact that it repeats, and compute the fact without some of its learnings.
 
-What a caller gave counts more than what rules found, and what was given later more than what was given before. Tags and
-contexts are united.
+Values given by a caller replace those found by rules, later ones replace earlier ones. Tags and contexts are united.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from .classification import SCOPE_FIELDS
 from .context_match import merged_context
 
 COMPARED = tuple(name for name in TOLD if name not in {"tags", "confidence"})
-"""Columns in which a repetition can give more."""
+"""Columns to which a repetition can add."""
 _REPLACED = tuple(name for name in LEFT_TO_RULES if name != "tags")
 FILLED = tuple(name for name in COMPARED if name not in {"content", "context", *_REPLACED})
-"""Columns that a repetition fills in, or replaces, with what it gives."""
+"""Columns that a repetition fills in or replaces."""
 
 
 def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory, gain: float) -> NewMemory:
-    """Add what a repetition gives to an active fact, and return the fact as it is then. Its history keeps what was."""
+    """Merge a repetition into an active fact, and return the result. The history of the fact keeps the old version."""
     memory_id, method, similarity = known_as
     known = rows.stored_fact(connection, memory_id)
     assert known is not None
@@ -46,22 +45,21 @@ def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory,
         changes.update(connection, memory_id, columns, tags, tags_given=given_tags(fact), change=REPETITION)
     if fact.decisions != known.decisions:
         learning_rows.set_decisions(connection, memory_id, fact.decisions)
-    fact_rows.strengthen(connection, memory_id, fact.confidence, new.observed_at)
+    fact_rows.reinforce(connection, memory_id, fact.confidence, new.observed_at)
     return fact
 
 
 def merged(known: NewMemory, new: NewMemory, gain: float) -> NewMemory:
-    """A fact with what a repetition of it gives.
+    """Return a fact merged with a repetition of it.
 
-    What is repeated becomes surer, by `gain` times the confidence of the repetition of the way to certain, unless the
-    caller says how sure it is.
+    Its confidence c becomes c + gain * (confidence of the repetition) * (1 - c), unless the caller gives one.
     """
-    surer = known.confidence + gain * new.confidence * (1.0 - known.confidence)
+    reinforced = known.confidence + gain * new.confidence * (1.0 - known.confidence)
     given = {name: getattr(new, name) for name in _REPLACED if name in new.given}
     tags = {*known.tags, *new.tags} if "tags" in new.given else known.tags
     return replace(
         known,
-        **{"confidence": surer, **given},
+        **{"confidence": reinforced, **given},
         **{name: getattr(new, name) or getattr(known, name) for name in FILLED},
         tags=tuple(sorted(tags)),
         context=merged_context(known.context, new.context),
@@ -71,26 +69,26 @@ def merged(known: NewMemory, new: NewMemory, gain: float) -> NewMemory:
 
 
 def folded(contributions: Sequence[Contribution]) -> Iterator[NewMemory]:
-    """What was known of a fact after each of its learnings, the last being what is known of it now."""
+    """Return a fact as it was after each of its learnings; the last one is its present state."""
     first, *others = contributions
     return accumulate(others, lambda known, one: merged(known, one.fact, one.gain), initial=first.fact)
 
 
 def given_tags(fact: NewMemory) -> frozenset[str]:
-    """The tags that callers gave."""
+    """Return the tags of a fact that callers gave."""
     return frozenset(one.value for one in fact.decisions if one.field == "tag" and one.is_given)
 
 
 def given_by_caller(fact: NewMemory) -> dict[str, object]:
-    """What its caller gave with a fact, by the names of the fields."""
+    """Return what its caller gave with a fact, by the names of the fields."""
     names = sorted({*fact.given, *(name for name in FILLED if getattr(fact, name))})
     given = {name: getattr(fact, name) for name in names}
-    context = json.loads(without_lifted(fact.context, fact.decisions))
+    context = json.loads(without_parameters(fact.context, fact.decisions))
     return {**given, "context": context} if context else given
 
 
-def without_lifted(context: str, decisions: Sequence[Decision]) -> str:
-    """A context without the parameters that rules lifted from the text."""
+def without_parameters(context: str, decisions: Sequence[Decision]) -> str:
+    """Return a context without the parameters that rules found in the text."""
     if not any(decision.field.startswith("params.") for decision in decisions):
         return context
     parsed = json.loads(context)
@@ -100,10 +98,10 @@ def without_lifted(context: str, decisions: Sequence[Decision]) -> str:
 
 def _decisions(known: NewMemory, new: NewMemory, given: Mapping[str, object]) -> tuple[Decision, ...]:
     shown = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in given.items()}
-    told = [*shown.items(), *(("tag", tag) for tag in new.tags if "tags" in new.given)]
+    values = [*shown.items(), *(("tag", tag) for tag in new.tags if "tags" in new.given)]
     by_caller = {(one.field, one.value) for one in known.decisions if one.is_given}
-    added = [Decision(*one, REPETITION) for one in told if one not in by_caller]
-    # A tag replaces the same one that rules found, and that there shall be none.
+    added = [Decision(*one, REPETITION) for one in values if one not in by_caller]
+    # A given tag replaces the same tag of a rule, and the empty tag, which stands for no tags.
     replaced = {(one.field, value) for one in added if one.field == "tag" for value in (one.value, "")}
     fields = {one.field for one in added} - {"tag"}
     kept = (one for one in known.decisions if SCOPE_FIELDS.get(one.field, one.field) not in fields)
@@ -114,8 +112,8 @@ def _drop_superfluous(connection: sqlite3.Connection, memory_id: int, known: New
     superfluous = contribution_rows.superfluous(connection, memory_id)
     if superfluous is None:
         return
-    # How sure it made the fact stays.
-    first, going = contribution_rows.of(connection, memory_id, known, superfluous)
-    confidence = merged(first.fact, going.fact, going.gain).confidence
+    # The confidence that it added stays.
+    first, dropped = contribution_rows.of(connection, memory_id, known, superfluous)
+    confidence = merged(first.fact, dropped.fact, dropped.gain).confidence
     contribution_rows.rewrite(connection, [replace(first, fact=replace(first.fact, confidence=confidence))])
     contribution_rows.delete(connection, [superfluous])

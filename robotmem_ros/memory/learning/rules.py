@@ -1,4 +1,4 @@
-"""Rules on the words of a text: those that decide categories, confidence and tags, read from data files."""
+"""Read rules on the words of a text from data files, and find those that hold: for categories, confidence and tags."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .phrases import PhraseIndex, why_no_phrase
 FEATURES = frozenset(
     {"measurement", "number", "parameter", "path", "code", "identifier", "question", "first_person", "context"}
 )
-"""What a text can have beside words, for `has`."""
+"""Features of a text besides its words, for `has`."""
 RULE_KEYS = frozenset({"any", "also", "unless", "has", "pattern"})
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Holds when `any` or the pattern is in the text, `also` too, all of `has`, and nothing of `unless`."""
+    """A rule: it holds if a text has one of `any` or the pattern, one of `also`, all of `has`, none of `unless`."""
 
     name: str
     any: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Rule:
     weight: float = 1.0
 
     def holds(self, reading: Reading, found: set[str], features: frozenset[str]) -> bool:
-        """Whether it holds for a text in which these phrases and features were found."""
+        """Return whether the rule holds for a text in which these phrases and features were found."""
         if not self.has <= features or not found.isdisjoint(self.unless):
             return False
         if self.also and found.isdisjoint(self.also):
@@ -47,14 +47,14 @@ class Rule:
 
 
 class RuleSet:
-    """Rules in their order, with the index of their phrases."""
+    """Rules in order, with the index of their phrases."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules: Sequence[Rule] = tuple(rules)
         self._index = PhraseIndex(
             phrase for rule in self.rules for group in (rule.any, rule.also, rule.unless) for phrase in group
         )
-        # Places of the rules that a phrase can make hold, and of those that can hold without any.
+        # Positions of the rules that hold by a phrase, and of those that can hold without one.
         self._by_phrase: defaultdict[str, list[int]] = defaultdict(list)
         self._by_themselves: list[int] = []
         for place, rule in enumerate(self.rules):
@@ -64,7 +64,7 @@ class RuleSet:
                 self._by_themselves.append(place)
 
     def holding(self, reading: Reading, features: frozenset[str]) -> list[Rule]:
-        """The rules that hold for a text, in their order."""
+        """Return the rules that hold for a text, in order."""
         found = self._index.found(reading)
         places = {place for phrase in found for place in self._by_phrase.get(phrase, ())}.union(self._by_themselves)
         tried = (self.rules[place] for place in sorted(places))
@@ -72,10 +72,10 @@ class RuleSet:
 
 
 def read_rule(name: str, entry: Entry, weight: float = 1.0, extra_keys: frozenset[str] = frozenset()) -> Rule:
-    """A rule of a data file.
+    """Read a rule of a data file.
 
     Raises:
-        InvalidFieldError: something in it cannot be used, or it asks for nothing.
+        InvalidFieldError: an entry cannot be used, or the rule has no condition.
     """
     parts = entry.parts(RULE_KEYS | extra_keys)
     groups = {key: _phrases(parts[key]) for key in ("any", "also", "unless") if key in parts}
@@ -118,14 +118,14 @@ _ADD = frozenset({"add"})
 
 @dataclass(frozen=True)
 class Rules:
-    """What decides category and confidence."""
+    """The rules for category and confidence."""
 
     categories: Mapping[str, Mapping[str, Rule]]
     """The rules of each category by name, in the order of precedence."""
     default: str
-    """The category of what no rule holds for."""
+    """The category if no rule holds."""
     signals: Mapping[str, Rule]
-    """What raises or lowers the confidence, by its weight."""
+    """The rules that raise or lower the confidence by their weight."""
     base: float
     lowest: float
     highest: float
@@ -133,22 +133,22 @@ class Rules:
 
 @dataclass(frozen=True)
 class CompiledRules:
-    """Rules, ready to be tried."""
+    """Rules with the indexes of their phrases."""
 
     rules: Rules
     categories: RuleSet
     signals: RuleSet
 
 
-def load_rules(own_file: str = "") -> CompiledRules:
-    """The package's rules, with those of a file of one's own added or put in their place.
+def load_rules(user_file: str = "") -> CompiledRules:
+    """Load the package's rules; a file of the user adds to or replaces them.
 
     Raises:
         InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
     """
-    if not own_file:
+    if not user_file:
         return _built_in()
-    rules = _read(read_yaml("rules_file", expanded_path("rules_file", own_file)), _built_in().rules)
+    rules = _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), _built_in().rules)
     return _compiled(rules)
 
 
@@ -194,5 +194,5 @@ def _category_rule(category: str, name: str, entry: Entry) -> Rule:
 def _signal(name: str, entry: Entry) -> Rule:
     parts = entry.parts()
     if "add" not in parts:
-        raise entry.wrong("needs `add`, what it adds to the confidence")
+        raise entry.wrong("needs `add`, the change of the confidence")
     return read_rule(f"confidence.{name}", entry, parts["add"].number(-1.0, 1.0), _ADD)

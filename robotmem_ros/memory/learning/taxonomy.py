@@ -1,4 +1,4 @@
-"""The taxonomy of tags: dimensions, and in each the tags with the rules that give them."""
+"""Read the taxonomy of tags from data files: dimensions, their tags, and the rules that give each tag."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class TagMeta(NamedTuple):
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """The tags, and what gives them."""
+    """The tags and their rules."""
 
     meta: Mapping[str, TagMeta]
     """Dimensions and tags by name."""
     rules: Mapping[str, Rule]
     """The rule of each tag that has one."""
     by_category: Mapping[str, tuple[str, ...]]
-    """The tags that a category brings with it."""
+    """The tags of each category."""
     rule_set: RuleSet
 
 
-def load_taxonomy(own_file: str = "") -> Taxonomy:
-    """The package's taxonomy, with the tags of a file of one's own added or put in their place.
+def load_taxonomy(user_file: str = "") -> Taxonomy:
+    """Load the package's taxonomy; a file of the user adds to or replaces it.
 
     Raises:
         InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
     """
-    if not own_file:
+    if not user_file:
         return _built_in()
-    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", own_file)), _built_in())
+    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", user_file)), _built_in())
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Sessions: the episodes of a robot, from their start to what is learned from how they ended."""
+"""Sessions, the episodes of a robot: their start, end, outcome, and the consolidation of what they learned."""

@@ -1,8 +1,8 @@
-"""Greedy clustering with complete linkage over sets of words, without comparing all pairs.
+"""Cluster sets of words greedily with complete linkage, without comparing all pairs.
 
-A set joins the first cluster whose members are all more similar to it than the threshold, by Jaccard similarity; else
-it begins one. To be similar to all it must be similar to the first: an inverted index of the first members gives the
-similarity to each of them at once, and only the clusters that remain are looked into.
+A set joins the first cluster whose members all have a Jaccard similarity to it above the threshold; else it starts a
+cluster. An inverted index of the first members gives the similarities to all of them at once, so that only clusters
+with a similar first member are checked.
 """
 
 from __future__ import annotations
@@ -13,31 +13,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..text.statement import jaccard
+
 Words = frozenset[str]
 
 
-def jaccard(one: Words, other: Words) -> float:
-    """Common words by all words; 0 where there is none."""
-    common = len(one & other)
-    return common / (len(one) + len(other) - common) if common else 0.0
-
-
 def clusters(texts: Sequence[Words], threshold: float) -> list[list[int]]:
-    """The indices of the texts in their clusters, in order; the first of each cluster comes first in the sequence.
+    """Return the indices of the texts of each cluster, ascending; the clusters are in order of their first text.
 
-    `threshold` lies in [0, 1); texts without words stay alone.
+    `threshold` is in [0, 1); texts without words stay alone.
     """
     found: list[_Cluster] = []
     of_same_words: dict[Words, _Cluster] = {}
     firsts = _Firsts()
     for index, words in enumerate(texts):
-        # Twins join together: no cluster that refused the first would take the second, nor the other way round.
+        # The same words always join the same cluster.
         cluster = of_same_words.get(words)
         if cluster is not None:
             cluster.indices.append(index)
             continue
-        near = (found[place] for place in firsts.near(words, threshold))
-        cluster = next((one for one in near if one.takes(words, threshold)), None)
+        similar = (found[position] for position in firsts.similar(words, threshold))
+        cluster = next((one for one in similar if one.takes(words, threshold)), None)
         if cluster is None:
             cluster = _Cluster()
             found.append(cluster)
@@ -53,24 +49,23 @@ class _Firsts:
 
     def __init__(self) -> None:
         self._sizes = array("i")
-        self._places: defaultdict[str, array[int]] = defaultdict(lambda: array("i"))
+        self._positions: defaultdict[str, array[int]] = defaultdict(lambda: array("i"))
 
     def add(self, words: Words) -> None:
-        """Adds the first member of one more cluster."""
+        """Add the first member of a new cluster."""
         for word in words:
-            self._places[word].append(len(self._sizes))
+            self._positions[word].append(len(self._sizes))
         self._sizes.append(len(words))
 
-    def near(self, words: Words, threshold: float) -> list[int]:
-        """The places of those that are more similar than the threshold, in order."""
-        holding = [np.frombuffer(self._places[word], np.intc) for word in words if word in self._places]
+    def similar(self, words: Words, threshold: float) -> list[int]:
+        """Return the positions of the sets with a similarity above the threshold, ascending."""
+        holding = [np.frombuffer(self._positions[word], np.intc) for word in words if word in self._positions]
         if not holding:
             return []
         sizes = np.frombuffer(self._sizes, np.intc)
         common = np.bincount(np.concatenate(holding), minlength=len(sizes))
-        # As jaccard() divides; where nothing is common, 0 exceeds no threshold.
-        near: list[int] = np.flatnonzero(common / (len(words) + sizes - common) > threshold).tolist()
-        return near
+        positions: list[int] = np.flatnonzero(common / (len(words) + sizes - common) > threshold).tolist()
+        return positions
 
 
 class _Cluster:
@@ -81,14 +76,14 @@ class _Cluster:
         self._longest = 0
 
     def takes(self, words: Words, threshold: float) -> bool:
-        """Whether all members are similar enough; what they have in common often tells without asking each."""
-        surely = len(words & self._common)
-        if surely / (len(words) + self._longest - surely) > threshold:
+        """Return whether all members have a similarity above the threshold; their common words often decide at once."""
+        least = len(words & self._common)
+        if least / (len(words) + self._longest - least) > threshold:
             return True
         return all(jaccard(words, member) > threshold for member in reversed(self._members))
 
     def add(self, index: int, words: Words) -> None:
-        """Takes in a member."""
+        """Add a member."""
         self.indices.append(index)
         self._members.append(words)
         self._common = self._common & words if len(self._members) > 1 else words

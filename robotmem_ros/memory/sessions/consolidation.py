@@ -25,21 +25,21 @@ from .clusters import clusters
 
 @dataclass(frozen=True)
 class Group:
-    """Similar facts, and the one that represents them."""
+    """Similar facts and their representative."""
 
     representative: SessionFact
-    """The one with the highest confidence, then the most recalled, then the newest."""
+    """The fact with the highest confidence, then the most recalled, then the newest."""
     members: tuple[SessionFact, ...]
-    """The others, in the same order; they stay active."""
+    """The other facts, in the same order; they stay active."""
     superseded: tuple[SessionFact, ...]
-    """Facts of the same text as the representative, which replaces them."""
+    """Facts with the text of the representative, which replaces them."""
     similarity: float
-    """The smallest Jaccard similarity of another fact to the representative."""
+    """The smallest Jaccard similarity of a fact to the representative."""
 
 
 @dataclass(frozen=True)
 class Consolidation:
-    """What a consolidation did, or would do."""
+    """The result of a consolidation, or of a dry run."""
 
     session_id: str
     collection: str
@@ -50,28 +50,28 @@ class Consolidation:
 
     @property
     def grouped(self) -> int:
-        """Number of active facts that others represent now."""
+        """Number of active facts represented by others."""
         return sum(len(group.members) for group in self.groups)
 
     @property
     def superseded(self) -> int:
-        """Number of facts that others replace now."""
+        """Number of facts replaced by others."""
         return sum(len(group.superseded) for group in self.groups)
 
 
 FEWEST = 3
-"""Of fewer facts there are no groups."""
+"""Smallest number of facts that are grouped."""
 
 
 def plan(connection: sqlite3.Connection, session_id: str, collection: str, threshold: float) -> Consolidation:
-    """Tell what a consolidation would do; facts more similar than `threshold` become one group."""
+    """Plan a consolidation; facts with a Jaccard similarity above `threshold` become one group."""
     facts = session_rows.facts_to_consolidate(connection, session_id, collection)
     groups = tuple(_groups(facts, threshold)) if len(facts) >= FEWEST else ()
     return Consolidation(session_id, collection, len(facts), groups, dry_run=True)
 
 
 def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidation:
-    """Carry a plan out, except for facts that have changed since; return what was done."""
+    """Carry out a plan, except for facts that have changed since; return what was done."""
     now = clocks.iso(time.time_ns())
     done = (_applied(connection, group, now) for group in planned.groups)
     groups = tuple(group for group in done if group.members or group.superseded)
@@ -79,7 +79,7 @@ def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidati
 
 
 def _groups(facts: Iterable[SessionFact], threshold: float) -> Iterator[Group]:
-    # Facts that claim something else never represent each other.
+    # Facts with different claims never represent each other.
     comparable: defaultdict[object, list[SessionFact]] = defaultdict(list)
     for fact in facts:
         stated = statement(fact.content)

@@ -1,4 +1,4 @@
-"""What each learning of a fact contributed, kept apart in its table so that one can be taken out again."""
+"""Store what each learning of a fact contributed, so that a single learning can be removed or corrected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..models import Decision, NewMemory
 from ..new_memory import TOLD
 
 FIRST = "first"
-"""The method of the first learning."""
+"""Method of the first learning."""
 _KEPT = 100
 _FIELDS = (*TOLD, "given", "decisions")
 _UNKNOWN = {one.name: one.default for one in fields(NewMemory) if one.name in _FIELDS} | {"confidence": 0.0}
@@ -28,12 +28,12 @@ class Contribution:
     learned_at: str
     """ISO 8601 in UTC, by the wall clock."""
     method: str
-    """How it was found to be the same fact: `exact`, `jaccard` or `cosine`; `first` for the first one."""
+    """How the repetition was found: `exact`, `jaccard` or `cosine`; `first` for the first learning."""
     similarity: float
     gain: float
-    """How much of the way to 1 the confidence goes by it, times its own confidence."""
+    """Share of the missing confidence that is added, times the confidence of this learning."""
     fact: NewMemory
-    """What it said: its words, session and time, what its caller gave, and what rules found in it."""
+    """The fact as it was learned: text, session, time, values given by the caller and found by rules."""
 
 
 def add(
@@ -46,7 +46,7 @@ def add(
     gain: float,
     adds: bool,
 ) -> None:
-    """Keeps a learning of a fact; `adds` says whether it gave more than was known."""
+    """Store a learning of a fact; `adds` says whether it changed the fact."""
     connection.execute(
         "INSERT INTO contributions (memory_id, learned_at, session_id, observed_at, method, similarity, gain, adds, "
         "fact) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -58,16 +58,16 @@ def add(
 
 
 def has(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Whether a fact was learned again."""
+    """Return whether a fact was learned again."""
     return connection.execute("SELECT 1 FROM contributions WHERE memory_id = ?", (memory_id,)).fetchone() is not None
 
 
 def of(
     connection: sqlite3.Connection, memory_id: int, known: NewMemory, repetition: int | None = None
 ) -> list[Contribution]:
-    """What is kept of the learnings of a fact, or of the first and one repetition, oldest first.
+    """Return the learnings of a fact, or the first one and one repetition, oldest first.
 
-    None of what was learned only once. What is the same in all of them, such as the frame, is as in `known`.
+    Empty for a fact that was learned once. Fields that all learnings share, such as the frame, are those of `known`.
     """
     found = connection.execute(
         "SELECT id, learned_at, session_id, observed_at, method, similarity, gain, fact FROM contributions "
@@ -81,7 +81,7 @@ def of(
 
 
 def superfluous(connection: sqlite3.Connection, memory_id: int) -> int | None:
-    """Of more than a hundred repetitions, the id of the one to drop: the earliest that gave nothing more."""
+    """Return the repetition to drop if there are more than a hundred: the earliest that added nothing."""
     (count,) = connection.execute("SELECT count(*) FROM contributions WHERE memory_id = ?", (memory_id,)).fetchone()
     if count <= _KEPT + 1:
         return None
@@ -94,7 +94,7 @@ def superfluous(connection: sqlite3.Connection, memory_id: int) -> int | None:
 
 
 def rewrite(connection: sqlite3.Connection, contributions: Sequence[Contribution]) -> None:
-    """Writes what changed of contributions: method, gain and fact."""
+    """Update the method, gain and fact of contributions."""
     connection.executemany(
         "UPDATE contributions SET method = ?, gain = ?, fact = ? WHERE id = ?",
         [(one.method, one.gain, _written(one.fact), one.id) for one in contributions],
@@ -102,12 +102,12 @@ def rewrite(connection: sqlite3.Connection, contributions: Sequence[Contribution
 
 
 def delete_of(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Deletes what is kept of the learnings of a fact; what it has by them stays."""
+    """Delete the learnings of a fact; the fact itself stays as it is."""
     connection.execute("DELETE FROM contributions WHERE memory_id = ?", (memory_id,))
 
 
 def delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Deletes contributions."""
+    """Delete contributions."""
     connection.executemany("DELETE FROM contributions WHERE id = ?", [(key,) for key in ids])
 
 

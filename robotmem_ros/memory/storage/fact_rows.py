@@ -25,7 +25,7 @@ from .indexing.fact_words import word_ids
 CANDIDATES = 64
 """Number of facts that one is compared with, by words and by meaning each."""
 _COUNTED = 128
-"""Up to this number it is counted in how many facts a word occurs."""
+"""Limit of the counts of facts with a word."""
 _LATEST = 512
 """Number of facts of a word that are looked at, the newest."""
 _COUNTS = """
@@ -35,7 +35,7 @@ _COUNTS = """
 
 
 class Candidate(NamedTuple):
-    """A fact that another one may be compared with."""
+    """A fact to compare another one with."""
 
     id: int
     content: str
@@ -47,9 +47,7 @@ class Candidate(NamedTuple):
 
 
 CANDIDATE = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
-"""Its columns of `memories AS m`."""
-
-
+"""Columns of a candidate in `memories AS m`."""
 _SHARING = f"""
     WITH found AS MATERIALIZED (
         SELECT DISTINCT f.memory_id FROM json_each(?1) AS j CROSS JOIN fact_words AS f ON f.memory_id IN (
@@ -64,7 +62,7 @@ _SHARING = f"""
 
 
 def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
-    """The active facts of a collection with this digest of their text, newest first, 64 at most."""
+    """Return the active facts of a collection with this digest of their text, newest first, 64 at most."""
     found = connection.execute(
         f"SELECT {CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
         "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
@@ -98,7 +96,7 @@ def _rarest(words: Collection[int], counts: dict[int, int], similarity: float) -
 def near(
     connection: sqlite3.Connection, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
 ) -> list[tuple[Candidate, float]]:
-    """Of these facts and those stored after an id, the ones with at least this cosine similarity, nearest first."""
+    """Return those of some facts, and of the facts stored after an id, that are similar enough; nearest first."""
     query = np.frombuffer(vector, np.float32)
     found = connection.execute(
         f"SELECT {CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
@@ -117,12 +115,12 @@ def near(
 
 
 def last_id(connection: sqlite3.Connection) -> int:
-    """The greatest id of a memory; 0 when there is none."""
+    """Return the greatest id of a memory; 0 if there is none."""
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
 
 
-def strengthen(connection: sqlite3.Connection, memory_id: int, confidence: float, observed_at: int) -> None:
-    """Counts that a fact was learned again: its new confidence, and observed the later of both times."""
+def reinforce(connection: sqlite3.Connection, memory_id: int, confidence: float, observed_at: int) -> None:
+    """Note that a fact was learned again: set its new confidence, and keep the later time of observation."""
     connection.execute(
         "UPDATE memories SET confidence = ?, times_learned = times_learned + 1, updated_at = ?, "
         "observed_at = max(observed_at, ?) WHERE id = ?",
@@ -131,12 +129,12 @@ def strengthen(connection: sqlite3.Connection, memory_id: int, confidence: float
 
 
 def times_learned(connection: sqlite3.Connection, memory_id: int) -> int:
-    """How often a fact was learned."""
+    """Return how often a fact was learned."""
     return int(connection.execute("SELECT times_learned FROM memories WHERE id = ?", (memory_id,)).fetchone()[0])
 
 
 def link_contradictions(connection: sqlite3.Connection, memory_id: int, others: Iterable[tuple[int, str]]) -> None:
-    """Replace the contradictions of a fact: the other facts, and in what they contradict it."""
+    """Replace the contradictions of a fact: the other facts, each with the reason."""
     _unlink(connection, "contradictions", memory_id)
     connection.executemany(
         "INSERT INTO contradictions (memory_id, other_id, reason) VALUES (?1, ?2, ?3), (?2, ?1, ?3)",
@@ -172,7 +170,7 @@ def _unlink(connection: sqlite3.Connection, table: str, memory_id: int) -> None:
 
 
 def contradictions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Contradiction, ...]:
-    """The active facts that contradict a fact, newest first."""
+    """Return the active facts that contradict a fact, newest first."""
     found = connection.execute(
         "SELECT o.id, c.reason, o.content, (o.observed_at, o.id) > (m.observed_at, m.id) FROM contradictions AS c "
         "JOIN memories AS o ON o.id = c.other_id JOIN memories AS m ON m.id = c.memory_id "

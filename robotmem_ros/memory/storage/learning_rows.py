@@ -1,4 +1,4 @@
-"""What was decided about memories, and the taxonomy, in the database."""
+"""Store the decisions about memories, and the taxonomy of tags."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 from ..models import Decision
 
 TagMeta = tuple[str, "str | None", str]
-"""Tag, the dimension it belongs to, and its name for people."""
+"""Tag, its dimension, and its display name."""
 
 
 def set_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
-    """Puts decisions in the place of those that a memory had."""
+    """Replace the decisions of a memory."""
     connection.execute("DELETE FROM decisions WHERE memory_id = ?", (memory_id,))
     connection.executemany(
         "INSERT INTO decisions (memory_id, place, field, value, rule) VALUES (?, ?, ?, ?, ?)",
@@ -21,7 +21,7 @@ def set_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Ite
 
 
 def decisions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Decision, ...]:
-    """What was decided about a memory, in the order of deciding."""
+    """Return the decisions about a memory, in the order in which they were made."""
     found = connection.execute(
         "SELECT field, value, rule FROM decisions WHERE memory_id = ? ORDER BY place", (memory_id,)
     )
@@ -29,7 +29,7 @@ def decisions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Decisi
 
 
 def set_taxonomy(connection: sqlite3.Connection, tags: Collection[TagMeta]) -> None:
-    """Makes `tag_meta` hold exactly these tags."""
+    """Replace the rows of `tag_meta` if they differ from these tags."""
     wanted = {tuple(tag) for tag in tags}
     if wanted != set(connection.execute("SELECT tag, parent, display_name FROM tag_meta")):
         connection.execute("DELETE FROM tag_meta")

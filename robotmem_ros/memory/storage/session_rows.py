@@ -16,14 +16,14 @@ _COLUMNS = """
     (SELECT count(*) FROM memories WHERE session_id = s.external_id AND session_id <> '' AND status = 'active'),
     s.superseded
 """
-SPARED = ("constraint", "postmortem", "gotcha")
+NEVER_GROUPED = ("constraint", "postmortem", "gotcha")
 """Categories of facts that are never grouped."""
 SURE = 0.95
-"""Facts of this confidence or more are never grouped, either."""
+"""Confidence from which facts are never grouped."""
 _FACTS = f"""
     SELECT id, content, category, context, frame_id, map_id, confidence FROM memories INDEXED BY idx_mem_session
     WHERE session_id = ? AND session_id <> '' AND collection = ? AND status = 'active' AND type = 'fact'
-    AND category NOT IN ({", ".join(map(repr, SPARED))}) AND confidence < {SURE}
+    AND category NOT IN ({", ".join(map(repr, NEVER_GROUPED))}) AND confidence < {SURE}
     ORDER BY confidence DESC, access_count DESC, created_at DESC, id DESC
 """
 _SUPERSEDE = """
@@ -68,7 +68,7 @@ class SessionFact(NamedTuple):
 
 
 def facts_to_consolidate(connection: sqlite3.Connection, session_id: str, collection: str) -> list[SessionFact]:
-    """Return the facts of a session that can be grouped, those that represent others best first."""
+    """Return the facts of a session that can be grouped; the best representatives come first."""
     return [SessionFact(*row) for row in connection.execute(_FACTS, (session_id, collection))]
 
 
@@ -187,9 +187,9 @@ def any_expired(connection: sqlite3.Connection, now: int) -> bool:
 
 
 def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, str]]:
-    """Close the open sessions that have lasted for their longest duration; their ids and collections, oldest first.
+    """Close the open sessions that reached their longest duration; return ids and collections, oldest first.
 
-    What was recalled in them is kept: their outcome can still be told.
+    Their recalls are kept, because an outcome can still be given.
     """
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
     expired = connection.execute(sql, (now,)).fetchall()
@@ -201,7 +201,7 @@ def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, s
 
 
 def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
-    """Store the outcome of a session, and let what was recalled in it share in the outcome."""
+    """Store the outcome of a session, and add it to the outcomes of the memories that were recalled in it."""
     connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
     connection.execute(
         "INSERT INTO memory_outcomes (memory_id, total, weight) "

@@ -26,7 +26,7 @@ from .stop_words import STOP_WORDS
 
 STATEMENT_FILE = Path(__file__).with_name("statement.yaml")
 _SECTIONS = frozenset({
-    "negations", "no_negations", "polarities", "contrasts", "synonyms", "fillers", "numbers", "unmarked",
+    "negations", "no_negations", "polarities", "contrasts", "synonyms", "fillers", "numbers", "default_polarities",
 })  # fmt: skip
 
 
@@ -47,7 +47,7 @@ class Terms:
     lengths: tuple[int, ...]
     """Lengths of Chinese terms, the longest first."""
     fillers: frozenset[str]
-    unmarked: frozenset[str]
+    defaults: frozenset[str]
     """Polarities that a statement has unless it says otherwise."""
     numbers: dict[str, str]
     """Digits by number word."""
@@ -87,12 +87,12 @@ def load_terms() -> Terms:
     terms |= {word: Term("filler", word) for word in fillers if word not in terms and not has_han(word)}
     terms |= {word: Term("word", word) for word in _words(parts["no_negations"])}
     numbers = {word: f"{entry.number(0, 1e6):g}" for word, entry in parts["numbers"].items()}
-    unmarked = frozenset(_words(parts["unmarked"]))
-    return _indexed(terms, fillers, unmarked, numbers)
+    defaults = frozenset(_words(parts["default_polarities"]))
+    return _indexed(terms, fillers, defaults, numbers)
 
 
 def _indexed(
-    terms: dict[str, Term], fillers: frozenset[str], unmarked: frozenset[str], numbers: dict[str, str]
+    terms: dict[str, Term], fillers: frozenset[str], defaults: frozenset[str], numbers: dict[str, str]
 ) -> Terms:
     english: dict[str, list[tuple[tuple[str, ...], Term]]] = {}
     han: dict[str, Term] = {}
@@ -108,7 +108,7 @@ def _indexed(
     for forms in english.values():
         forms.sort(key=lambda form: -len(form[0]))
     lengths = tuple(sorted({len(written) for written in han}, reverse=True))
-    return Terms(english, han, lengths, fillers, unmarked, numbers)
+    return Terms(english, han, lengths, fillers, defaults, numbers)
 
 
 def _words(entry: Entry) -> list[str]:
@@ -292,4 +292,4 @@ def _polarities(terms: list[Term]) -> tuple[set[str], int]:
             polarities[key + sign] += 1
         else:
             open_negation = max(open_negation - 1, 0)
-    return set(polarities) - load_terms().unmarked, negations
+    return set(polarities) - load_terms().defaults, negations

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.sessions.clusters import Words, clusters, jaccard
+from robotmem_ros.memory.sessions.clusters import Words, clusters
+from robotmem_ros.memory.text.statement import jaccard
 
 
 def all_pairs(texts: Sequence[Words], threshold: float) -> list[list[int]]:

@@ -145,7 +145,7 @@ class MaintenanceLoop:
 
     @property
     def trouble(self) -> str:
-        """Which steps failed when they ran last, and why; empty if none did."""
+        """Say which steps failed when they ran last, and why; empty if none did."""
         return "; ".join(f"maintenance: {one.step.name} failed: {one.trouble}" for one in self._states if one.trouble)
 
     def notify(self) -> None:

@@ -57,7 +57,11 @@ V = TypeVar("V")
 
 
 def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Concatenate[S, P], T]]:
-    """Let a method that takes a value take the fields of the value as its arguments."""
+    """Let a method that takes a value take the fields of the value as its arguments.
+
+    With `@takes(NewFact) def learn(self, fact)`, `memory.learn(insight="...")` calls it with `NewFact(insight="...")`.
+    `help()` and type checkers show the fields.
+    """
 
     def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
         @wraps(method)

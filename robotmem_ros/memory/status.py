@@ -45,10 +45,10 @@ def status(parts: Parts) -> Status:
     """
     database, embedder = parts.database, parts.embedder
     with database.reader() as connection:
-        tally = rows.counters(connection)
+        counts = rows.counters(connection)
         gone = removed(connection)
         foreign = _of_another_model(connection, embedder)
-    pending = tally["fact"] + tally["perception"] - tally["vector"]
+    pending = counts["fact"] + counts["perception"] - counts["vector"]
     missing = [
         embedder.why_not,
         foreign,
@@ -67,10 +67,10 @@ def status(parts: Parts) -> Status:
         db_bytes=database.size(),
         schema_version=database.schema_version(),
         embedding_model=embedder.name if embedder.available else "",
-        facts=tally["fact"],
-        perceptions=tally["perception"],
+        facts=counts["fact"],
+        perceptions=counts["perception"],
         pending_vectors=pending,
-        removed=sum(n for (_, kind), n in gone.items() if kind in tally),
+        removed=sum(n for (_, kind), n in gone.items() if kind in counts),
     )
 
 

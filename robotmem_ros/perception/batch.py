@@ -41,7 +41,7 @@ class Batch:
 
     @property
     def complete(self) -> bool:
-        """Whether no part waits."""
+        """Tell whether no part waits."""
         return self._unsettled == 0
 
     def field_of_view(self) -> FieldOfView | None:

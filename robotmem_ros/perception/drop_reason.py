@@ -54,7 +54,7 @@ class DropReason(str, Enum):
 
     @property
     def is_expected(self) -> bool:
-        """Whether the configuration asks for it, so that it is nothing to warn of."""
+        """Tell whether the configuration asks for it, so that it needs no warning."""
         return self in _EXPECTED
 
     @staticmethod

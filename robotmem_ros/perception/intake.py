@@ -74,7 +74,7 @@ class Intake:
         self._working = threading.RLock()
 
     def too_soon(self, name: str, raw: bytes, receipt_ns: int) -> bool:
-        """Whether sampling drops a message that is still serialised; then it is counted, and not to be received."""
+        """Tell whether sampling drops a message that is still serialised; then it is counted, not received."""
         with self._working:
             return self._topics[name].too_soon(raw, receipt_ns)
 

@@ -38,12 +38,12 @@ class FieldType(NamedTuple):
 
     @property
     def is_message(self) -> bool:
-        """Whether it is one message: neither an array nor a number nor text."""
+        """Tell whether it is one message: neither an array nor a number nor text."""
         return "/" in self.name and not self.is_array
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it is one number, one truth value or one text."""
+        """Tell whether it is one number, one truth value or one text."""
         return "/" not in self.name and not self.is_array
 
     @property

@@ -90,7 +90,7 @@ class Sampler:
             self._kept_ns -= self._interval_ns
 
     def too_soon(self, stamp_ns: int) -> bool:
-        """Whether a message of this time comes less than the interval after the last one kept."""
+        """Tell whether a message of this time comes less than the interval after the last one kept."""
         if self._newest_ns is not None and stamp_ns < self._newest_ns - _MAX_LATE_NS:
             self.reset()
         self._newest_ns = stamp_ns if self._newest_ns is None else max(self._newest_ns, stamp_ns)

@@ -31,7 +31,7 @@ class PerceptionStore(Protocol):
 
     @property
     def parameters(self) -> Parameters:
-        """Limits, frames and policies."""
+        """Return limits, frames and policies."""
         ...
 
     @property

@@ -60,7 +60,7 @@ class TopicReader:
         self._gate = gate if config.gate else None
 
     def too_soon(self, raw: bytes, receipt_ns: int) -> bool:
-        """Whether sampling drops a message that is still serialised; then it is counted."""
+        """Tell whether sampling drops a message that is still serialised; then it is counted."""
         if not self.config.min_interval:
             return False
         self._settle_not_written()

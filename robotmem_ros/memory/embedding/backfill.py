@@ -174,7 +174,7 @@ class Refusals:
             self._refusals.pop(text_digest(text), None)
 
     def may_try(self, text: str) -> bool:
-        """Whether a text may be given to the model now."""
+        """Tell whether a text may be given to the model now."""
         known = self._refusals.get(text_digest(text)) if self._refusals else None
         return known is None or known.due <= self._clock()
 

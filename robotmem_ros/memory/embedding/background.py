@@ -54,12 +54,12 @@ class BackgroundEmbedder:
 
     @property
     def available(self) -> bool:
-        """Whether the model is loaded."""
+        """Tell whether the model is loaded."""
         return self._model is not None
 
     @property
     def is_settled(self) -> bool:
-        """Whether the model is loaded or cannot be."""
+        """Tell whether the model is loaded or cannot be."""
         return self._settled.is_set()
 
     @property

@@ -28,7 +28,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the model; vectors of models with different names are never compared."""
+        """Name the model; vectors of models with different names are never compared."""
 
     @property
     def dim(self) -> int:
@@ -36,7 +36,7 @@ class Embedder(Protocol):
 
     @property
     def available(self) -> bool:
-        """Whether a call now would succeed without a wait."""
+        """Tell whether a call now would succeed without a wait."""
 
     def embed_one(self, text: str) -> Vector:
         """Return the vector of one text.

@@ -50,7 +50,7 @@ class FastEmbedEmbedder:
 
     @property
     def available(self) -> bool:
-        """Whether a call now would succeed without a wait."""
+        """Tell whether a call now would succeed without a wait."""
         return True
 
     def embed_one(self, text: str) -> Vector:

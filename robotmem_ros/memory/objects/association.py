@@ -53,7 +53,7 @@ class NewSighting(NamedTuple):
 
     @property
     def gate(self) -> float:
-        """Metres beyond which no object is within the gate."""
+        """Return the distance in metres beyond which no object is within the gate."""
         return self.radius * (_MAX_RADII if self.has_covariance else 1.0)
 
     def order(self) -> tuple[object, ...]:

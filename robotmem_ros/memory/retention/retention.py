@@ -55,7 +55,7 @@ class Report:
 
     @property
     def memories(self) -> int:
-        """All memories that went."""
+        """Count all memories that were deleted."""
         return sum(share.memories for share in self.shares)
 
 

@@ -77,9 +77,9 @@ def find_candidates(connection: sqlite3.Connection, query: Query) -> Candidates:
 def enumerate_if_few(
     connection: sqlite3.Connection, wanted: Candidates, most: int | None = None, counted: int = _COUNTED
 ) -> Candidates:
-    """The same memories, with their ids if there are at most `most`, or where nothing is said, if they are few.
+    """List the ids of the candidates if there are at most `most`; by default, if there are few.
 
-    A list of more than `counted`, and than `most`, is not gone through to see how many are left of it.
+    A list longer than both `counted` and `most` is not read to see how many of it are candidates.
     """
     most = _FEW if most is None else most
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)

@@ -32,8 +32,6 @@ _MARGIN = 0.2
 """The greatest distance above that of the nearest memory that still matches by meaning."""
 _COUNTED = 2000
 """Counting the memories that contain a word ends here; beyond that the document frequency decides."""
-
-
 _JSON = 20_000
 """From this many ids on they are not handed to SQLite: it never goes through so long a list."""
 
@@ -76,7 +74,7 @@ def similar_enough(relevance: Relevance, candidates: Candidates) -> Candidates:
 
 
 class _Few(NamedTuple):
-    """Candidates memories with all of their words."""
+    """Candidates that are listed, with all of their words."""
 
     words: Mapping[int, frozenset[str]]
 
@@ -89,7 +87,7 @@ class _Few(NamedTuple):
 
 
 class _Many(NamedTuple):
-    """Candidates memories that only the database can list."""
+    """Candidates that only the database can list."""
 
     connection: sqlite3.Connection
     text: TextReader

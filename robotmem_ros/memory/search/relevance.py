@@ -1,6 +1,6 @@
 """Rank candidates by relevance: text search and vector search, their fusion, then the scoring steps.
 
-A search that fails does not fail the recall: the reason says what it could not do, and the other one answers alone.
+A search that fails does not fail the recall: the reason says what it could not do, and the other one serves alone.
 """
 
 from __future__ import annotations

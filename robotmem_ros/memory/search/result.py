@@ -21,7 +21,7 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True)
 class RecallResult:
-    """The answer to one recall: memories, best first, and how they were found."""
+    """The result of one recall: memories, best first, and how they were found."""
 
     memories: tuple[Memory, ...]
     mode: Mode

@@ -26,17 +26,17 @@ _PEAK = 2032  # rounds to 127 sixteenths
 
 
 def size(dim: int) -> int:
-    """Bytes of a vector with so many components."""
+    """Return the bytes of a vector with so many components."""
     return dim + (dim + 1) // 2
 
 
 def dimension(kept: bytes) -> int:
-    """How many components a kept vector has."""
+    """Count the components of a kept vector."""
     return 2 * len(kept) // 3
 
 
 def encode(vectors: Vectors) -> list[bytes]:
-    """The vectors as they are kept."""
+    """Encode vectors as they are kept."""
     whole = _scaled(vectors, _PEAK).astype(np.int16)
     high = (whole + 8) >> 4
     low = (whole - (high << 4) + 8).astype(np.uint8)
@@ -47,7 +47,7 @@ def encode(vectors: Vectors) -> list[bytes]:
 
 
 def decode(kept: Sequence[bytes], dim: int) -> Vectors:
-    """The directions of kept vectors: float32, shape (len(kept), dim), rows of unit length."""
+    """Decode the directions of kept vectors: float32, shape (len(kept), dim), rows of unit length."""
     rows = np.frombuffer(b"".join(kept), np.uint8).reshape(len(kept), size(dim))
     vectors = rows[:, :dim].view(np.int8).astype(np.float32)
     vectors *= 16
@@ -60,24 +60,24 @@ def decode(kept: Sequence[bytes], dim: int) -> Vectors:
 
 
 def distances(kept: Sequence[bytes], query: Vector) -> npt.NDArray[np.float32]:
-    """The cosine distances (0 is the same, 2 the opposite) of kept vectors to a query of the same length."""
+    """Compute cosine distances (0 is the same, 2 the opposite) of kept vectors to a query of the same length."""
     return cosine_distances(decode(kept, len(query)), query)
 
 
 def cosine_distances(vectors: Vectors, query: Vector) -> npt.NDArray[np.float32]:
-    """The cosine distances of unit vectors to a query."""
+    """Compute the cosine distances of unit vectors to a query."""
     # Not `@`: BLAS would use all cores, and its threads stand in the way of the model's. This is as fast on one.
     near: npt.NDArray[np.float32] = 1.0 - np.einsum("ij,j->i", vectors, query)
     return near
 
 
 def upper_bytes(kept: Sequence[bytes], dim: int) -> Bytes:
-    """The signed bytes of kept vectors."""
+    """Extract the signed bytes of kept vectors."""
     return np.frombuffer(b"".join(kept), np.int8).reshape(len(kept), size(dim))[:, :dim]
 
 
 def as_bytes(vectors: Vectors) -> Bytes:
-    """Vectors that are not kept, as signed bytes."""
+    """Convert vectors that are not kept to signed bytes."""
     return _scaled(vectors, 127).astype(np.int8)
 
 

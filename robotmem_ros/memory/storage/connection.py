@@ -20,7 +20,7 @@ LOG_LIMIT = 8_388_608
 
 
 def resolve(db_path: str | os.PathLike[str]) -> Path:
-    """The absolute path of the database; `~` is the home folder.
+    """Return the absolute path of the database; `~` is the home folder.
 
     Raises:
         DatabaseUnusableError: there is no such home folder.
@@ -83,7 +83,7 @@ def create_empty(path: Path) -> None:
 
 
 def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> sqlite3.Connection:
-    """A connection in autocommit mode that any thread may use, one at a time.
+    """Open a connection in autocommit mode that any thread may use, one at a time.
 
     Raises:
         sqlite3.Error: the file is no database, is damaged or is locked; or is not there, and is to be read only.

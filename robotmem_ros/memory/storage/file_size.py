@@ -25,7 +25,7 @@ class FileSize(NamedTuple):
 
     @property
     def used(self) -> int:
-        """Bytes of the pages in use."""
+        """Return the bytes of the pages in use."""
         return self.page * (self.pages - self.free)
 
 

@@ -50,7 +50,7 @@ class LogSpace:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether SQLite found no room on the disk."""
+    """Tell whether SQLite found no room on the disk."""
     return isinstance(error, sqlite3.OperationalError) and "disk is full" in str(error)
 
 

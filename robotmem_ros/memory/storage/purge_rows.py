@@ -51,7 +51,7 @@ class Selection:
 
     @property
     def is_only_a_session(self) -> bool:
-        """Whether all of a session is meant, in whatever collection."""
+        """Tell whether a whole session is meant, in all collections."""
         return self.ids is None and self.before is None and self.collection is None
 
     def ids_in(self, connection: sqlite3.Connection, limit: int = _ALL) -> list[int]:
@@ -73,7 +73,7 @@ class Selection:
         return found
 
     def takes_part(self, observed_at: int, session_id: str) -> bool:
-        """Whether a part of this time and session is chosen, of a memory within the other conditions."""
+        """Tell whether a part of this time and session is chosen, of a memory within the other conditions."""
         of_session = self.session_id is None or self.session_id == session_id
         return of_session and (self.before is None or observed_at < self.before)
 
@@ -297,7 +297,7 @@ def note_traces(connection: sqlite3.Connection) -> None:
 
 
 def is_unfinished(connection: sqlite3.Connection) -> bool:
-    """Whether traces of deleted memories may still be in the file."""
+    """Tell whether traces of deleted memories may still be in the file."""
     return connection.execute("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)).fetchone() is not None
 
 

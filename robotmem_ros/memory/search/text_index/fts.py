@@ -82,7 +82,7 @@ class _Search:
     postings: int = _POSTINGS
 
     def add_common(self, words: Sequence[str]) -> None:
-        """Fills the room with memories that hold some of these words, which stand rarest first."""
+        """Fill the room with memories that hold some of these words, given rarest first."""
         if len(words) > _COMBINED:
             self._add_newest(words, least_left=self.room // 2)
         combined = words[:_COMBINED]

@@ -107,7 +107,7 @@ class Batches:
 
 
 def measured(kept: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Distances]:
-    """Ids and cosine distances of vectors as they are kept; those of another length than the query's are left out."""
+    """Compute the cosine distances of kept vectors, with their ids; skip those of another length than the query's."""
     fitting = [(row_id, blob) for row_id, blob in kept if len(blob) == codec.size(len(query))]
     ids = np.array([row_id for row_id, _ in fitting], np.int64)
     return ids, codec.distances([blob for _, blob in fitting], query)

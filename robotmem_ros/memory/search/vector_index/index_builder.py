@@ -41,7 +41,7 @@ class IndexBuilder:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The open files, in the order of their ids."""
+        """Return the open files, in the order of their ids."""
         if not self._is_open:
             with self._updating:
                 self._open_once()

@@ -6,16 +6,16 @@ import json
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 
 from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..models import Change, MemoryUpdate
+from ..models import Change
+from ..new_memory import TOLD
 from .rows import check_active, replace_tags
 
 KEPT = 100
 """Changes kept of one memory, the latest ones."""
-_UPDATABLE = {one.name for one in fields(MemoryUpdate)} | {"frame_id", "scope_files", "scope_entities"}
+_UPDATABLE = {*TOLD, "frame_id"}
 
 
 def update(

@@ -7,15 +7,14 @@ corpus_item_id, category).
 from __future__ import annotations
 
 import copy
-import json
 import statistics
 import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bench.data import DATA
+from bench.data import DATA, read_records
 from bench.internals.stages import Embedder, Ranking, Scores, Stages, fuse
 from bench.options import add_model
 from robotmem_ros.memory import Parameters, RobotMemory
@@ -53,10 +52,10 @@ class LabelledSet:
     """A set, read from its folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._corpus = _read(folder / "corpus.jsonl")
+        self._corpus = read_records(folder / "corpus.jsonl")
         self.cases = [
             Case(case["query"], case["category"], frozenset(item["corpus_item_id"] for item in case["relevant"]))
-            for case in _read(folder / "cases.jsonl")
+            for case in read_records(folder / "cases.jsonl")
             if case["relevant"]
         ]
         self.title = f"{folder.name}: {len(self._corpus)} memories, {len(self.cases)} queries"
@@ -130,7 +129,3 @@ def ranks(found: Found, way: Way) -> list[float]:
     order = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))
     by_id = {memory_id: rank for rank, memory_id in enumerate(order, start=1)}
     return [by_id.get(memory_id, float("inf")) for memory_id in found.relevant]
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -1,0 +1,243 @@
+"""Measure recall on a robot's episodes: queries that need the session, queries without a result, and what to know next.
+
+The set in `bench/data/episodes` was written by hand, by somebody who had not seen the scoring: `sessions.jsonl`
+(context, outcome), `episodes.jsonl` (their memories in order, `offset` in seconds from the start), `cases.jsonl`
+(queries whose result only its episode explains), `unanswerable.jsonl`, `answerable.jsonl`, and `lessons.jsonl`
+(sessions to come, with the facts that would help: grade 2 for the task, 1 for the place). All memories are stored in
+one collection, beside those of `bench/data/recall`. Half of the episodes are the split `tune`. The other half, `last`,
+is for one look when nothing is to be changed any more.
+
+What to know next is measured twice: after sessions that name their task and place, and after sessions that all have one
+context, so that only their memories say what they are about. "helpful" is the share of the offered facts (at most about
+a half, since a session has at most three helpful facts), "found" the share of the helpful ones that are offered.
+
+Intervals are 95 % bootstrap intervals; whole episodes are drawn, since queries about one episode resemble each other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import math
+import shutil
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bench.data import DATA, read_records
+from bench.internals.stages import Embedder, load_model
+from bench.options import add_model
+from bench.table import markdown, show
+from robotmem_ros.memory import RobotMemory
+
+FOLDER = DATA / "episodes"
+_N = 10
+_MEASURES = ("hit@1, %", "hit@5, %", "hit@10, %", "MRR")
+_SAMPLES = 10_000
+_QUANTILES = (5, 25, 50, 75, 95)
+_SECOND = 1_000_000_000
+_START, _SHIFT = 1_760_000_000 * _SECOND, 6 * 3600 * _SECOND
+"""When the first session begins, and the time from the start of a session to that of the next one."""
+
+_ASKED = _START + 100 * _SHIFT
+"""When all is recalled, days after the last session."""
+
+_SHARED = {"robot": "robot_1"}
+_Record = dict[str, Any]
+_Ids = dict[str, int]
+_WITH, _WITHOUT = "sessions given", "without sessions"
+
+
+class Ranked(NamedTuple):
+    """A case, and the rank of the first relevant memory: from 1, infinite if it is not among the results."""
+
+    case: _Record
+    rank: float
+
+    @property
+    def measures(self) -> tuple[float, float, float, float]:
+        """Return hit@1, hit@5, hit@10 and the reciprocal rank."""
+        return float(self.rank <= 1), float(self.rank <= 5), float(self.rank <= _N), 1 / self.rank
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", choices=("tune", "last"), default="tune", help="half of the set to measure on")
+    parser.add_argument("--misses", action="store_true", help="list the cases without a relevant memory in the results")
+    add_model(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    with closing(load_model(options.model)) as embedder, tempfile.TemporaryDirectory() as folder:
+        cases, answerable, unanswerable, lessons = (
+            [record for record in read_records(FOLDER / f"{name}.jsonl") if record["split"] == options.split]
+            for name in ("cases", "answerable", "unanswerable", "lessons")
+        )
+        ranked: dict[str, list[Ranked]] = {}
+        for way in (_WITHOUT, _WITH):
+            path = Path(folder) / f"{way}.db"
+            ids = _store(path, embedder, sessions=way == _WITH)
+            # Looked at in copies, so that no measurement changes what the next one finds.
+            with _opened_copy(path, embedder) as memory:
+                ranked[way] = [_rank(memory, ids, case) for case in cases]
+        path_of_shared = Path(folder) / "shared.db"
+        shared = path_of_shared, _store(path_of_shared, embedder, sessions=True, shared_context=_SHARED)
+        print(f"{len(ids)} memories, split {options.split}, {len(cases)} queries that need their episode, n={_N}\n")
+        print(markdown(("memories stored", "queries", *_MEASURES), [*_case_rows(ranked)]), end="\n\n")
+        if options.misses:
+            print("Not among the results, with sessions given:")
+            for case, rank in ranked[_WITH]:
+                if math.isinf(rank):
+                    print(f"  {case['link']}: {case['query']} ({', '.join(case['relevant'])})")
+            print()
+        print("Queries with and without a right result, with sessions given; `score` is that of the first result:\n")
+        with _opened_copy(path, embedder) as memory:
+            head = ("queries", "number", "with results, %", f"hit@{_N}, %", *(f"score p{q}" for q in _QUANTILES))
+            show(head, _score_rows(memory, ids, answerable, unanswerable))
+        print("What to know next time: facts that a new session is offered when it ends:\n")
+        show(
+            ("contexts of the sessions before", "sessions", "offered", "helpful, %", "first, %", "found, %", "nDCG"),
+            _lesson_rows({"task and place": (path, ids), "the same for all": shared}, embedder, lessons),
+        )
+
+
+def _opened_copy(path: Path, embedder: Embedder) -> RobotMemory:
+    # A copy of the embedder, too, since a memory closes its own.
+    return RobotMemory(shutil.copy(path, path.with_name("copy.db")), embedder=copy.copy(embedder), clock=lambda: _ASKED)
+
+
+def _store(path: Path, embedder: Embedder, *, sessions: bool, shared_context: Mapping[str, Any] | None = None) -> _Ids:
+    """Store the distractors, and one episode after the other; return the id of each memory in the database."""
+    now = _START
+    ids: _Ids = {}
+    episodes = read_records(FOLDER / "episodes.jsonl")
+    with RobotMemory(path, embedder=copy.copy(embedder), clock=lambda: now) as memory:
+
+        def keep(items: Sequence[_Record], context: Mapping[str, Any] | None, outcome: float | None) -> None:
+            nonlocal now
+            begin = now
+            session = memory.start_session(shared_context or context).session_id if sessions else None
+            for item in items:
+                now = begin + item.get("offset", 0) * _SECOND
+                ids[item["id"]] = _save(memory, item, session)
+            if session:
+                memory.end_session(session, outcome)
+
+        for name, items in _grouped(read_records(DATA / "recall" / "corpus.jsonl")).items():
+            keep(items, {"place": name}, None)
+        for number, session in enumerate(read_records(FOLDER / "sessions.jsonl"), start=1):
+            now = _START + number * _SHIFT
+            items = [item for item in episodes if item["session"] == session["id"]]
+            keep(items, session["context"], session["outcome"])
+        memory.flush()
+    return ids
+
+
+def _grouped(items: Sequence[_Record]) -> dict[str, list[_Record]]:
+    names = dict.fromkeys(item["session"] for item in items)
+    return {name: [item for item in items if item["session"] == name] for name in names}
+
+
+def _save(memory: RobotMemory, item: Mapping[str, Any], session: str | None) -> int:
+    if item.get("kind") == "fact":
+        return memory.learn(item["content"], session_id=session, category=item.get("category")).memory_id
+    # Not as objects, since an object keeps the text of its first sighting alone.
+    return memory.save_perception(
+        item["content"], session_id=session, label=item.get("label"), pose=item.get("position"), as_object=False
+    ).memory_id
+
+
+def _rank(memory: RobotMemory, ids: _Ids, case: _Record) -> Ranked:
+    relevant = {ids[item] for item in case["relevant"]}
+    found = (rank for rank, one in enumerate(memory.recall(case["query"], n=_N), start=1) if one.id in relevant)
+    return Ranked(case, next(found, math.inf))
+
+
+def _case_rows(ranked: Mapping[str, Sequence[Ranked]]) -> Iterator[tuple[str, ...]]:
+    for way, cases in ranked.items():
+        yield way, str(len(cases)), *_with_intervals(cases, [one.measures for one in cases])
+    before, after = ranked[_WITHOUT], ranked[_WITH]
+    gains = [tuple(np.subtract(a.measures, b.measures)) for b, a in zip(before, after, strict=True)]
+    yield "difference", str(len(after)), *_with_intervals(after, gains)
+    groups: dict[str, Callable[[_Record], bool]] = {
+        f"{key} {value}": lambda case, key=key, value=value: case[key] == value  # type: ignore[misc]
+        for key in ("link", "language")
+        for value in dict.fromkeys(one.case[key] for one in after)
+    }
+    for name, belongs in groups.items():
+        chosen = [one for one in after if belongs(one.case)]
+        yield f"{_WITH}, {name}", str(len(chosen)), *_with_intervals(chosen, [one.measures for one in chosen])
+
+
+def _with_intervals(cases: Sequence[Ranked], values: Sequence[tuple[float, ...]]) -> Iterator[str]:
+    """Yield a cell for each measure: its mean, and the bounds of its interval."""
+    table = np.array(values)
+    names = [one.case["episode"] for one in cases]
+    of_episode = [np.array([name == chosen for name in names]) for chosen in dict.fromkeys(names)]
+    sums = np.array([table[rows].sum(axis=0) for rows in of_episode])
+    counts = np.array([rows.sum() for rows in of_episode])
+    drawn = np.random.default_rng(1).integers(len(counts), size=(_SAMPLES, len(counts)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1, keepdims=True)
+    low, high = np.percentile(means, (2.5, 97.5), axis=0)
+    for name, *numbers in zip(_MEASURES, table.mean(axis=0), low, high, strict=True):
+        scale, digits = (1, 3) if name == "MRR" else (100, 1)
+        yield "{} ({} to {})".format(*(f"{scale * number:.{digits}f}" for number in numbers))
+
+
+def _score_rows(
+    memory: RobotMemory, ids: _Ids, answerable: Sequence[_Record], unanswerable: Sequence[_Record]
+) -> Iterator[tuple[str, ...]]:
+    hits = statistics.fmean(_rank(memory, ids, case).rank <= _N for case in answerable)
+    yield _score_row(memory, "answerable", answerable, f"{100 * hits:.1f}")
+    for distance in dict.fromkeys(case["distance"] for case in unanswerable):
+        chosen = [case for case in unanswerable if case["distance"] == distance]
+        yield _score_row(memory, f"unanswerable, {distance}", chosen, "")
+    yield _score_row(memory, "unanswerable", unanswerable, "")
+
+
+def _score_row(memory: RobotMemory, name: str, cases: Sequence[_Record], hits: str) -> tuple[str, ...]:
+    scores = [found[0].score for case in cases if (found := memory.recall(case["query"], n=_N)).memories]
+    quantiles = (f"{value:.3f}" for value in np.percentile(scores, _QUANTILES)) if scores else ("",) * len(_QUANTILES)
+    return name, str(len(cases)), f"{100 * len(scores) / len(cases):.1f}", hits, *quantiles
+
+
+class Offer(NamedTuple):
+    """The grades of the facts that a session was offered, in their order (0: does not help), and of all that help."""
+
+    grades: tuple[int, ...]
+    helpful: tuple[int, ...]
+
+    @property
+    def ndcg(self) -> float:
+        """Return the discounted gain of the offer, divided by that of the best offer of as many facts."""
+        best = sorted(self.helpful, reverse=True)[: max(len(self.grades), 1)]
+        return _gain(self.grades) / _gain(best)
+
+
+def _gain(grades: Sequence[int]) -> float:
+    return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+
+
+def _offer(path: Path, embedder: Embedder, ids: _Ids, lesson: _Record) -> Offer:
+    grade_of = {ids[item["id"]]: item["grade"] for item in lesson["helpful"]}
+    with _opened_copy(path, embedder) as memory:
+        session = memory.start_session({**_SHARED, **lesson["context"]}).session_id
+        facts = memory.end_session(session).proactive
+    return Offer(tuple(grade_of.get(fact.id, 0) for fact in facts), tuple(grade_of.values()))
+
+
+def _lesson_rows(
+    ways: Mapping[str, tuple[Path, _Ids]], embedder: Embedder, lessons: Sequence[_Record]
+) -> Iterator[tuple[str, ...]]:
+    for name, (path, ids) in ways.items():
+        offered = [_offer(path, embedder, ids, lesson) for lesson in lessons]
+        facts = sum(len(offer.grades) for offer in offered)
+        helpful = sum(grade > 0 for offer in offered for grade in offer.grades)
+        first = statistics.fmean(any(offer.grades[:1]) for offer in offered)
+        shares = (helpful / max(facts, 1), first, helpful / sum(len(offer.helpful) for offer in offered))
+        ndcg = statistics.fmean(offer.ndcg for offer in offered)
+        yield name, str(len(lessons)), str(facts), *(f"{100 * share:.1f}" for share in shares), f"{ndcg:.3f}"

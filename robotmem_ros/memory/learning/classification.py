@@ -12,7 +12,7 @@ from ..text.quantities import Quantity, quantities
 from ..text.reading import Reading, read
 from ..text.scope import Scope, scope
 from ..validation import compact_json
-from .rules import CompiledRules, Rule, Rules, load_rules
+from .rules import Rule, Rules, load_rules
 from .taxonomy import Taxonomy, load_taxonomy
 
 
@@ -27,12 +27,12 @@ def category(holding: Sequence[Rule], order: Sequence[str], default: str) -> Dec
     return Decision("category", best, " + ".join(rule.name for rule in votes[best]))
 
 
-def confidence(holding: Sequence[Rule], rules: Rules) -> tuple[float, Decision]:
+def confidence(holding: Sequence[Rule], rules: Rules) -> Decision:
     """Compute the confidence: base + weights of the signals, limited to lowest and highest; in [0, 1]."""
     total = rules.base + sum(rule.weight for rule in holding)
     estimate = round(min(max(total, rules.lowest), rules.highest), 6)
     reasons = " + ".join(f"{rule.name} ({rule.weight:+.2f})" for rule in holding)
-    return estimate, Decision("confidence", f"{estimate:g}", reasons or "default")
+    return Decision("confidence", f"{estimate:g}", reasons or "default")
 
 
 def tags(holding: Sequence[Rule], category: str, taxonomy: Taxonomy) -> list[Decision]:
@@ -84,9 +84,9 @@ _FIRST_PERSON = frozenset({"i", "i'm", "i've", "i'd", "my", "me", "myself"})
 
 @dataclass(frozen=True)
 class Classifier:
-    """Rules and taxonomy, ready to classify. Safe to use from several threads."""
+    """A classifier of facts by rules. Safe to use from several threads."""
 
-    rules: CompiledRules
+    rules: Rules
     taxonomy: Taxonomy
 
     def classified(self, new: NewMemory) -> NewMemory:
@@ -95,45 +95,36 @@ class Classifier:
         numbers = quantities(reading.text)
         named = scope(reading.written)
         features = _features(reading, numbers, named, has_context=new.context != "{}")
-        decisions = [
-            self._category(new, reading, features),
-            self._confidence(new, reading, features),
-        ]
-        decisions += self._tags(new, reading, features, decisions[0].value)
-        files, entities = new.scope_files, new.scope_entities
-        if "scope_files" not in new.given:
-            files = " ".join(named.files)
-        if "scope_entities" not in new.given:
-            entities = " ".join(named.entities)
+        decisions = self._decide(new, reading, features)
         decisions += [decision for decision in named.decisions if SCOPE_FIELDS[decision.field] not in new.given]
         decisions += [Decision(name, getattr(new, name), CALLER) for name in SCOPE_FIELDS.values() if name in new.given]
-        context, lifted = _with_parameters(new.context, numbers)
+        context, added = _with_parameters(new.context, numbers)
         return replace(
             new,
             category=decisions[0].value,
             confidence=new.confidence if "confidence" in new.given else float(decisions[1].value),
             tags=tuple(decision.value for decision in decisions if decision.field == "tag" and decision.value),
-            scope_files=files,
-            scope_entities=entities,
+            scope_files=new.scope_files if "scope_files" in new.given else " ".join(named.files),
+            scope_entities=new.scope_entities if "scope_entities" in new.given else " ".join(named.entities),
             context=context,
-            decisions=(*decisions, *lifted),
+            decisions=(*decisions, *added),
         )
 
-    def _category(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> Decision:
+    def _decide(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> list[Decision]:
+        rules = self.rules
         if "category" in new.given:
-            return Decision("category", new.category, CALLER)
-        rules = self.rules.rules
-        return category(self.rules.categories.holding(reading, features), [*rules.categories], rules.default)
-
-    def _confidence(self, new: NewMemory, reading: Reading, features: frozenset[str]) -> Decision:
+            found_category = Decision("category", new.category, CALLER)
+        else:
+            holding = rules.category_set.holding(reading, features)
+            found_category = category(holding, [*rules.categories], rules.default)
         if "confidence" in new.given:
-            return Decision("confidence", f"{new.confidence:g}", CALLER)
-        return confidence(self.rules.signals.holding(reading, features), self.rules.rules)[1]
-
-    def _tags(self, new: NewMemory, reading: Reading, features: frozenset[str], found_category: str) -> list[Decision]:
+            found_confidence = Decision("confidence", f"{new.confidence:g}", CALLER)
+        else:
+            found_confidence = confidence(rules.signal_set.holding(reading, features), rules)
         if "tags" in new.given:
-            return tags_given(new.tags)
-        return tags(self.taxonomy.rule_set.holding(reading, features), found_category, self.taxonomy)
+            return [found_category, found_confidence, *tags_given(new.tags)]
+        holding = self.taxonomy.rule_set.holding(reading, features)
+        return [found_category, found_confidence, *tags(holding, found_category.value, self.taxonomy)]
 
 
 def tags_given(given: Sequence[str] | None) -> list[Decision]:

@@ -129,18 +129,11 @@ class Rules:
     base: float
     lowest: float
     highest: float
+    category_set: RuleSet
+    signal_set: RuleSet
 
 
-@dataclass(frozen=True)
-class CompiledRules:
-    """Rules with the indexes of their phrases."""
-
-    rules: Rules
-    categories: RuleSet
-    signals: RuleSet
-
-
-def load_rules(user_file: str = "") -> CompiledRules:
+def load_rules(user_file: str = "") -> Rules:
     """Load the package's rules; a file of the user adds to or replaces them.
 
     Raises:
@@ -148,19 +141,13 @@ def load_rules(user_file: str = "") -> CompiledRules:
     """
     if not user_file:
         return _built_in()
-    rules = _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), _built_in().rules)
-    return _compiled(rules)
+    return _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), _built_in())
 
 
 @cache
-def _built_in() -> CompiledRules:
-    empty = Rules({}, "observation", {}, 0.8, 0.3, 0.95)
-    return _compiled(_read(read_yaml("rules_file", RULES_FILE), empty))
-
-
-def _compiled(rules: Rules) -> CompiledRules:
-    of_categories = (rule for by_name in rules.categories.values() for rule in by_name.values())
-    return CompiledRules(rules, RuleSet(of_categories), RuleSet(rules.signals.values()))
+def _built_in() -> Rules:
+    empty = Rules({}, "observation", {}, 0.8, 0.3, 0.95, RuleSet(()), RuleSet(()))
+    return _read(read_yaml("rules_file", RULES_FILE), empty)
 
 
 def _read(root: Entry, known: Rules) -> Rules:
@@ -182,7 +169,10 @@ def _read(root: Entry, known: Rules) -> Rules:
     }
     if not bounds["lowest"] <= bounds["base"] <= bounds["highest"]:
         raise parts["confidence"].wrong("must have lowest <= base <= highest")
-    return Rules(categories, default, signals, **bounds)
+    category_rules = RuleSet(rule for by_name in categories.values() for rule in by_name.values())
+    return Rules(
+        categories, default, signals, **bounds, category_set=category_rules, signal_set=RuleSet(signals.values())
+    )
 
 
 def _category_rule(category: str, name: str, entry: Entry) -> Rule:

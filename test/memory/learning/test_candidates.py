@@ -1,4 +1,4 @@
-"""The index of facts finds what comparing with every fact does, whatever the words."""
+"""The index of facts finds the same contradictions as comparing with every fact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = st.lists(st.sampled_from([*PLAIN, *CLAIMS]), min_size=1, max_size=10).ma
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=st.lists(TEXTS, max_size=25))
-def test_just_the_contradictions_are_linked_that_comparing_with_all_finds(texts: Sequence[str]) -> None:
+def test_the_linked_contradictions_are_those_of_comparing_with_every_fact(texts: Sequence[str]) -> None:
     with RobotMemory(":memory:", embedding_model="", deduplication="off") as memory:
         kept: dict[int, str] = {}
         for moment, text in enumerate(texts, start=1):
@@ -31,7 +31,7 @@ def test_just_the_contradictions_are_linked_that_comparing_with_all_finds(texts:
             kept[learned.memory_id] = text
 
 
-def test_of_many_values_of_one_thing_the_newest_are_linked(open_memory: OpenMemory) -> None:
+def test_a_fact_is_linked_with_the_64_newest_that_it_contradicts(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     ids = [memory.learn(f"Hold the jar of Anna with {force} N", observed_at=force).memory_id for force in range(1, 201)]
     assert memory.learn("With 500 N hold the jar of Anna", observed_at=500).contradicts == tuple(ids[-64:])
@@ -39,7 +39,7 @@ def test_of_many_values_of_one_thing_the_newest_are_linked(open_memory: OpenMemo
     assert contradicted.count(0) == 1  # each older one is marked, by the newest that is linked with it
 
 
-def test_withdrawn_facts_do_not_stand_before_active_ones(open_memory: OpenMemory) -> None:
+def test_forgotten_facts_take_no_place_among_the_candidates(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     kept = memory.learn("Hold the jar of Anna with 1 N").memory_id
     for force in range(2, 90):

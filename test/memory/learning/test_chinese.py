@@ -1,4 +1,4 @@
-"""Chinese facts as people write them: each gets the category, tags and claims that its English like gets."""
+"""Chinese facts get the same category, tags and claims as their English counterparts."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def listed(table: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
-def test_a_native_sentence_gets_its_category(category: str) -> None:
-    assert set(CATEGORIES) == set(load_rules().rules.categories)
+def test_a_chinese_sentence_gets_its_category(category: str) -> None:
+    assert set(CATEGORIES) == set(load_rules().categories)
     classifier = load_classifier()
     sentences = [sentence.text for sentence in SENTENCES if sentence.category == category]
     assert len(sentences) >= 5
@@ -122,24 +122,26 @@ def test_a_native_sentence_gets_its_category(category: str) -> None:
 
 
 @pytest.mark.parametrize(("category", "sentence"), listed(OTHERS))
-def test_a_phrase_that_only_looks_like_one_of_a_category_is_not_taken_for_it(category: str, sentence: str) -> None:
+def test_a_phrase_that_only_contains_one_of_a_category_does_not_give_it(
+    category: str, sentence: str
+) -> None:
     assert category_of(load_classifier(), sentence) != category
 
 
 @pytest.mark.parametrize(("category", "sentence"), listed(TRADITIONAL))
-def test_traditional_characters_are_understood_as_simplified_ones(category: str, sentence: str) -> None:
+def test_traditional_characters_give_the_same_category_as_simplified_ones(category: str, sentence: str) -> None:
     classifier = load_classifier()
     assert simplified(sentence) != sentence
     assert category_of(classifier, sentence) == category_of(classifier, simplified(sentence)) == category
 
 
 @pytest.mark.parametrize(("tag", "sentence"), listed(TAGS))
-def test_a_native_sentence_gets_its_tag(memory: RobotMemory, tag: str, sentence: str) -> None:
+def test_a_chinese_sentence_gets_its_tag(memory: RobotMemory, tag: str, sentence: str) -> None:
     assert tag in memory.learn(sentence).tags
 
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITES)
-def test_opposite_sentences_claim_something_else(one: str, other: str) -> None:
+def test_opposite_sentences_have_different_claims(one: str, other: str) -> None:
     left, right = statement(one), statement(other)
     assert (left.names, left.claim) != (right.names, right.claim)
 

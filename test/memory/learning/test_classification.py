@@ -1,4 +1,4 @@
-"""Category, confidence, tags and scope of a lesson, and which rule decided; what the caller gives wins."""
+"""Category, confidence, tags and scope of a fact, and the rule of each decision; values of the caller win."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rules_of(memory: RobotMemory, memory_id: int) -> dict[str, dict[str, str]]:
 
 
 def test_the_rules_know_every_category_and_the_labelled_sentences_use_no_other() -> None:
-    rules = load_rules().rules
+    rules = load_rules()
     assert {*rules.categories, rules.default} == CATEGORIES
     assert {sentence.category for sentence in read_sentences()} == CATEGORIES
     assert {sentence.category for sentence in read_sentences(FRESH)} == CATEGORIES
@@ -52,7 +52,7 @@ def test_the_taxonomy_has_nine_dimensions_and_fifty_tags_and_more(memory: RobotM
     meta = load_taxonomy().meta
     assert {tag.tag for tag in meta.values() if tag.parent is None} == DIMENSIONS
     assert len([tag for tag in meta.values() if tag.parent]) >= 50
-    memory.learn("a lesson")
+    memory.learn("a fact")
     with sqlite3.connect(memory.path) as connection:
         assert set(connection.execute("SELECT tag, parent, display_name FROM tag_meta")) == set(meta.values())
     connection.close()

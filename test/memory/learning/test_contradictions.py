@@ -67,7 +67,7 @@ def test_the_outcome_of_the_context_counts_like_one_in_the_text(memory: RobotMem
     assert memory.learn("grasped with 8 N", {"task": {"success": True}}).contradicts == (1, 2)
 
 
-def test_other_circumstances_do_not_contradict(memory: RobotMemory) -> None:
+def test_facts_in_different_contexts_do_not_contradict(memory: RobotMemory) -> None:
     memory.learn("Hold the glass with 12.5 N", {"robot": "r1"})
     assert memory.learn("Hold the glass with 15 N", {"robot": "r2"}).contradicts == ()
     assert memory.learn("Hold the glass with 14 N", {"robot": "r1", "shift": 2}).contradicts == (1,)
@@ -88,7 +88,7 @@ def test_a_fact_learned_again_becomes_the_newer_one(memory: RobotMemory) -> None
     assert {found.id: found.contradicted_by for found in memory.recall(kind="fact")} == {one: 0, two: one}
 
 
-def test_a_forgotten_or_corrected_fact_contradicts_no_more(memory: RobotMemory) -> None:
+def test_a_forgotten_or_corrected_fact_no_longer_contradicts(memory: RobotMemory) -> None:
     one = memory.learn("Hold the glass with 12.5 N").memory_id
     two = memory.learn("Hold the glass with 15 N").memory_id
     three = memory.learn("Hold the glass with 16 N").memory_id

@@ -1,4 +1,4 @@
-"""A correction: classified, tagged, embedded and indexed anew; what a caller gave stays; what was is kept."""
+"""A correction classifies, tags, embeds and indexes again; values of the caller stay, and the history has the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def tags(memory: RobotMemory) -> set[tuple[str, str]]:
     return found
 
 
-def test_a_new_text_is_classified_tagged_and_indexed_anew(memory: RobotMemory) -> None:
+def test_a_new_text_is_classified_tagged_and_indexed_again(memory: RobotMemory) -> None:
     memory_id = memory.learn(COLD).memory_id
     memory.flush()
     memory.update(memory_id, "Mr. Okafor prefers the door in room 12 open at 0.4 m/s")
@@ -37,7 +37,7 @@ def test_a_new_text_is_classified_tagged_and_indexed_anew(memory: RobotMemory) -
     assert check_file(memory.path) == 1
 
 
-def test_what_a_caller_gave_stays_when_the_text_changes(memory: RobotMemory) -> None:
+def test_values_of_the_caller_stay_when_the_text_changes(memory: RobotMemory) -> None:
     memory_id = memory.learn(COLD, {"params": {"own": 1}}, category="mine", tags=["x"], confidence=0.5).memory_id
     memory.update(memory_id, "Mr. Okafor prefers 0.4 m/s")
     found = memory.recall("okafor")[0]
@@ -46,7 +46,7 @@ def test_what_a_caller_gave_stays_when_the_text_changes(memory: RobotMemory) -> 
     assert tags(memory) == {("x", "user")}
 
 
-def test_what_a_correction_gives_stays_at_the_next_one(memory: RobotMemory) -> None:
+def test_values_of_a_correction_survive_the_next_correction(memory: RobotMemory) -> None:
     memory_id = memory.learn(COLD).memory_id
     memory.update(memory_id, category="mine", tags=[], confidence=0.5)
     memory.update(memory_id, "Mr. Okafor prefers tea")
@@ -102,7 +102,7 @@ def test_a_perception_that_is_corrected_keeps_its_history_and_is_not_classified(
     assert change.before["content"] == "a red mug"
 
 
-def test_a_memory_of_before_there_were_rules_keeps_what_it_has(memory: RobotMemory) -> None:
+def test_a_fact_that_was_never_classified_keeps_its_values_when_corrected(memory: RobotMemory) -> None:
     memory_id = memory.learn(COLD, category="old").memory_id
     with sqlite3.connect(memory.path) as connection:
         connection.execute("DELETE FROM decisions")

@@ -1,4 +1,4 @@
-"""Learning: a repetition reinforces a fact, a similar fact is stored beside it and linked."""
+"""Learning: a repetition reinforces a fact; a similar fact is stored and linked."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_same_text_raises_the_confidence_of_the_stored_fact(memory: RobotMem
     assert (repetition.content, repetition.observed_before) == ("hold the GLASS with 12.5 N.", 10)
 
 
-def test_the_vector_by_which_a_fact_was_compared_is_the_one_that_is_stored(open_memory: OpenMemory) -> None:
+def test_the_vector_that_was_compared_is_the_one_that_is_stored(open_memory: OpenMemory) -> None:
     model = WordVectors()
     memory = open_memory(embedder=model)
     memory.warm_up()
@@ -51,7 +51,7 @@ def test_the_vector_by_which_a_fact_was_compared_is_the_one_that_is_stored(open_
     assert memory.status().pending_vectors == 0
 
 
-def test_without_a_model_the_answer_says_that_meanings_were_not_compared(open_memory: OpenMemory) -> None:
+def test_without_a_model_the_result_says_that_meanings_were_not_compared(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
     learned = memory.learn("a fact")
     assert learned.reason.startswith("meanings were not compared: no embedding model is configured")
@@ -70,7 +70,7 @@ def test_without_a_model_the_answer_says_that_meanings_were_not_compared(open_me
         ({"spatial": {"goal": [1, 2]}}, {"spatial": {"goal": [1, 2], "frame_id": "odom"}}),
     ],
 )
-def test_the_same_text_in_other_circumstances_is_another_fact(
+def test_the_same_text_with_a_conflicting_context_is_another_fact(
     memory: RobotMemory, one: dict[str, object], other: dict[str, object]
 ) -> None:
     assert memory.learn("grasped the cup", one).is_new
@@ -108,7 +108,7 @@ def test_a_corrected_fact_is_compared_by_its_new_text(memory: RobotMemory) -> No
     assert memory.learn(GLASS).is_new
 
 
-def test_of_many_threads_that_learn_one_fact_at_once_one_stores_it(memory: RobotMemory) -> None:
+def test_many_threads_that_learn_one_fact_at_once_store_it_once(memory: RobotMemory) -> None:
     barrier, learned = threading.Barrier(8), []
 
     def learn(number: int) -> None:
@@ -190,7 +190,7 @@ def test_the_thresholds_of_similarity_are_parameters(words_only: RobotMemory) ->
     assert words_only.learn("Push the crate of lamps and hoses gently towards the gate").status == "similar"
 
 
-def test_deduplication_can_be_that_of_the_seed_or_be_disabled(words_only: RobotMemory) -> None:
+def test_deduplication_can_merge_similar_facts_or_be_disabled(words_only: RobotMemory) -> None:
     words_only.parameters = words_only.parameters.changed(deduplication="seed")
     first = words_only.learn("Push the crate of lamps and ropes gently towards the gate")
     again = words_only.learn("Push the crate of lamps gently towards the gate")
@@ -220,7 +220,7 @@ TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=TEXTS)
-def test_learning_merges_and_links_just_what_comparing_with_every_fact_does(texts: list[str]) -> None:
+def test_merged_and_linked_facts_are_those_of_comparing_with_every_fact(texts: list[str]) -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:
         kept: dict[int, str] = {}
         for text in texts:

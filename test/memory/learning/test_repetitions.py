@@ -1,4 +1,4 @@
-"""What a repetition of a fact gives: it is kept, told, corrected, and taken out again with its session."""
+"""What a repetition adds to a fact is kept, explained, corrected, and purged with its session."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_fact_becomes_a_constraint_when_it_is_learned_again_as_one(memory: Rob
     )  # fmt: skip
 
 
-def test_of_two_given_values_the_newer_holds_and_the_history_has_the_older(memory: RobotMemory) -> None:
+def test_the_newer_of_two_given_values_holds_and_the_history_has_the_older(memory: RobotMemory) -> None:
     memory_id = memory.learn(LAB, category="note", confidence=0.9, human_summary="closed").memory_id
     assert memory.learn(LAB, category="constraint", confidence=0.5).confidence == 0.5
     assert memory.learn(LAB).category == "constraint"
@@ -58,7 +58,7 @@ def test_of_two_given_values_the_newer_holds_and_the_history_has_the_older(memor
     assert change.before == {"category": "note", "confidence": 0.9}
 
 
-def test_a_repetition_that_gives_nothing_makes_no_history(memory: RobotMemory) -> None:
+def test_a_repetition_that_adds_nothing_makes_no_history(memory: RobotMemory) -> None:
     memory_id = memory.learn(LAB, {"shift": 3}, category="constraint", tags=["a"]).memory_id
     memory.learn(LAB, {"shift": 3}, category="constraint", tags=["a"])
     assert memory.history(memory_id) == ()
@@ -66,7 +66,7 @@ def test_a_repetition_that_gives_nothing_makes_no_history(memory: RobotMemory) -
     assert (rules["category"], rules["tag"]) == ("caller", "caller")
 
 
-def test_what_was_given_again_stays_when_the_text_is_corrected(memory: RobotMemory) -> None:
+def test_values_of_a_repetition_stay_when_the_text_is_corrected(memory: RobotMemory) -> None:
     memory_id = memory.learn("Hold the glass with 5 N").memory_id
     memory.learn("Hold the glass with 5 N", {"arm": "left"}, category="mine", tags=["x"], scope_files=["a.py"])
     memory.update(memory_id, "Hold the glass with 6 N")
@@ -76,7 +76,7 @@ def test_what_was_given_again_stays_when_the_text_is_corrected(memory: RobotMemo
     assert [one.id for one in memory.recall("a.py")] == [memory_id]
 
 
-def test_a_correction_takes_the_place_of_what_was_given_again(memory: RobotMemory) -> None:
+def test_a_correction_replaces_values_of_a_repetition(memory: RobotMemory) -> None:
     memory_id = memory.learn(LAB, session_id="s1").memory_id
     memory.learn(LAB, {"arm": "left"}, "s2", category="mine", tags=["x"], human_summary="closed", confidence=0.4)
     memory.update(
@@ -89,7 +89,7 @@ def test_a_correction_takes_the_place_of_what_was_given_again(memory: RobotMemor
         memory.purge(session_id="s2")
 
 
-def test_more_than_a_hundred_repetitions_can_be_kept_when_each_gives_something(memory: RobotMemory) -> None:
+def test_more_than_a_hundred_repetitions_are_kept_if_each_adds_something(memory: RobotMemory) -> None:
     for number in range(130):
         memory.learn(LAB, {f"key {number}": 1} if number < 120 else None, session_id=f"s{number}")
     assert len(memory.explain(1).repetitions) == 119
@@ -115,7 +115,7 @@ GIVEN = st.fixed_dictionaries(
 
 @settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(lessons=st.lists(GIVEN, min_size=2, max_size=7), gone=st.sampled_from(("a", "b")))
-def test_without_a_session_a_fact_is_what_the_others_alone_would_have_made_of_it(
+def test_purging_a_session_leaves_a_fact_as_the_other_sessions_alone_would_have(
     lessons: list[dict[str, Any]], gone: str
 ) -> None:
     with (

@@ -1,4 +1,4 @@
-"""Rules and tags of one's own: added, replaced, and checked when they are loaded."""
+"""Files of rules and tags of the user: added, replacing, and checked when they are loaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(open_memory: OpenMemory, **files: object) -> RobotMemory:
     return open_memory(embedder=None, embedding_model="", **{name: str(path) for name, path in files.items()})
 
 
-def test_a_category_of_ones_own_is_added_to_those_of_the_package(own: Path, open_memory: OpenMemory) -> None:
+def test_a_category_of_the_user_is_added_to_those_of_the_package(own: Path, open_memory: OpenMemory) -> None:
     own.write_text("categories: {weather: {rain: {weight: 9, any: [raining, 下雨]}}}")
     memory = opened(open_memory, rules_file=own)
     assert memory.learn("It rained because of the clouds").category == "weather"
@@ -39,7 +39,7 @@ def test_a_rule_of_the_same_name_replaces_that_of_the_package(own: Path, open_me
     assert memory.learn("It shook because it can").category != "root_cause"
 
 
-def test_replace_leaves_the_rules_of_the_package_out(own: Path, open_memory: OpenMemory) -> None:
+def test_replace_drops_the_rules_of_the_package(own: Path, open_memory: OpenMemory) -> None:
     own.write_text(
         "replace: true\ndefault: thing\ncategories: {wet: {water: {any: [water]}}}\n"
         "confidence: {base: 0.5, lowest: 0.1, highest: 0.6, signals: {sure: {add: 0.3, any: [surely]}}}"
@@ -50,7 +50,7 @@ def test_replace_leaves_the_rules_of_the_package_out(own: Path, open_memory: Ope
     assert [one.confidence for one in learned] == [0.5, 0.5, 0.6]
 
 
-def test_a_tag_of_ones_own_is_added_and_may_come_by_category(own: Path, open_memory: OpenMemory) -> None:
+def test_a_tag_of_the_user_is_added_and_can_be_given_by_category(own: Path, open_memory: OpenMemory) -> None:
     own.write_text("dimensions: {domain: {tags: {sailing: {any: [sail*], categories: [hazard]}}}}")
     memory = opened(open_memory, taxonomy_file=own)
     assert "sailing" in memory.learn("the sailboat drifts").tags
@@ -82,7 +82,7 @@ BAD_RULES = [
 
 
 @pytest.mark.parametrize(("content", "error"), BAD_RULES, ids=[error[:30] for _, error in BAD_RULES])
-def test_a_bad_file_of_rules_is_refused_and_the_entry_named(
+def test_a_bad_file_of_rules_is_an_error_that_names_the_entry(
     own: Path, open_memory: OpenMemory, content: str, error: str
 ) -> None:
     own.write_text(content)
@@ -101,7 +101,7 @@ BAD_TAGS = [
 
 
 @pytest.mark.parametrize(("content", "error"), BAD_TAGS, ids=[error[:30] for _, error in BAD_TAGS])
-def test_a_bad_file_of_tags_is_refused_and_the_entry_named(
+def test_a_bad_file_of_tags_is_an_error_that_names_the_entry(
     own: Path, open_memory: OpenMemory, content: str, error: str
 ) -> None:
     own.write_text(content)
@@ -109,11 +109,11 @@ def test_a_bad_file_of_tags_is_refused_and_the_entry_named(
         opened(open_memory, taxonomy_file=own)
 
 
-def test_a_file_that_is_not_there_is_refused(open_memory: OpenMemory) -> None:
+def test_a_missing_file_is_an_error(open_memory: OpenMemory) -> None:
     with pytest.raises(InvalidFieldError, match=r"^rules_file: '/no/such/rules.yaml' cannot be read: "):
         opened(open_memory, rules_file="/no/such/rules.yaml")
 
 
-def test_the_files_of_the_package_are_data_of_the_package() -> None:
+def test_the_rules_of_the_package_are_loaded_once() -> None:
     assert load_rules() is load_rules()
     assert load_taxonomy() is load_taxonomy()

@@ -1,4 +1,4 @@
-"""Clusters against the oracle that compares all pairs."""
+"""Clusters are those of comparing all pairs."""
 
 from __future__ import annotations
 

@@ -51,13 +51,13 @@ def test_only_active_facts_of_the_same_session_and_collection_are_grouped(memory
 
 
 @pytest.mark.parametrize("category", ["constraint", "postmortem", "gotcha"])
-def test_constraints_postmortems_and_gotchas_are_protected(memory: RobotMemory, category: str) -> None:
+def test_constraints_postmortems_and_gotchas_are_never_grouped(memory: RobotMemory, category: str) -> None:
     for text in ALIKE:
         learn(memory, text, category=category)
     assert memory.consolidate("s").considered == 0
 
 
-def test_high_confidence_is_preserved(memory: RobotMemory) -> None:
+def test_facts_of_high_confidence_are_never_grouped(memory: RobotMemory) -> None:
     for confidence in (0.95, 1.0, 0.96):
         learn(memory, ALIKE[0], confidence=confidence)
     assert memory.consolidate("s").considered == 0
@@ -141,7 +141,7 @@ def test_only_a_repetition_that_adds_nothing_is_superseded(memory: RobotMemory) 
         ("fill the tank to at least 3 bar", "fill the tank to at most 3 bar"),
     ],
 )
-def test_facts_that_say_something_else_are_never_superseded(memory: RobotMemory, one: str, other: str) -> None:
+def test_facts_of_different_texts_are_never_superseded(memory: RobotMemory, one: str, other: str) -> None:
     for text in (one, other, "charge before noon"):
         learn(memory, text)
     memory.consolidate("s")
@@ -156,7 +156,7 @@ def test_facts_with_other_numbers_or_outcomes_stay_active(memory: RobotMemory) -
     assert memory.consolidate("s").groups == ()
 
 
-def test_a_dry_run_shows_what_would_be_done_and_changes_nothing(memory: RobotMemory) -> None:
+def test_a_dry_run_returns_the_groups_and_changes_nothing(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
     told = memory.consolidate("s", dry_run=True)
     assert (told.dry_run, told.considered, told.grouped) == (True, 3, 2)
@@ -185,7 +185,7 @@ def test_rewording_the_representative_dissolves_the_group(memory: RobotMemory) -
     assert {one.id for one in found} == {ids[0], ids[1]}
 
 
-def test_what_a_forgotten_fact_had_superseded_comes_back_with_its_vector(memory: RobotMemory) -> None:
+def test_forgetting_a_fact_restores_what_it_superseded_with_its_vector(memory: RobotMemory) -> None:
     ids = [learn(memory, "hold the thin glass softly") for _ in range(3)]
     memory.consolidate("s")
     assert statuses(memory)[ids[0]] == ("superseded", ids[2])
@@ -196,7 +196,7 @@ def test_what_a_forgotten_fact_had_superseded_comes_back_with_its_vector(memory:
     assert memory.status().pending_vectors == 0
 
 
-def test_a_superseded_fact_cannot_be_forgotten_but_restored(memory: RobotMemory) -> None:
+def test_a_superseded_fact_cannot_be_forgotten_but_can_be_restored(memory: RobotMemory) -> None:
     ids = [learn(memory, "hold the thin glass softly") for _ in range(3)]
     memory.consolidate("s")
     with pytest.raises(MemoryNotFoundError, match=r"it is superseded \(consolidated\)"):
@@ -205,7 +205,7 @@ def test_a_superseded_fact_cannot_be_forgotten_but_restored(memory: RobotMemory)
     assert {found.id for found in memory.recall("glass")} == {ids[0], ids[2]}
 
 
-def test_what_changed_after_the_plan_is_left_alone(memory: RobotMemory) -> None:
+def test_facts_that_changed_after_the_plan_are_skipped(memory: RobotMemory) -> None:
     ids = [learn(memory, text) for text in ALIKE]
     more = [learn(memory, f"{text} please, kitchen robot") for text in ("wash the mug", "wash the blue mug")]
     with memory._database.snapshot() as connection:
@@ -218,7 +218,7 @@ def test_what_changed_after_the_plan_is_left_alone(memory: RobotMemory) -> None:
     assert statuses(memory)[more[0]] == ("active", None)
 
 
-def test_the_threshold_is_a_parameter(open_memory: OpenMemory) -> None:
+def test_the_similarity_of_a_group_is_a_parameter(open_memory: OpenMemory) -> None:
     memory = open_memory(consolidation_similarity=0.9)
     for text in (*ALIKE[:2], "hold the thin glass of Anna softly"):
         learn(memory, text)

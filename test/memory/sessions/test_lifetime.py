@@ -1,4 +1,4 @@
-"""Sessions outlive the process that started them, and those that nobody ends are closed after a time."""
+"""Sessions survive the process that started them, and are closed at their longest duration."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def closed(memory: RobotMemory) -> Session:
     return memory.sessions()[0]
 
 
-def test_a_session_goes_on_after_its_process_was_killed(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
+def test_a_session_survives_a_kill_of_its_process(open_memory: OpenMemory, clock: Clock, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     session = crashed(path)
     clock.now += 60 * SECOND
@@ -60,7 +60,7 @@ def test_a_session_goes_on_after_its_process_was_killed(open_memory: OpenMemory,
     assert (report.facts, report.consolidation.superseded) == (3, 1)
 
 
-def test_a_session_goes_on_whoever_opens_the_memory_beside(open_memory: OpenMemory, clock: Clock) -> None:
+def test_a_session_stays_open_when_the_memory_is_opened_again(open_memory: OpenMemory, clock: Clock) -> None:
     first = open_memory(clock=clock)
     session = first.start_session().session_id
     for _ in range(2):
@@ -70,7 +70,7 @@ def test_a_session_goes_on_whoever_opens_the_memory_beside(open_memory: OpenMemo
     assert first.end_session(session).session.end_reason == "ended"
 
 
-def test_a_forgotten_session_is_closed_at_its_longest_duration_and_consolidated(
+def test_a_session_is_closed_and_consolidated_at_its_longest_duration(
     open_memory: OpenMemory, clock: Clock, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "memory.db"
@@ -84,7 +84,7 @@ def test_a_forgotten_session_is_closed_at_its_longest_duration_and_consolidated(
     assert "end_session still accepts its outcome" in said
 
 
-def test_what_is_consolidated_in_the_background_can_be_restored(
+def test_a_fact_superseded_in_the_background_can_be_restored(
     open_memory: OpenMemory, clock: Clock, tmp_path: Path
 ) -> None:
     path = tmp_path / "memory.db"
@@ -114,7 +114,7 @@ def test_a_session_expires_while_the_memory_is_open(open_memory: OpenMemory, clo
     assert (memory.sessions()[1].end_reason, memory.sessions()[1].duration) == ("expired", LIMIT)
 
 
-def test_the_start_of_a_session_closes_the_forgotten_ones(open_memory: OpenMemory, clock: Clock) -> None:
+def test_starting_a_session_closes_expired_ones(open_memory: OpenMemory, clock: Clock) -> None:
     memory = open_memory(clock=clock, session_maintenance=False)
     memory.start_session(max_duration=LIMIT)
     lasting = memory.start_session().session_id
@@ -125,7 +125,7 @@ def test_the_start_of_a_session_closes_the_forgotten_ones(open_memory: OpenMemor
     assert memory.sessions()[1].session_id == lasting
 
 
-def test_a_session_that_expired_takes_its_outcome_once(open_memory: OpenMemory, clock: Clock) -> None:
+def test_an_expired_session_accepts_its_outcome_once(open_memory: OpenMemory, clock: Clock) -> None:
     memory = open_memory(clock=clock)
     recalled = memory.learn("the door is open").memory_id
     session = memory.start_session(max_duration=LIMIT).session_id
@@ -155,9 +155,7 @@ def test_the_end_of_an_expired_session_is_the_same_whether_or_not_it_was_closed(
     assert (ended.end_reason, ended.duration, ended.outcome) == ("ended", LIMIT, 1.0)
 
 
-def test_the_limit_is_the_one_of_the_start_whatever_another_program_is_set_to(
-    open_memory: OpenMemory, clock: Clock
-) -> None:
+def test_the_longest_duration_is_the_one_given_at_the_start(open_memory: OpenMemory, clock: Clock) -> None:
     memory = open_memory(clock=clock, session_max_duration=0)
     memory.start_session()
     memory.start_session(max_duration=20 * 86_400)
@@ -167,7 +165,7 @@ def test_the_limit_is_the_one_of_the_start_whatever_another_program_is_set_to(
     assert [one.is_open for one in memory.sessions()] == [True, True, True]
 
 
-def test_without_a_time_a_session_has_no_limit(open_memory: OpenMemory) -> None:
+def test_a_session_has_no_limit_while_the_clock_is_zero(open_memory: OpenMemory) -> None:
     memory = open_memory(clock=Clock(0))
     memory.start_session(max_duration=1.0)
     assert memory.sessions()[0].expires_at is None
@@ -177,7 +175,7 @@ def test_without_a_time_a_session_has_no_limit(open_memory: OpenMemory) -> None:
     ("given", "wanted"),
     [(-1.0, "must lie in 0 to"), (float("inf"), "must be a finite number"), ("long", "must be a number")],
 )
-def test_a_longest_duration_that_cannot_be_used_is_refused(memory: RobotMemory, given: float, wanted: str) -> None:
+def test_an_invalid_longest_duration_is_an_error(memory: RobotMemory, given: float, wanted: str) -> None:
     with pytest.raises(InvalidFieldError, match=f"max_duration: .* {wanted}"):
         memory.start_session(max_duration=given)
     assert memory.sessions() == ()
@@ -218,7 +216,7 @@ def interrupted(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_facts_that_wait_for_consolidation_are_spared_by_retention(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_retention_keeps_facts_that_wait_for_consolidation(open_memory: OpenMemory, tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     crashed(path)
     memory = open_memory(path, session_maintenance=False, max_memories=3)

@@ -1,4 +1,4 @@
-"""Outcomes feed back: what was recalled in sessions that went well ranks higher, by a bounded amount."""
+"""Memories recalled in successful sessions rank higher, by a bounded amount."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> 
     assert outcomes(memory) == {ids[2]: (0.5, 1.0), ids[1]: (0.5, 1.0), ids[0]: (0.25, 0.5)}
 
 
-def test_concurrent_sessions_each_count(memory: RobotMemory) -> None:
+def test_the_outcomes_of_concurrent_sessions_all_count(memory: RobotMemory) -> None:
     memory_id = memory.learn("grasp the glass at its rim").memory_id
     one, other = memory.start_session().session_id, memory.start_session().session_id
     memory.recall("glass")
@@ -92,7 +92,7 @@ def test_a_weight_of_zero_disables_outcomes(open_memory: OpenMemory) -> None:
     sessions=st.integers(1, 10**6),
     bound=st.floats(0.0, 0.5),
 )
-def test_the_weight_is_its_formula_and_bounded(scores: list[float], sessions: int, bound: float) -> None:
+def test_the_weight_follows_its_formula_and_is_bounded(scores: list[float], sessions: int, bound: float) -> None:
     database = Database(Parameters(db_path=":memory:"))
     totals = [(number, score * sessions, sessions) for number, score in enumerate(scores, start=1)]
 
@@ -119,7 +119,7 @@ def test_the_weight_is_its_formula_and_bounded(scores: list[float], sessions: in
     contradicted=st.floats(0.1, 1.0),
     bound=st.floats(0.0, 0.5),
 )
-def test_what_both_searches_left_out_cannot_reach_the_best_n_whatever_the_weights(
+def test_a_memory_that_no_search_returned_cannot_reach_the_best_n_by_its_weight(
     n: int, k: int, real: float, contradicted: float, bound: float
 ) -> None:
     parameters = Parameters(fusion="rrf", real_weight=real, contradicted_weight=contradicted, outcome_weight=bound)

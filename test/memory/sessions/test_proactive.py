@@ -1,4 +1,4 @@
-"""What to know the next time, against the formula over all facts."""
+"""Proactive recall, against its formula over all facts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_similar_contexts_come_first_and_better_outcomes_before_worse_ones(memor
     assert offered(memory, hall)[0] == elsewhere[0]
 
 
-def test_only_facts_of_other_sessions_of_the_collection_are_offered(memory: RobotMemory, clock: Clock) -> None:
+def test_only_facts_of_other_sessions_of_the_collection_are_proactive(memory: RobotMemory, clock: Clock) -> None:
     _, known = episode(memory, {"a": 1}, 1.0, "the bin opens by a pedal")
     episode(memory, {"a": 1}, 1.0, "the lab has a lathe", collection="lab")
     session = memory.start_session({"a": 1}).session_id
@@ -67,7 +67,7 @@ def test_only_facts_of_other_sessions_of_the_collection_are_offered(memory: Robo
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_is_offered_is_worth_most_of_all_facts(memory: RobotMemory, clock: Clock, seed: int) -> None:
+def test_the_proactive_facts_are_those_of_the_greatest_worth(memory: RobotMemory, clock: Clock, seed: int) -> None:
     draw = random.Random(seed)
     worth: dict[int, float] = {}
     contexts = [

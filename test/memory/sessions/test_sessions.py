@@ -1,4 +1,4 @@
-"""Sessions from their start to their report."""
+"""Sessions from start to report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
     return open_memory(clock=clock)
 
 
-def test_start_session_gives_a_uuid_and_how_much_is_known(memory: RobotMemory) -> None:
+def test_start_session_returns_a_uuid_and_the_number_of_memories(memory: RobotMemory) -> None:
     memory.learn("the door is open")
     memory.save_perception("a red mug", collection="lab")
     forgotten = memory.learn("the door is shut").memory_id
@@ -50,7 +50,7 @@ def test_the_context_of_a_session_may_have_64_kb(memory: RobotMemory) -> None:
     assert len(memory.sessions()) == 1
 
 
-def test_end_session_tells_what_came_of_it(memory: RobotMemory, clock: Clock) -> None:
+def test_end_session_reports_counts_objects_and_decay(memory: RobotMemory, clock: Clock) -> None:
     memory.save_perception("an old chair", label="chair", pose=[9, 9, 0], observed_at=NOW - SECOND)
     started = memory.start_session({"task": {"name": "tidy"}})
     session = started.session_id
@@ -136,7 +136,7 @@ def test_ending_an_ended_or_unknown_session_is_a_clear_error(memory: RobotMemory
         ("s", True, "outcome_score: True must be a number"),
     ],
 )
-def test_what_a_session_cannot_end_with_is_refused(
+def test_an_invalid_end_of_a_session_is_an_error(
     memory: RobotMemory, session_id: str, score: float, wanted: str
 ) -> None:
     memory.start_session()
@@ -165,7 +165,7 @@ def test_sessions_are_listed_latest_first(memory: RobotMemory) -> None:
     assert [one.session_id for one in memory.sessions(n=1)] == [ids[2]]
 
 
-def test_sessions_live_in_memory_too(open_memory: OpenMemory) -> None:
+def test_sessions_work_in_a_memory_without_a_file(open_memory: OpenMemory) -> None:
     memory = open_memory(":memory:")
     session = memory.start_session().session_id
     assert memory.end_session(session, 0.5).session.outcome == 0.5

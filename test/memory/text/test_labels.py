@@ -1,4 +1,4 @@
-"""A label is one label, however it is written, wherever it is compared; it is shown as it was given."""
+"""All spellings of a label are one label, wherever it is compared; the one given most is shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VIEW = FieldOfView((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), 500 * SECOND, 5.0, math.pi 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_all_forms_of_a_label_have_one_key(form: str) -> None:
+def test_all_spellings_of_a_label_have_one_key(form: str) -> None:
     assert label_key(form) == "café lamp"
 
 

@@ -1,4 +1,4 @@
-"""Two texts are the same text only if they differ in nothing that says something."""
+"""Texts have one normal form only if they differ in nothing but form."""
 
 from __future__ import annotations
 
@@ -105,20 +105,20 @@ PAIRS = [tuple(line.split(" | ")) for line in DIFFERENT.strip().splitlines()]
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)
-def test_texts_that_differ_in_form_only_are_the_same(one: str, other: str) -> None:
+def test_texts_that_differ_only_in_form_have_one_normal_form(one: str, other: str) -> None:
     assert normal_form(one) == normal_form(other)
     assert digest(one) == digest(other)
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_texts_that_say_something_else_differ(one: str, other: str) -> None:
+def test_texts_that_differ_in_a_word_or_number_have_different_normal_forms(one: str, other: str) -> None:
     assert normal_form(one) != normal_form(other)
 
 
-def test_a_text_of_punctuation_is_itself() -> None:
+def test_a_text_of_punctuation_is_its_own_normal_form() -> None:
     assert len({digest(text) for text in ("!", "?", "!!", "...", "-")}) == 5
 
 
 @given(st.text(max_size=60))
-def test_space_around_a_text_does_not_count(text: str) -> None:
+def test_white_space_around_a_text_does_not_change_its_normal_form(text: str) -> None:
     assert digest(f" {text}\n") == digest(text)

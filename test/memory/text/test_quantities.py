@@ -1,4 +1,4 @@
-"""Numbers of a text: value, unit, and what they are the value of."""
+"""Numbers of a text: value, unit and name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_range_has_both_ends() -> None:
         assert parameters == {"force": {"min": 10, "max": 15, "unit": N}}
 
 
-def test_units_are_told_apart_by_small_and_capital_letters() -> None:
+def test_units_are_distinguished_by_letter_case() -> None:
     assert [one.factor for one in quantities("5 mPa 5 MPa 3 mNm 3 Nm")] == [1.0, 1e6, 1e-3, 1.0]
 
 

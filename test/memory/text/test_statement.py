@@ -1,4 +1,4 @@
-"""A statement: the words of a text, its names, and the values, polarities and negations that it claims."""
+"""A statement has the words and names of a text, and the values, polarities and negations that it claims."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def test_a_number_a_unit_a_negation_an_outcome_or_a_name_makes_another_claim(one
     assert (left.names, left.claim) != (right.names, right.claim)
 
 
-def test_of_a_very_long_text_only_the_whole_is_compared() -> None:
+def test_a_very_long_text_is_compared_as_a_whole() -> None:
     long = "The gate leaks at 5 N. " * 200
     assert statement(long) == statement(f" {long}!")
     assert statement(long) != statement(f"{long} The gate leaks at 6 N.")
 
 
 @given(st.text(max_size=60))
-def test_any_text_has_a_statement_that_is_like_itself(text: str) -> None:
+def test_the_statement_of_any_text_is_similar_to_itself(text: str) -> None:
     terms = statement(text).terms
     assert jaccard(terms, terms) == (1.0 if terms else 0.0)
 
@@ -62,3 +62,8 @@ def test_any_text_has_a_statement_that_is_like_itself(text: str) -> None:
 def test_jaccard_counts_common_elements_by_all_elements() -> None:
     assert jaccard(frozenset("abc"), frozenset("bcd")) == 0.5
     assert jaccard(frozenset(), frozenset()) == 0.0
+
+
+def test_a_word_is_no_negation_because_its_stem_looks_like_one() -> None:
+    assert statement("The note about the boxes").claim.negations == 0
+    assert statement("Turn one wheel").claim == statement("Turn the wheel").claim

@@ -1,4 +1,4 @@
-"""Word stems, against the stemmer that SQLite brings."""
+"""Stems of words are those of the stemmer of SQLite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of questions and memories, and how they meet in the text index."""
+"""Words of queries and memories, and how they match in the text index."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ def test_a_letter_is_a_name_where_no_article_can_stand(text: str) -> None:
         "BRING A MUG", "a few mugs", "bring a 3 m rope", "à la cuisine", "il y a du café",
     ],
 )  # fmt: skip
-def test_an_article_is_no_word(text: str) -> None:
+def test_articles_are_dropped(text: str) -> None:
     assert "a" not in query_words(text)
     assert "a" not in indexed_text(text).split()
 
 
-def test_the_pronoun_i_and_letters_cut_off_by_an_apostrophe_are_no_words() -> None:
+def test_the_pronoun_i_and_letters_after_an_apostrophe_are_dropped() -> None:
     assert query_words("the mug that I left at bay I") == ["mug", "left", "bai", "i"]
     assert query_words("the robot's arm can't reach what we'll need") == ["robot", "arm", "reach", "need"]
     assert query_words("l'atelier d’eau") == ["ateli", "eau"]
 
 
-def test_words_about_the_sort_are_left_out_of_a_spatial_query() -> None:
+def test_words_about_the_sort_are_dropped_from_a_spatial_query() -> None:
     words = query_words("find the red mug nearest to the robot", extra_stop_words=SPATIAL_WORDS)
     assert words == ["red", "mug"]
     assert query_words("nearest", extra_stop_words=SPATIAL_WORDS) == ["nearest"]
@@ -111,7 +111,7 @@ def test_any_text_gives_words_without_repetition_that_its_index_holds(text: str)
 
 
 @given(text=st.text())
-def test_words_that_are_indexed_stay_the_same_when_indexed_again_in_fts5(text: str) -> None:
+def test_fts5_keeps_indexed_words_as_they_are(text: str) -> None:
     # FTS5 folds and parts what it gets once more: a word that it changes could not be found.
     indexed = indexed_text(text)
     connection = sqlite3.connect(":memory:")
@@ -140,13 +140,13 @@ def test_words_that_are_indexed_stay_the_same_when_indexed_again_in_fts5(text: s
         ("emergency-stop pressed", "emergency stop"),
     ],
 )
-def test_forms_of_a_word_find_each_other(words_only: RobotMemory, memory_says: str, question: str) -> None:
+def test_forms_of_a_word_match_each_other(words_only: RobotMemory, memory_says: str, question: str) -> None:
     words_only.learn("nothing of interest")
     memory_id = words_only.learn(memory_says).memory_id
     assert [found.id for found in words_only.recall(question)] == [memory_id]
 
 
-def test_function_words_do_not_drown_content_words(words_only: RobotMemory) -> None:
+def test_content_words_outrank_function_words(words_only: RobotMemory) -> None:
     wanted = words_only.learn("gripper slipped off a wet glass").memory_id
     for index in range(50):
         words_only.learn(f"what did the robot do when it was in the room with the others, and what was that {index}")
@@ -155,7 +155,7 @@ def test_function_words_do_not_drown_content_words(words_only: RobotMemory) -> N
     assert words_only.recall("what was it that slipped?")[0].id == wanted
 
 
-def test_a_compound_that_stands_together_comes_first(words_only: RobotMemory) -> None:
+def test_adjacent_words_of_a_compound_rank_first(words_only: RobotMemory) -> None:
     apart = words_only.learn("force of the wind, grip of the road").memory_id
     together = words_only.learn("grip_force of the hand, on the road").memory_id
     apart_again = words_only.learn("force of the sea, grip of the sand").memory_id

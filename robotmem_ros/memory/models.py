@@ -209,7 +209,7 @@ class Memory:
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()
-    """The active facts that are linked as similar, ascending: worded otherwise, so read them, too."""
+    """The active similar facts, ascending. Their texts differ, so read them, too."""
     score: float = 1.0
     """In [0, 1], relative to the best result."""
     distance: float = float("nan")

@@ -120,7 +120,7 @@ class RobotMemory:
 
     @takes(NewFact)
     def learn(self, fact: NewFact) -> Learned:
-        """Learn a fact: store it, or strengthen the one that says the same. When this returns, it is on disk.
+        """Learn a fact: store it, or reinforce the one with the same text. When this returns, it is on disk.
 
         Rules find what is left open of category, tags, confidence, scope and `context.params`; `explain` says which.
         A context in plain text becomes `{"user_context": text}`, here as everywhere.
@@ -134,7 +134,7 @@ class RobotMemory:
     def learn_fact(self, new: NewMemory) -> Learned:
         """Learn a checked fact. When this returns, it is on disk.
 
-        A fact that says what another one of its collection says strengthens that one instead of being stored.
+        A fact with the text of another one of its collection reinforces that one instead of being stored.
 
         Raises:
             StorageError: the database could not be written.

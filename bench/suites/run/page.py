@@ -75,7 +75,7 @@ def notes(results: Results) -> list[str]:
         (
             "Facts: one call after the other, the world stored before. Ours are on disk when the call returns "
             "(synchronous=full), classified, embedded and compared with those before; what repeats one of them "
-            "strengthens it instead, as by default. robotmem's are embedded within the "
+            "reinforces it instead, as by default. robotmem's are embedded within the "
             "call (synchronous=normal), its search for similar memories switched off; as published, with that search, "
             f"learn() kept {saves.peer_published} of {saves.sample} further memories of this world."
         ),

@@ -6,22 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
+from ..storage.learning_rows import TagMeta
 from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
 from .rules import RULE_KEYS, Rule, RuleSet, read_rule
 
 TAXONOMY_FILE = Path(__file__).with_name("taxonomy.yaml")
 _TAG_KEYS = frozenset({"display_name", "categories"})
-
-
-class TagMeta(NamedTuple):
-    """A row of `tag_meta`; a dimension has no parent."""
-
-    tag: str
-    parent: str | None
-    display_name: str
 
 
 @dataclass(frozen=True)
@@ -32,6 +24,8 @@ class Taxonomy:
     """Dimensions and tags by name."""
     rules: Mapping[str, Rule]
     """The rule of each tag that has one."""
+    categories: Mapping[str, frozenset[str]]
+    """The categories that give each tag."""
     by_category: Mapping[str, tuple[str, ...]]
     """The tags of each category."""
     rule_set: RuleSet
@@ -50,7 +44,7 @@ def load_taxonomy(user_file: str = "") -> Taxonomy:
 
 @cache
 def _built_in() -> Taxonomy:
-    return _read(read_yaml("taxonomy_file", TAXONOMY_FILE), Taxonomy({}, {}, {}, RuleSet(())))
+    return _read(read_yaml("taxonomy_file", TAXONOMY_FILE), Taxonomy({}, {}, {}, {}, RuleSet(())))
 
 
 def _read(root: Entry, known: Taxonomy) -> Taxonomy:
@@ -58,7 +52,7 @@ def _read(root: Entry, known: Taxonomy) -> Taxonomy:
     replace = "replace" in parts and parts["replace"].flag()
     meta: dict[str, TagMeta] = {} if replace else dict(known.meta)
     rules: dict[str, Rule] = {} if replace else dict(known.rules)
-    categories = {} if replace else {tag: set(names) for tag, names in _by_tag(known.by_category).items()}
+    categories: dict[str, frozenset[str]] = {} if replace else dict(known.categories)
     if "dimensions" not in parts:
         raise root.wrong("needs `dimensions`, with the tags of each")
     for dimension, entry in parts["dimensions"].items():
@@ -70,13 +64,13 @@ def _read(root: Entry, known: Taxonomy) -> Taxonomy:
             keys = part.parts(RULE_KEYS | _TAG_KEYS)
             meta[tag] = TagMeta(tag, dimension, _display_name(tag, keys, meta))
             named = keys["categories"].elements() if "categories" in keys else ()
-            categories[tag] = {element.text() for element in named}
+            categories[tag] = frozenset(element.text() for element in named)
             rules.pop(tag, None)
             if RULE_KEYS & set(keys):
                 rules[tag] = read_rule(f"tag.{tag}", part, extra_keys=_TAG_KEYS)
             elif not categories[tag]:
                 raise part.wrong("would never be given; give `any`, `pattern`, `has` or `categories`")
-    return Taxonomy(meta, rules, _by_category(categories), RuleSet(rules.values()))
+    return Taxonomy(meta, rules, categories, _by_category(categories), RuleSet(rules.values()))
 
 
 def _display_name(name: str, fields: Mapping[str, Entry], known: Mapping[str, TagMeta]) -> str:
@@ -85,15 +79,7 @@ def _display_name(name: str, fields: Mapping[str, Entry], known: Mapping[str, Ta
     return known[name].display_name if name in known else name.replace("_", " ").capitalize()
 
 
-def _by_tag(by_category: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for category, tags in by_category.items():
-        for tag in tags:
-            found.setdefault(tag, set()).add(category)
-    return found
-
-
-def _by_category(by_tag: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+def _by_category(by_tag: Mapping[str, frozenset[str]]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for tag, categories in by_tag.items():
         for category in sorted(categories):

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from ..models import Decision
 
-TagMeta = tuple[str, "str | None", str]
-"""Tag, its dimension, and its display name."""
+
+class TagMeta(NamedTuple):
+    """A row of `tag_meta`."""
+
+    tag: str
+    parent: str | None
+    """Dimension of a tag; None for a dimension."""
+    display_name: str
 
 
 def set_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
@@ -30,7 +37,7 @@ def decisions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Decisi
 
 def set_taxonomy(connection: sqlite3.Connection, tags: Collection[TagMeta]) -> None:
     """Replace the rows of `tag_meta` if they differ from these tags."""
-    wanted = {tuple(tag) for tag in tags}
+    wanted: set[tuple[object, ...]] = set(tags)
     if wanted != set(connection.execute("SELECT tag, parent, display_name FROM tag_meta")):
         connection.execute("DELETE FROM tag_meta")
         connection.executemany("INSERT INTO tag_meta (tag, parent, display_name) VALUES (?, ?, ?)", wanted)

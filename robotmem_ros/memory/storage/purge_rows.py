@@ -14,7 +14,7 @@ from ..errors import MemoryNotFoundError
 from ..models import Kind
 from . import rows
 
-# A memory that a chosen one superseded says the same in other words, so it is chosen too.
+# A memory that a chosen one superseded has the same text, so it is chosen, too.
 _CHOSEN = """
     WITH RECURSIVE chosen (id) AS (
         SELECT id FROM (SELECT m.id FROM memories AS m WHERE {condition} ORDER BY m.id LIMIT ?)

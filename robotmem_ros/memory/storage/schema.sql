@@ -586,7 +586,7 @@ CREATE TABLE removed (
     PRIMARY KEY (reason, kind)
 ) WITHOUT ROWID;
 
--- What holds for the whole file: `embedding_model`, `tokens` and `wording` (how its indexes read texts, see
+-- What holds for the whole file: `embedding_model`, `tokens` and `statements` (how its indexes read texts, see
 -- index_schemes.py), `vector_generation` (how often vectors were deleted that no index file may hold any more),
 -- `purge_unfinished` (if traces of purged memories may still be in the file).
 CREATE TABLE settings (

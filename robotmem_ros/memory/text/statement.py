@@ -88,27 +88,24 @@ def load_terms() -> Terms:
     terms |= {word: Term("word", word) for word in _words(parts["no_negations"])}
     numbers = {word: f"{entry.number(0, 1e6):g}" for word, entry in parts["numbers"].items()}
     defaults = frozenset(_words(parts["default_polarities"]))
-    return _indexed(terms, fillers, defaults, numbers)
+    han = {written: term for written, term in terms.items() if has_han(written)}
+    lengths = tuple(sorted({len(written) for written in han}, reverse=True))
+    return Terms(_by_first_word(terms), han, lengths, fillers, defaults, numbers)
 
 
-def _indexed(
-    terms: dict[str, Term], fillers: frozenset[str], defaults: frozenset[str], numbers: dict[str, str]
-) -> Terms:
-    english: dict[str, list[tuple[tuple[str, ...], Term]]] = {}
-    han: dict[str, Term] = {}
+def _by_first_word(terms: dict[str, Term]) -> dict[str, list[tuple[tuple[str, ...], Term]]]:
+    found: dict[str, list[tuple[tuple[str, ...], Term]]] = {}
     for written, term in terms.items():
         if has_han(written):
-            han[written] = term
             continue
         reading = read(written)
         # By its words, and by its stems if these are no other term.
         for form in dict.fromkeys((reading.words, reading.stems)):
             if form == reading.words or " ".join(form) not in terms:
-                english.setdefault(form[0], []).append((form[1:], term))
-    for forms in english.values():
+                found.setdefault(form[0], []).append((form[1:], term))
+    for forms in found.values():
         forms.sort(key=lambda form: -len(form[0]))
-    lengths = tuple(sorted({len(written) for written in han}, reverse=True))
-    return Terms(english, han, lengths, fillers, defaults, numbers)
+    return found
 
 
 def _words(entry: Entry) -> list[str]:
@@ -247,23 +244,18 @@ def _latin(known: Terms, text: str) -> Iterator[Term]:
         term, length = known.latin(reading.words, reading.stems, index)
         if term is not None:
             yield term
-        elif _carries(reading.words[index]):
+        elif len(word := reading.words[index]) > 1 and word not in STOP_WORDS:
             yield Term("word", reading.stems[index])
         index += length
-
-
-def _carries(word: str) -> bool:
-    return len(word) > 1 and word not in STOP_WORDS
 
 
 def _chinese(known: Terms, run: str) -> Iterator[Term]:
     start = index = 0
     while index < len(run):
         term, length = known.chinese(run, index)
-        if length:
+        if term is not None:
             yield from _cut(run[start:index])
-            if term is not None:
-                yield term
+            yield term
             start = index + length
         index += length or 1
     yield from _cut(run[start:])

@@ -107,7 +107,7 @@ OPPOSITES = [
 
 
 def listed(table: str) -> list[tuple[str, str]]:
-    """The rows of a table: what is meant, and the sentence."""
+    """Return the rows of a table: the expected value and the sentence."""
     rows = (line.split(maxsplit=1) for line in table.strip().splitlines())
     return [(meant, sentence) for meant, sentence in rows]
 
@@ -122,9 +122,7 @@ def test_a_chinese_sentence_gets_its_category(category: str) -> None:
 
 
 @pytest.mark.parametrize(("category", "sentence"), listed(OTHERS))
-def test_a_phrase_that_only_contains_one_of_a_category_does_not_give_it(
-    category: str, sentence: str
-) -> None:
+def test_a_phrase_that_only_contains_one_of_a_category_does_not_give_it(category: str, sentence: str) -> None:
     assert category_of(load_classifier(), sentence) != category
 
 

@@ -27,7 +27,7 @@ SEED = "grip_force=12.5N works best because sensor was calibrated"
 
 
 def rules_of(memory: RobotMemory, memory_id: int) -> dict[str, dict[str, str]]:
-    """Of each field, the rule of each value."""
+    """Return the rule of each value, by field."""
     found: dict[str, dict[str, str]] = {}
     for field, value, rule in memory.explain(memory_id).decisions:
         found.setdefault(field, {})[value] = rule

@@ -16,7 +16,7 @@ LAB = "the lab is closed to robots at night"
 
 
 def the_fact(memory: RobotMemory) -> Memory:
-    """The one memory that there is."""
+    """Return the only memory."""
     (found,) = memory.recall(context_filter={"id": {"$exists": True}}, min_confidence=0.0)
     return found
 

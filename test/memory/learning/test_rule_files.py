@@ -16,7 +16,7 @@ from ..conftest import OpenMemory
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A file of one's own."""
+    """Return the path of a file of the user."""
     return tmp_path / "own.yaml"
 
 

@@ -199,7 +199,7 @@ def test_what_was_told_before_a_time_goes_from_memories_that_stay(house: RobotMe
     assert told[thing].first_seen == 30 * SECOND
 
 
-def test_a_fact_whose_first_wording_goes_is_told_in_the_words_that_stay(house: RobotMemory) -> None:
+def test_a_fact_whose_first_learning_is_purged_has_the_text_of_the_next_one(house: RobotMemory) -> None:
     fact = house.learn(f"{MARK} the door of the lab squeaks loudly", observed_at=10 * SECOND).memory_id
     again = "the door of the lab squeaks loudly"
     assert house.learn(again, tags=["door"], observed_at=20 * SECOND).memory_id == fact

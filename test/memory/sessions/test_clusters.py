@@ -14,7 +14,7 @@ from robotmem_ros.memory.text.statement import jaccard
 
 
 def all_pairs(texts: Sequence[Words], threshold: float) -> list[list[int]]:
-    """Greedy complete linkage as it is said in words: every text is compared with every member."""
+    """Cluster greedily with complete linkage; compare every text with every member."""
     found: list[list[int]] = []
     for index, words in enumerate(texts):
         for members in found:

@@ -29,7 +29,7 @@ def groups(memory: RobotMemory, session: str = "s") -> list[list[int]]:
 
 
 def statuses(memory: RobotMemory) -> dict[int, tuple[str, int | None]]:
-    """Status and what stands for it, by id."""
+    """Return the status and the replacement of each memory, by id."""
     with memory._database.reader() as connection:
         return {
             memory_id: (status, by)

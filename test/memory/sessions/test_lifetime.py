@@ -42,7 +42,7 @@ def crashed(path: Path) -> str:
 
 
 def closed(memory: RobotMemory) -> Session:
-    """The last session once it is closed and consolidated."""
+    """Wait until the last session is closed and consolidated, and return it."""
     until(lambda: memory.sessions()[0].superseded is not None, "consolidation")
     return memory.sessions()[0]
 
@@ -212,7 +212,7 @@ def test_a_session_ended_without_consolidation_is_consolidated_at_the_next_start
 
 
 def interrupted(*arguments: object) -> None:
-    """What a consolidation meets when somebody stops the program."""
+    """Raise the error of a program that is stopped."""
     raise KeyboardInterrupt
 
 

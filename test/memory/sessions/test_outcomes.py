@@ -17,7 +17,7 @@ from ..conftest import OpenMemory
 
 
 def outcomes(memory: RobotMemory) -> dict[int, tuple[float, float]]:
-    """Sum of the outcomes of each memory, and of its shares in them."""
+    """Return the sums of the outcomes and of the shares of each memory."""
     memory.flush()
     with memory._database.reader() as connection:
         rows = connection.execute("SELECT memory_id, total, weight FROM memory_outcomes")
@@ -25,7 +25,7 @@ def outcomes(memory: RobotMemory) -> dict[int, tuple[float, float]]:
 
 
 def episode(memory: RobotMemory, memory_id: int, outcome: float | None) -> None:
-    """A session in which one memory is recalled."""
+    """Run a session in which one memory is recalled."""
     session = memory.start_session().session_id
     assert len(memory.recall(context_filter={"id": memory_id})) == 1
     memory.end_session(session, outcome)
@@ -62,7 +62,7 @@ def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome
 
 
 def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> None:
-    ids = [memory.learn(f"lesson {number}", observed_at=number).memory_id for number in range(3)]
+    ids = [memory.learn(f"fact {number}", observed_at=number).memory_id for number in range(3)]
     session = memory.start_session().session_id
     assert [found.id for found in memory.recall(kind="fact")] == ids[::-1]
     assert [found.id for found in memory.recall(before=2, after=0)] == ids[1::-1]

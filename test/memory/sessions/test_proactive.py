@@ -16,14 +16,14 @@ from ..conftest import OpenMemory
 
 @pytest.fixture
 def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
-    """A memory with that clock."""
+    """Open a memory with the clock."""
     return open_memory(clock=clock)
 
 
 def episode(
     memory: RobotMemory, context: object, outcome: float | None, *facts: str, **more: object
 ) -> tuple[str, list[int]]:
-    """A whole session with its facts; its id and theirs."""
+    """Run a session that learns facts; return its id and theirs."""
     session = memory.start_session(context, more.pop("collection", None)).session_id  # type: ignore[arg-type]
     collection = memory.sessions(n=1)[0].collection
     ids = [
@@ -35,7 +35,7 @@ def episode(
 
 
 def offered(memory: RobotMemory, context: object) -> list[int]:
-    """What is offered at the end of a session with this context."""
+    """Return the proactive facts at the end of a session with this context."""
     report = memory.end_session(memory.start_session(context).session_id)  # type: ignore[arg-type]
     return [fact.id for fact in report.proactive]
 

@@ -17,7 +17,7 @@ from ..conftest import OpenMemory
 
 @pytest.fixture
 def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
-    """A memory with that clock."""
+    """Open a memory with the clock."""
     return open_memory(clock=clock)
 
 

@@ -18,7 +18,7 @@ from ..conftest import OpenMemory
 
 @pytest.fixture
 def words_only(open_memory: OpenMemory) -> RobotMemory:
-    """A memory without a model: only words count."""
+    """Open a memory without a model."""
     return open_memory(embedder=None, embedding_model="")
 
 

@@ -1,7 +1,7 @@
 """Make the days of a robot in a house: what happens on each, what is needed again, and by which queries.
 
 Most of the 200 memories of a day are of no use later: sightings and small results, each with its own text. A few
-are lessons. Some of these are recalled again and again, in other words; others never. Constraints are not recalled
+are facts. Some of these are recalled again and again, in other words; others never. Constraints are not recalled
 during the year and must be found at its end all the same.
 """
 
@@ -25,8 +25,8 @@ _ROOMS = ("kitchen", "workshop", "cellar", "pantry", "garage", "office")
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """One lesson and the query for it."""
+class UsefulFact:
+    """One fact and the query for it."""
 
     content: str
     query: str
@@ -38,36 +38,36 @@ class Day:
     """The events of one day."""
 
     lived: tuple[HouseMemory, ...]
-    useful: tuple[Lesson, ...]
-    unused: tuple[Lesson, ...]
-    constraints: tuple[Lesson, ...]
+    useful: tuple[UsefulFact, ...]
+    unused: tuple[UsefulFact, ...]
+    constraints: tuple[UsefulFact, ...]
 
 
 def make_year(days: int, seed: int) -> list[Day]:
-    """Make days: every second day a useful lesson, on the others one that nobody needs, every week a constraint."""
+    """Make days: every second day a useful fact, on the others one that nobody needs, every week a constraint."""
     dice = random.Random(seed)
     lived = iter(make_world(days * _A_DAY, 0, seed).memories)
     numbers = iter(dice.sample(range(1000, 10_000), 3 * days))
     year = []
     for day in range(days):
-        useful = tuple(_lesson(next(numbers), dice, "cabinet") for _ in range(day % 2 == 0))
-        unused = tuple(_lesson(next(numbers), dice, "crate") for _ in range(day % 2 == 1))
+        useful = tuple(_useful_fact(next(numbers), dice, "cabinet") for _ in range(day % 2 == 0))
+        unused = tuple(_useful_fact(next(numbers), dice, "crate") for _ in range(day % 2 == 1))
         constraints = tuple(_constraint(next(numbers), dice) for _ in range(day % 7 == 0))
         rest = _A_DAY - len(useful) - len(unused) - len(constraints)
         year.append(Day(tuple(next(lived) for _ in range(rest)), useful, unused, constraints))
     return year
 
 
-def _lesson(number: int, dice: random.Random, thing: str) -> Lesson:
+def _useful_fact(number: int, dice: random.Random, thing: str) -> UsefulFact:
     force, room = dice.randint(20, 150) / 10, dice.choice(_ROOMS)
-    return Lesson(
+    return UsefulFact(
         f"{thing} {number} in the {room} opens with a pull of {force} N at its left edge",
         f"how does {thing} {number} open?",
     )
 
 
-def _constraint(number: int, dice: random.Random) -> Lesson:
-    return Lesson(
+def _constraint(number: int, dice: random.Random) -> UsefulFact:
+    return UsefulFact(
         f"never enter zone {number} of the {dice.choice(_ROOMS)} while the press is running",
         f"may I enter zone {number}?",
         "constraint",

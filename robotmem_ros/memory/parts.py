@@ -73,7 +73,7 @@ class Parts:
             self.embedder = _in_background(embedder, at_start, patience, self.maintenance.notify)
             made.callback(self.embedder.close)
             self.vectors = VectorIndex(self.database, at_start.vector_index_size)
-            self.postings = TextIndex(self.database, _INDEXED)
+            self.texts = TextIndex(self.database, _INDEXED)
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
@@ -89,7 +89,7 @@ class Parts:
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.pipeline = Pipeline(self.database, self.embedder, self.postings, self.vectors, self._threads)
+        self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads)
 
     def warm_up(self) -> None:
         """Load the dictionaries and wait for the model, so that the first query is as quick as the next."""
@@ -117,7 +117,7 @@ class Parts:
     def _steps(self, parameters: Parameters) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
-            Step("index texts", self.postings.update, period=10.0, rest=0.25),
+            Step("index texts", self.texts.update, period=10.0, rest=0.25),
             Step("index vectors", self.vectors.update, period=10.0, rest=0.25),
         ]
         if self.database.read_only:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.worlds.year import Day, Lesson, WordVectors
+from bench.worlds.year import Day, UsefulFact, WordVectors
 from robotmem_ros.memory import RobotMemory
 
 _START, _MINUTE = 1_767_225_600 * 10**9, 60 * 10**9
@@ -35,7 +35,7 @@ class Week:
     slow_recall: float
     """The 95th percentile."""
     found: float
-    """Share of the week's queries whose lesson was among the first five results."""
+    """Share of the week's queries whose fact was among the first five results."""
     retention: float
     """Seconds that retention took, all of the week."""
 
@@ -46,7 +46,7 @@ class Year:
 
     weeks: list[Week] = field(default_factory=list)
     useful: float = 0.0
-    """Share of the lessons that were queried in the year and are found at its end, each among the first five."""
+    """Share of the facts that were queried in the year and are found at its end, each among the first five."""
     constraints: float = 0.0
     unused: float = 0.0
     removed: int = 0
@@ -71,7 +71,7 @@ def live(days: Sequence[Day], path: Path, budget: int) -> Year:
     with RobotMemory(path, embedder=WordVectors(), clock=clock, synchronous="normal") as memory:
         # Retention runs once a day here; in the background it would run by the wall clock.
         parameters = memory.parameters
-        known: list[Lesson] = []
+        known: list[UsefulFact] = []
         hits: list[bool] = []
         largest, spent = 0, 0.0
         for number, day in enumerate(days):
@@ -99,8 +99,8 @@ def live(days: Sequence[Day], path: Path, budget: int) -> Year:
                 largest, spent = 0, 0.0
                 hits.clear()
         for name in ("useful", "constraints", "unused"):
-            lessons = [lesson for day in days for lesson in getattr(day, name)]
-            setattr(year, name, statistics.fmean(_is_found(memory, lesson) for lesson in lessons))
+            facts = [fact for day in days for fact in getattr(day, name)]
+            setattr(year, name, statistics.fmean(_is_found(memory, fact) for fact in facts))
         year.removed = memory.status().removed
     return year
 
@@ -113,12 +113,12 @@ def _store(memory: RobotMemory, clock: _Clock, day: Day, session: str) -> None:
             memory.save_perception(lived.content, context=lived.context, pose=lived.position, session_id=session)
         else:
             memory.learn(lived.content, lived.context, session_id=session)
-    for lesson in (*day.useful, *day.unused, *day.constraints):
-        memory.learn(lesson.content, {"task": {"success": True}}, session_id=session, category=lesson.category)
+    for fact in (*day.useful, *day.unused, *day.constraints):
+        memory.learn(fact.content, {"task": {"success": True}}, session_id=session, category=fact.category)
 
 
-def _is_found(memory: RobotMemory, lesson: Lesson) -> bool:
-    return lesson.content in [found.content for found in memory.recall(lesson.query)]
+def _is_found(memory: RobotMemory, fact: UsefulFact) -> bool:
+    return fact.content in [found.content for found in memory.recall(fact.query)]
 
 
 def _retain(memory: RobotMemory, day: Day, year: Year) -> float:
@@ -157,7 +157,7 @@ def _seconds(memory: RobotMemory, query: str, **conditions: Any) -> float:
     return time.perf_counter() - began
 
 
-def _recall_times(memory: RobotMemory, known: Sequence[Lesson], day: Day, dice: random.Random) -> Iterator[float]:
+def _recall_times(memory: RobotMemory, known: Sequence[UsefulFact], day: Day, dice: random.Random) -> Iterator[float]:
     # A third each with a text, with a filter too, with a distance too. The shortest of three times counts: over a year
     # of days, other programs would be measured too.
     for index in range(_MEASURED):

@@ -43,8 +43,8 @@ def notes(kept: Year, reference: Year | None, budget: int) -> list[str]:
         ),
         f"Found at the end among the first five results: {'; '.join(ends)}.",
         (
-            "Every day 200 memories (three of four are perceptions with a pose) and ten queries for lessons; found: "
-            "share of the week's queries whose lesson was among the first five. Recall: 30 queries at the end of a "
+            "Every day 200 memories (three of four are perceptions with a pose) and ten queries for facts; found: "
+            "share of the week's queries whose fact was among the first five. Recall: 30 queries at the end of a "
             "week, in process, the shortest of three times each, a third with a text alone, with a filter and with a "
             "distance. Vectors are made of words, not by the model."
         ),
@@ -71,14 +71,14 @@ def panels(kept: Year, reference: Year | None, budget: int) -> list[Panel]:
     return [
         Panel([*lines(lambda week: week.size / 1e6), limit], {"ylabel": "file and log, MB", **axes}),
         Panel(times, {"ylabel": "recall, ms", **axes}),
-        Panel(lines(lambda week: 100 * week.found), {"ylabel": "useful lessons found, %", **axes}),
+        Panel(lines(lambda week: 100 * week.found), {"ylabel": "useful facts found, %", **axes}),
     ]
 
 
 def _found(year: Year) -> str:
     return (
-        f"{_percent(year.useful)} of the lessons that were queried in the year, {_percent(year.constraints)} of the "
-        f"constraints, {_percent(year.unused)} of the lessons that were never queried"
+        f"{_percent(year.useful)} of the facts that were queried in the year, {_percent(year.constraints)} of the "
+        f"constraints, {_percent(year.unused)} of the facts that were never queried"
     )
 
 

@@ -101,17 +101,17 @@ def eviction_candidates(
         arguments["limit"] = min(limit, count - budget.limit)
         return _read(connection, scope, arguments) if count > budget.limit else []
     if budget.measure is Measure.BYTES:
-        excess, each, at_least = payload - budget.limit, 0, 1
+        over, each, at_least = payload - budget.limit, 0, 1
     else:
-        excess, at_least = used - pages_limit(budget.limit), _LEAST_FILE_STEP
+        over, at_least = used - pages_limit(budget.limit), _LEAST_FILE_STEP
         each = overhead(connection, used, gone)
-    if excess <= 0:
+    if over <= 0:
         return []
     candidates = _read(connection, scope, arguments)
     total = 0
     for number, candidate in enumerate(candidates, start=1):
         total += candidate.payload + each
-        if total >= excess and number >= at_least:
+        if total >= over and number >= at_least:
             return candidates[:number]
     return candidates
 

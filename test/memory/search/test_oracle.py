@@ -72,7 +72,7 @@ def opened(path: Path, clock: Clock, embeds: bool) -> RobotMemory:
 
 def is_covered(world: World) -> bool:
     """Whether the postings cover all memories: then a search looks at each, however common its words."""
-    return bool((blocks := world.memory._parts.postings.blocks) and blocks[-1].high == world.memories[-1].id)
+    return bool((blocks := world.memory._parts.texts.blocks) and blocks[-1].high == world.memories[-1].id)
 
 
 def check(world: World, query: Query) -> None:

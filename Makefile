@@ -41,7 +41,7 @@ bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILL
 	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)
 	@$(ENV) python3 -m bench run
 
-quality: setup ## how well learning judges a fact, and how often recall finds the right memory, by every way it can
+quality: setup ## how well facts are classified and compared, and how often recall finds the right memory, by every way it can
 	@$(ENV) python3 -m bench classification
 	@$(ENV) python3 -m bench deduplication
 	@$(ENV) python3 -m bench recall $(SETS)

@@ -18,7 +18,7 @@ from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.text.statement import statement
 
-__all__ = ["Classifier", "NewMemory", "Times", "as_fact", "likeness_method", "load_classifier", "time_each"]
+__all__ = ["Classifier", "NewMemory", "Times", "as_fact", "load_classifier", "similarity_method", "time_each"]
 
 
 class Times(NamedTuple):
@@ -35,8 +35,8 @@ def as_fact(text: str) -> NewMemory:
     return new_fact(Parameters(), NewFact(insight=text), now=time.time_ns)
 
 
-def likeness_method(one: str, other: str, cosine: float) -> str:
-    """Return by which method two texts are alike: `exact`, `jaccard`, `cosine`; empty if they are not."""
+def similarity_method(one: str, other: str, cosine: float) -> str:
+    """Return the method by which two texts are similar: `exact`, `jaccard`, `cosine`; empty if they are not."""
     return text_similarity(one, other, cosine, Parameters())[0]
 
 

@@ -1,23 +1,25 @@
 """Measure what becomes of labelled pairs of facts: merged, linked as similar, or neither.
 
 A pair of one fact may be merged or linked; a pair of two facts must never be merged. Of the first pairs every third is
-held out; the fresh ones were written later, the adversarial ones to be misjudged. Without a model, meanings are not
+held out; the fresh ones were written later, the adversarial ones to be mismethods. Without a model, meanings are not
 compared. The exit code is 1 if a pair of two facts was merged.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bench.data import read_table
-from bench.internals.learning import likeness_method
+from bench.internals.learning import similarity_method
 from bench.internals.stages import Embedder, load_model
 from bench.options import add_model
 from bench.table import show
 
 FIRST, FRESH, ADVERSARIAL = (f"deduplication/{name}" for name in ("first", "fresh", "adversarial"))
+
+
 class Pair(NamedTuple):
     """Two texts, and whether they are one fact."""
 
@@ -45,15 +47,15 @@ def run(options: argparse.Namespace) -> int:
     models: dict[str, Embedder | None] = {"words alone": None}
     if options.model:
         models = {"with the model": load_model(options.model), **models}
-    judged = {how: {pair: judge(model)(pair) for pair in pairs} for how, model in models.items()}
+    methods = {how: {pair: method_of(pair, model) for pair in pairs} for how, model in models.items()}
     if options.errors:
-        for found in judged.values():
+        for found in methods.values():
             for pair in [*tuned_on, *adversarial]:
                 if bool(found[pair]) != pair.is_one:
                     print(f"{pair.kind} {found[pair]}: {' | '.join(pair.texts)}")
     head = ("deduplication", "pairs", "same: merged", "same: linked", "different: merged", "different: linked")
-    show(head, _rows(groups, judged))
-    merged = sum(found[pair] == "exact" for found in judged.values() for pair in pairs if not pair.is_one)
+    show(head, _rows(groups, methods))
+    merged = sum(found[pair] == "exact" for found in methods.values() for pair in pairs if not pair.is_one)
     print(f"Pairs of two facts that were merged: {merged} (none may be).")
     return 1 if merged else 0
 
@@ -64,19 +66,15 @@ def read_pairs(name: str = FIRST) -> list[Pair]:
     return [Pair(row[0] == "same", row[1], (row[2], row[3]), index % 3 == 2) for index, row in rows]
 
 
-def judge(embedder: Embedder | None) -> Callable[[Pair], str]:
-    """Return a function that names the method by which a pair is alike; empty if it is not."""
-
-    def judged(pair: Pair) -> str:
-        one, other = pair.texts
-        cosine = 0.0 if embedder is None else float(embedder.embed_one(one) @ embedder.embed_one(other))
-        return likeness_method(one, other, cosine)
-
-    return judged
+def method_of(pair: Pair, embedder: Embedder | None) -> str:
+    """Return the method by which the texts of a pair are similar; empty if they are not."""
+    one, other = pair.texts
+    cosine = 0.0 if embedder is None else float(embedder.embed_one(one) @ embedder.embed_one(other))
+    return similarity_method(one, other, cosine)
 
 
-def _rows(groups: dict[str, list[Pair]], judged: dict[str, dict[Pair, str]]) -> Iterator[tuple[str, ...]]:
-    for how, found in judged.items():
+def _rows(groups: dict[str, list[Pair]], methods: dict[str, dict[Pair, str]]) -> Iterator[tuple[str, ...]]:
+    for how, found in methods.items():
         for name, pairs in groups.items():
             cells = [
                 _share(found[pair] in methods for pair in pairs if pair.is_one == is_one)

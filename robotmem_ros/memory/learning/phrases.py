@@ -23,7 +23,7 @@ class PhraseIndex:
         self._han: dict[str, str] = {}
         for phrase in dict.fromkeys(phrases):
             self._add(phrase)
-        # Most characters begin no phrase.
+        # Lengths of phrases by first character, so that most characters, which begin none, cost one look-up.
         lengths: defaultdict[str, set[int]] = defaultdict(set)
         for phrase in self._han:
             lengths[phrase[0]].add(len(phrase))

@@ -31,7 +31,7 @@ class Learned(Stored):
     confidence: float = 0.0
     """As it is stored now, in [0, 1]."""
     method: str = ""
-    """How the fact that it repeats, or the most similar one, was found: `exact`, `jaccard` or `cosine`."""
+    """Method that found the fact it repeats, or the most similar one: `exact`, `jaccard` or `cosine`."""
     similarity: float = 0.0
     """Similarity by that method, in [0, 1]."""
     similar_ids: tuple[int, ...] = ()

@@ -141,7 +141,7 @@ class Sessions:
             try:
                 done = self._consolidated(session_id, collection, self._parameters(), dry_run=False)
             except Exception as error:
-                # It must not block the other sessions; it is tried again after the next start.
+                # A session that fails must not block the others; it is tried again after the next start.
                 _LOG.warning("session %s could not be consolidated: %s", session_id, error)
             else:
                 _LOG.info(

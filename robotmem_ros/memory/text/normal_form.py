@@ -76,7 +76,7 @@ def _composed(text: str) -> str:
 
 def _lower(match: re.Match[str]) -> str:
     word = match[0]
-    # 5 mW is not 5 MW, nor is robot A one robot or another.
+    # Letter case counts in units (5 mW, 5 MW), in mixed words (LiDAR), and in the name A (robot A, a robot).
     is_unit = word[0].isdigit() and len(word) <= 4
     is_mixed = word[1:] != word[1:].lower() and not word.isupper()
     is_name = word == "A" and bool(match.string[: match.start()].strip())

@@ -108,7 +108,7 @@ def _name(known: _Known, text: str, start: int, end: int, unit: Unit | None) -> 
         return _written_name(known, written[1]), "written"
     if unit is None:
         return "", ""
-    # Degrees are of an angle or of a temperature.
+    # A degree measures an angle or a temperature.
     kinds = {unit.kind, ANY} | ({"temperature"} if unit.symbol == "°" else set())
     last = None
     for end_of_clause in _CLAUSE_END.finditer(before):

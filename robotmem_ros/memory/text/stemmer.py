@@ -62,7 +62,7 @@ def _without_past(word: str) -> str:
         if before != word and "v" in _shape(before):
             if before.endswith(("at", "bl", "iz")):
                 return before + "e"
-            if _is_double(before) and before[-1] not in "lsz":
+            if before[-2:-1] == before[-1] and _shape(before)[-1] == "c" and before[-1] not in "lsz":
                 return before[:-1]
             return before + "e" if _measure(before) == 1 and _is_short(before) else before
     return word
@@ -89,10 +89,6 @@ def _shape(word: str) -> str:
 
 def _measure(word: str) -> int:
     return _shape(word).count("vc")
-
-
-def _is_double(word: str) -> bool:
-    return len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c"
 
 
 def _is_short(word: str) -> bool:

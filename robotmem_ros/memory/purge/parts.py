@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..config.parameters import Parameters
 from ..learning.candidates import Neighbours
@@ -48,7 +49,7 @@ def _delete_contributions(
     rows.replace_tags(connection, memory_id, fact.tags, given_tags(fact))
     learning_rows.set_decisions(connection, memory_id, fact.decisions)
     contribution_rows.delete(connection, [*going] if len(left) > 1 else [one.id for one in contributions])
-    contribution_rows.set_first(connection, left[0].id)
+    contribution_rows.rewrite(connection, [replace(left[0], method=contribution_rows.FIRST)])
     is_other = (fact.content, fact.context) != (known.content, known.context)
     if is_other and rows.status_of(connection, memory_id) == "active":
         near = Neighbours() if fact.content != known.content else None

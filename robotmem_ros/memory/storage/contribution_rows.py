@@ -111,11 +111,6 @@ def delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     connection.executemany("DELETE FROM contributions WHERE id = ?", [(key,) for key in ids])
 
 
-def set_first(connection: sqlite3.Connection, contribution_id: int) -> None:
-    """Note that a learning is now the first of its fact."""
-    connection.execute("UPDATE contributions SET method = ? WHERE id = ?", (FIRST, contribution_id))
-
-
 def _written(fact: NewMemory) -> str:
     values = {name: getattr(fact, name) for name in _FIELDS}
     return json.dumps({**values, "given": sorted(fact.given)}, ensure_ascii=False)

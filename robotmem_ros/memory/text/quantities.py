@@ -31,10 +31,6 @@ class Quantity(NamedTuple):
     """Other end of a range; None for a single number."""
     unit: str
     """As in the data file, such as `m/s`; empty for a plain number."""
-    kind: str
-    """Quantity that the unit measures; empty for a plain number."""
-    factor: float
-    """Factor from the unit to the base unit of its kind."""
     start: int
     end: int
     rule: str
@@ -48,6 +44,7 @@ class Unit:
     symbol: str
     kind: str
     factor: float
+    """Factor to the base unit of its kind."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,7 @@ def _quantities(text: str) -> Iterator[Quantity]:
         name, rule = _name(known, text, match.start(), match.end(), unit)
         if unit is not None and unit.symbol == "°" and name == "temperature":
             unit = known.unit("°C")
-        symbol, kind, factor = (unit.symbol, unit.kind, unit.factor) if unit else ("", "", 1.0)
-        yield Quantity(name, value, upper, symbol, kind, factor, match.start(), match.end(), rule)
+        yield Quantity(name, value, upper, unit.symbol if unit else "", match.start(), match.end(), rule)
 
 
 def _value(sign: str, digits: str) -> float:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.learning.classification import physical_parameters
-from robotmem_ros.memory.text.quantities import quantities
+from robotmem_ros.memory.text.quantities import quantities, unit_named
 
 N, SPEED, ANGLE = "N", "m/s", "°"
 CASES: list[tuple[str, dict[str, tuple[float, str]]]] = [
@@ -56,7 +56,8 @@ def test_a_range_has_both_ends() -> None:
 
 
 def test_units_are_distinguished_by_letter_case() -> None:
-    assert [one.factor for one in quantities("5 mPa 5 MPa 3 mNm 3 Nm")] == [1.0, 1e6, 1e-3, 1.0]
+    units = [unit_named(one.unit) for one in quantities("5 mPa 5 MPa 3 mNm 3 Nm")]
+    assert [unit and (unit.symbol, unit.factor) for unit in units] == [None, ("MPa", 1e6), ("mNm", 1e-3), ("Nm", 1.0)]
 
 
 @given(st.floats(0.001, 99_999).map(lambda value: round(value, 3)), st.sampled_from(("N", "m/s", "kg", "°C", "V")))

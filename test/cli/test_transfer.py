@@ -27,6 +27,8 @@ def make_older(db: Path, version: int) -> None:
     with sqlite3.connect(db) as connection:
         connection.execute(f"PRAGMA application_id = {BEFORE_RELEASE}")
         connection.execute(f"PRAGMA user_version = {version}")
+        # The name of the column then.
+        connection.execute("ALTER TABLE sightings RENAME COLUMN subsampled TO thinned")
     connection.close()
 
 

@@ -16,6 +16,8 @@ MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(en
 APPLICATION_ID = 0x726F626D  # "robm"
 BEFORE_RELEASE = 0x726D656D  # "rmem", with versions of another schema
 LAST_BEFORE_RELEASE = 22
+_SIGHTINGS_BEFORE_RELEASE = "CREATE TEMP VIEW sightings AS SELECT *, thinned AS subsampled FROM main.sightings"
+"""Gives a column its present name; all others that are exported have kept theirs."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -80,6 +82,8 @@ def exportable(path: Path) -> Iterator[sqlite3.Connection]:
                 f"only version {LAST_BEFORE_RELEASE} can be exported: open it once with the program of that version"
             )
             raise DatabaseUnusableError(path, why, way_out)
+        else:
+            connection.execute(_SIGHTINGS_BEFORE_RELEASE)
         connection.execute("BEGIN")
         yield connection
 

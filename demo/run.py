@@ -98,7 +98,7 @@ def _fill(planner: Planner, recording: Path, truth: Truth, node: subprocess.Pope
     planner.wait_until(lambda: _stored(planner.status, truth), seconds=30.0, what="all is stored and embedded")
     status = planner.status
     vectors = "all with vectors" if not status.pending_vectors else f"no vectors: {status.reason}"
-    _show(f"stored   {status.stored} of {len(truth.events)}, {vectors}; questions run on {status.mode}", last=True)
+    _show(f"stored   {status.stored} of {len(truth.events)}, {vectors}; queries run on {status.mode}", last=True)
 
 
 def _stored(status: MemoryStatus, truth: Truth) -> bool:

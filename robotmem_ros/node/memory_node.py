@@ -1,8 +1,8 @@
 """The memory node: wiring only. A lifecycle node that by default brings itself up.
 
 Threads: requests and perceptions are each taken in a thread of their own, all else of rclpy runs in the executor's.
-Questions are answered in worker threads, writes are done in the writer's thread, messages of configured topics are read
-in the thread of the intake, vectors come from the thread of the backfill. No callback waits for a disk or a model.
+Requests are served in worker threads, writes are done in the writer's thread, messages of configured topics are read
+in the thread of the intake, vectors come from the maintenance loop. No callback waits for a disk or a model.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         gc.collect()
         gc.freeze()
         why = f": {status.reason}" if status.reason else ""
-        self.get_logger().info(f"questions run on {status.mode.value}{why}")
+        self.get_logger().info(f"queries run on {status.mode.value}{why}")
 
     def _stop(self) -> None:
         self._bond.dissolve()

@@ -27,9 +27,9 @@ from .subscriptions import LostMessages
 _LOG = logging.getLogger(__name__)
 _LOG_PERIOD = 5.0
 _BATCH = 64
-"""Messages after which a question may go first again."""
+"""Messages after which a query may go first again."""
 _REST = 0.01
-"""Seconds: what comes meanwhile is taken in one go, which spares more than half of the time it costs."""
+"""Seconds: what comes in this time is taken in one go, which spares more than half of the time it costs."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Counts:
 class PerceptionTopic:
     """Subscribe until `close`. A thread checks each message and queues it; the writer commits many at once.
 
-    Questions go first, unless more has come than was taken at once.
+    Queries go first, unless more has come than was taken at once.
     """
 
     def __init__(self, node: Node, memory: RobotMemory, clock: Clock) -> None:

@@ -1,4 +1,4 @@
-"""Questions go first, and hold nobody up for good."""
+"""Queries go first, and delay other work only for a while."""
 
 from __future__ import annotations
 

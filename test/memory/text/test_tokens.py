@@ -124,7 +124,7 @@ def test_fts5_keeps_indexed_words_as_they_are(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory_says", "question"),
+    ("memory_says", "query"),
     [
         ("a red mug", "mugs"),
         ("two mugs", "mug"),
@@ -140,10 +140,10 @@ def test_fts5_keeps_indexed_words_as_they_are(text: str) -> None:
         ("emergency-stop pressed", "emergency stop"),
     ],
 )
-def test_forms_of_a_word_match_each_other(words_only: RobotMemory, memory_says: str, question: str) -> None:
+def test_forms_of_a_word_match_each_other(words_only: RobotMemory, memory_says: str, query: str) -> None:
     words_only.learn("nothing of interest")
     memory_id = words_only.learn(memory_says).memory_id
-    assert [found.id for found in words_only.recall(question)] == [memory_id]
+    assert [found.id for found in words_only.recall(query)] == [memory_id]
 
 
 def test_content_words_outrank_function_words(words_only: RobotMemory) -> None:
@@ -194,10 +194,10 @@ print(scheme(), query_words("红色的杯子"), query_words("杯"), indexed_text
 
 
 @pytest.mark.parametrize(
-    ("content", "question"),
+    ("content", "query"),
     [("桌上有红色的杯子", "杯"), ("红杯子在桌上", "红色杯子"), ("컵에 물 있다", "물"), ("𠮷野家在左边", "𠮷")],
 )
-def test_one_character_finds_the_word_it_is_part_of(words_only: RobotMemory, content: str, question: str) -> None:
+def test_one_character_finds_the_word_it_is_part_of(words_only: RobotMemory, content: str, query: str) -> None:
     known = words_only.learn(content).memory_id
     words_only.learn("客厅里有一把椅子 의자")
-    assert [found.id for found in words_only.recall(question)] == [known]
+    assert [found.id for found in words_only.recall(query)] == [known]

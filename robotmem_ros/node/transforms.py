@@ -218,4 +218,4 @@ class TfTopics:
         self._forget()
 
     def _say(self, what: str) -> None:
-        self._node.get_logger().warning(f"time went back ({what}): transforms and samples start anew")
+        self._node.get_logger().warning(f"time went back ({what}): transforms and samples start again")

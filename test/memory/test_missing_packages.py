@@ -55,7 +55,7 @@ def test_without_one_optional_package_the_model_still_works(tmp_path: Path, miss
     assert reason.startswith(f"{missing.replace('_', '-')} is not installed")
 
 
-def test_a_text_index_made_without_jieba_is_made_anew_with_it_and_back(tmp_path: Path) -> None:
+def test_a_text_index_made_without_jieba_is_rebuilt_with_it_and_back(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     ask = """
 import sys

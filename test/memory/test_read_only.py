@@ -229,6 +229,6 @@ def test_who_writes_without_jieba_is_refused_while_another_has_the_file_open(ope
     looking = open_memory(path, embedder=None, embedding_model="", read_only=True)
     assert "is open in another program" in output_of(OPEN_WITHOUT_JIEBA, path)
     looking.close()
-    # Nobody has it open: the index is made anew, and again for the next one who opens it with jieba.
+    # Nobody has it open: the index is rebuilt, and again for the next one who opens it with jieba.
     assert output_of(OPEN_WITHOUT_JIEBA, path) == "opened\n"
     assert [found.id for found in open_memory(path, embedder=None, embedding_model="").recall("充电站")] == [1]

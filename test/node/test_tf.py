@@ -192,7 +192,7 @@ def test_a_query_waits_as_long_as_it_says_and_no_longer_than_it_may(own: Any) ->
     )
 
 
-def test_a_recording_that_is_looped_starts_transforms_and_samples_anew(own: Any) -> None:
+def test_a_recording_that_is_looped_restarts_transforms_and_samples(own: Any) -> None:
     start, connect = own
     node = start(*IN_MEMORY, *topic("poses", min_interval="1.0", **POSES))
     client: Client = connect()

@@ -117,7 +117,7 @@ def test_a_type_that_nothing_defines_is_told(
     assert "cannot be found: the recording does not define it, nor is it known without it" in said
 
 
-def test_a_recording_of_a_loop_starts_transforms_and_samples_anew(
+def test_a_recording_of_a_loop_restarts_transforms_and_samples(
     tmp_path: Path, messages: Messages, imported: Import, db: Path
 ) -> None:
     # What was recorded while another recording was played twice: stamps go back, the times of recording do not.

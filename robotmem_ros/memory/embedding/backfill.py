@@ -133,7 +133,7 @@ class Backfill:
             _LOG.warning("the embedding model cannot be used: %s", error)
             return False
         if before not in (None, model):
-            _LOG.info("embedding model changed from %s to %s: all vectors are computed anew", before, model)
+            _LOG.info("embedding model changed from %s to %s: all vectors are computed again", before, model)
         return True
 
 

@@ -3,7 +3,7 @@
 A deleted row is gone from every table, and yet its bytes may remain: FTS5 keeps the words of deleted texts in its
 segments until they are merged, the nodes of an R*Tree keep the cells they had, freed pages and the gaps inside of pages
 keep what stood there, and the write-ahead log keeps pages as they were. So the text index is merged into one segment,
-the nodes are cleared behind their cells, the whole file is written anew, and the log is emptied. Copies beside the file
+the nodes are cleared behind their cells, the whole file is rewritten, and the log is emptied. Copies beside the file
 go as well: backups of migrations, and the files of the index of vectors that hold one that is gone.
 """
 
@@ -22,7 +22,7 @@ from .indexing import text
 from .log_space import is_full
 from .purge_rows import UNFINISHED, delete_names
 
-_NO_ROOM = "the disk has no room to write the file anew", "make room"
+_NO_ROOM = "the disk has no room to rewrite the file", "make room"
 _COPIES = 1.25
 _GIVEN_BACK = 16
 """Pages in one step: each moves one page, which takes room in the log first."""

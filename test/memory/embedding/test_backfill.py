@@ -49,7 +49,7 @@ def test_memories_saved_without_a_model_get_vectors_once_there_is_one(tmp_path: 
     assert memory.recall("fact 7").mode is Mode.HYBRID
 
 
-def test_vectors_of_another_model_are_never_compared_but_made_anew(tmp_path: Path) -> None:
+def test_vectors_of_another_model_are_never_compared_but_computed_again(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     for dim, name in ((8, "small"), (16, "large"), (16, "large other"), (16, "large other")):
         embedder = WordVectors(dim, name)

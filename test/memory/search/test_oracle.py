@@ -34,7 +34,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
             path = tmp_path_factory.mktemp("world") / "memory.db"
             clock = Clock(START)
             made = build(opened(path, clock, embeds), clock, seed, size, embeds=embeds)
-            # Postings that are made anew cover the last memories too.
+            # Rebuilt postings cover the last memories too.
             made.memory.close()
             built[key] = replace(made, memory=opened(path, clock, embeds))
             built[key].memory.flush()

@@ -87,7 +87,7 @@ class IndexBuilder:
             for row in named:
                 opened.append(known.get(row) or Segment(self._database.path.parent, row))
         except (OSError, ValueError, RuntimeError) as error:
-            _LOG.warning("the index of vectors is built anew from the id %d on: %s", row.low, error)
+            _LOG.warning("the index of vectors is rebuilt from the id %d on: %s", row.low, error)
             if not self._database.read_only:
                 self._name_files([one.row for one in opened], generation)
         self._segments = tuple(opened)

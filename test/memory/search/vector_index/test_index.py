@@ -118,7 +118,7 @@ def test_a_file_that_is_missing_or_broken_is_rebuilt(copy: Path, damage: str, ca
         assert recall_at_10(database, index) == pytest.approx(1.0, abs=0.01)
         index.flush()
         assert indexed(database) == 3000
-        assert "the index of vectors is built anew" in caplog.text
+        assert "the index of vectors is rebuilt" in caplog.text
         assert recall_at_10(database, index) >= 0.99
     assert len(files(copy)) == 1
 

@@ -39,7 +39,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def the_file(database: Database) -> Segment:
-    """The one file of the index, opened anew."""
+    """The one file of the index, opened again."""
     with database.reader() as connection:
         (row,) = vector_rows.segments(connection)
     return Segment(database.path.parent, row)

@@ -50,7 +50,7 @@ class PerceptionType(str, Enum):
 
 
 class Pose(NamedTuple):
-    """A place and an orientation: metres, and a unit quaternion."""
+    """A position in metres and an orientation as a unit quaternion."""
 
     x: float
     y: float
@@ -164,7 +164,7 @@ class NewMemory:
 
 @dataclass(frozen=True)
 class Stored:
-    """What became of something that was given to be remembered."""
+    """The result of storing a memory."""
 
     memory_id: int
     is_new: bool = True
@@ -254,7 +254,7 @@ class PerceptionData:
 
 
 CALLER, REPETITION = "caller", "repetition"
-"""What decided where no rule did: who gave it with the fact or a correction, or when the fact was learned again."""
+"""What decided if no rule did: the caller, with the fact or a correction, or a later learning of the fact."""
 
 
 class Decision(NamedTuple):

@@ -88,8 +88,8 @@ class RobotMemory:
         embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
         clock: The robot's clock in whole nanoseconds, for memories that carry no time of their own.
         patience: Seconds that a recall waits for a model that is still being loaded.
-        read_only: Whether only to look: nothing is written to the file, not even that something was recalled, and every
-            verb that would raises ReadOnlyError.
+        read_only: Whether to read only: nothing is written to the file, not even what was recalled, and every verb that
+            writes raises ReadOnlyError.
         options: Any parameter of `Parameters` by its name.
 
     Raises:
@@ -198,8 +198,8 @@ class RobotMemory:
         """Queue the sightings of one message; the future has the ids of their objects, in their order.
 
         What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
-        positions: for each sighting 3 rows of 3 numbers in m², or None; where there are none, none at all. What lies
-        clearly in the `field_of_view` and is not among the sightings counts as missed, see `count_undetected`.
+        positions: for each sighting 3 rows of 3 numbers in m², or None; leave them out if no sighting has one. An
+        object clearly in the `field_of_view` that is not among the sightings counts as missed, see `count_undetected`.
 
         Raises:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
@@ -268,7 +268,7 @@ class RobotMemory:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
-        with `frame_id` where it is not the memory frame; the window `[after, before)` is half-open.
+        with `frame_id` if that is not the memory frame; the window `[after, before)` is half-open.
         `representatives_only` leaves out the facts that another one of their group represents, see `consolidate`.
 
         Raises:
@@ -313,7 +313,7 @@ class RobotMemory:
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
         if database.write(lambda connection: changes.invalidate(connection, wanted, why), frees_room=True).result():
-            self._parts.maintenance.notify()  # they are back, without their vectors
+            self._parts.maintenance.notify()  # facts that came back have no vectors
 
     def restore(self, memory_id: int) -> None:
         """Bring back a memory that was forgotten or superseded: recall finds it again.
@@ -423,9 +423,9 @@ class RobotMemory:
     ) -> Purged:
         """Delete memories for good, active or not, and every trace of them in the file. There is no way back.
 
-        Where several conditions are given all must hold; `before` is a time of observation in nanoseconds. What a
-        session or a time gave to memories of others goes too: a fact that was learned elsewhere or later as well
-        becomes what it is by that, an object keeps its other sightings.
+        If several conditions are given, all must hold; `before` is a time of observation in nanoseconds. What a session
+        or a time contributed to memories that stay is removed too: a fact that was also learned elsewhere or later is
+        reduced to that, an object keeps its other sightings.
 
         Raises:
             InvalidFieldError: a condition cannot be used, or there is none.
@@ -437,7 +437,7 @@ class RobotMemory:
         parts = self._writable
         with parts.vectors.stopped():
             purged = purge(parts.database, wanted, self.parameters)
-        parts.maintenance.notify()  # what stays may have another text
+        parts.maintenance.notify()  # facts that stay may have another text
         return purged
 
     def finish_purge(self) -> bool:

@@ -12,6 +12,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Collection, Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +27,10 @@ CANDIDATES = 64
 """Number of facts that one is compared with, by words and by meaning each."""
 _COUNTED = 128
 """Limit of the counts of facts with a word."""
-_LATEST = 512
+_LATEST = 128
 """Number of facts of a word that are looked at, the newest."""
+_LOOKED_UP = 64
+"""Number of words of a long text that are looked up, the rarest."""
 _COUNTS = """
     SELECT j.value, (SELECT count(*) FROM (SELECT 1 FROM fact_words WHERE word = j.value LIMIT ?2))
     FROM json_each(?1) AS j
@@ -48,16 +51,15 @@ class Candidate(NamedTuple):
 
 CANDIDATE = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
 """Columns of a candidate in `memories AS m`."""
+_LATEST_OF = "SELECT * FROM (SELECT memory_id FROM fact_words WHERE word = ? ORDER BY memory_id DESC LIMIT ?)"
 _SHARING = f"""
-    WITH found AS MATERIALIZED (
-        SELECT DISTINCT f.memory_id FROM json_each(?1) AS j CROSS JOIN fact_words AS f ON f.memory_id IN (
-            SELECT memory_id FROM fact_words WHERE word = j.value AND memory_id <> ?3 ORDER BY memory_id DESC LIMIT ?4
-        ) AND f.word = j.value
+    WITH found (memory_id) AS MATERIALIZED ({{latest}}), alike AS MATERIALIZED (
+        SELECT f.memory_id, count(*) AS common FROM found AS f CROSS JOIN json_each(?) AS j CROSS JOIN fact_words AS w
+        ON w.word = j.value AND w.memory_id = f.memory_id GROUP BY f.memory_id HAVING count(*) >= ?
     )
-    SELECT {CANDIDATE} FROM found AS f
-    CROSS JOIN memories AS m ON m.id = f.memory_id AND m.status = 'active' AND m.collection = ?6
-    CROSS JOIN json_each(?2) AS j CROSS JOIN fact_words AS w ON w.word = j.value AND w.memory_id = m.id
-    GROUP BY m.id ORDER BY count(*) DESC, m.id DESC LIMIT ?5
+    SELECT {CANDIDATE} FROM alike AS a
+    CROSS JOIN memories AS m ON m.id = a.memory_id AND m.status = 'active' AND m.collection = ? AND m.id <> ?
+    ORDER BY a.common DESC, m.id DESC LIMIT ?
 """
 
 
@@ -83,14 +85,21 @@ def sharing_words(
         return []
     counts = dict(connection.execute(_COUNTS, (json.dumps(terms), _COUNTED)).fetchall())
     rarest = {*_rarest(terms, counts, similarity), *_rarest(words, counts, similarity)}
-    values = (json.dumps(list(rarest)), json.dumps(terms), but, _LATEST, CANDIDATES, collection)
-    return [Candidate(*row) for row in connection.execute(_SHARING, values)]
+    common = min(_needed(terms, similarity), _needed(words, similarity))
+    looked_up = sorted(rarest, key=lambda word: (counts[word], word))[:_LOOKED_UP]
+    sql = _SHARING.format(latest=" UNION ".join([_LATEST_OF] * len(looked_up)))
+    each = chain.from_iterable((word, _LATEST) for word in looked_up)
+    values = (*each, json.dumps(terms), common, collection, but, CANDIDATES)
+    return [Candidate(*row) for row in connection.execute(sql, values)]
 
 
 def _rarest(words: Collection[int], counts: dict[int, int], similarity: float) -> list[int]:
+    return sorted(words, key=lambda word: (counts[word], word))[: len(words) - _needed(words, similarity) + 1]
+
+
+def _needed(words: Collection[int], similarity: float) -> int:
     # Rounded, so that 7 of 10 are 0.7.
-    needed = max(math.ceil(round(similarity * len(words), 9)), 1)
-    return sorted(words, key=lambda word: (counts[word], word))[: len(words) - needed + 1]
+    return max(math.ceil(round(similarity * len(words), 9)), 1)
 
 
 def near(

@@ -57,6 +57,7 @@ def normal_form(text: str) -> str:
     return " ".join(_FILLER.sub(" ", words).split()) or words or composed.strip()
 
 
+@lru_cache(maxsize=4096)
 def digest(text: str) -> str:
     """Return 64 bits of the SHA-256 of the normal form, as 16 hexadecimal digits."""
     return hashlib.sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]

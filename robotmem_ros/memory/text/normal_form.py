@@ -26,24 +26,27 @@ def label_key(label: str) -> str:
 
 _FILLERS = (
     "please", "kindly", "basically", "actually", "essentially", "obviously", "honestly", "of course", "by the way",
-    "in fact", "as you know", "note that", "remember that",
+    "in fact", "as you know", "^note that", "^remember that",
 )  # fmt: skip
-_HAN_FILLERS_BEFORE = ("请", "其实", "基本上", "当然", "总之", "说实话")
+_HAN_FILLERS_BEFORE = ("请(?![求假客教示愿柬帖])", "其实(?!验)", "基本上", "当然", "总之", "说实话")
+"""Regular expressions: 请求 and 其实验 are no fillers."""
 _HAN_FILLERS_AFTER = ("啊", "呀", "哦", "啦")
 
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
 _ONLY_FORM = ("<wide>", "<narrow>", "<noBreak>")
 """Compatibility mappings that change nothing but the form: `²` is no `2`."""
 # A space is optional between Chinese characters and others, and between a number and its unit.
-_OPTIONAL_SPACE = re.compile(rf"(?<=[{_HAN}])\s+(?=\w)|(?<=\w)\s+(?=[{_HAN}])|(?<=\d)\s+(?=[^\W\d_])")
+_OPTIONAL_SPACE = re.compile(rf"(?<=[{_HAN}])\s+(?=\w)|(?<=\w)\s+(?=[{_HAN}])|(?<=\d)\s+(?![eExX]\d)(?=[^\W\d_])")
 _PUNCTUATION = re.compile(
-    r"(?<=\w)[.:'](?=\w)|(?<=\d),(?=\d)|(?<!\w)\.(?=\d)"  # stays: 2.10, 8:30, don't, 1,000, .5
+    r"(?<=\w)[.:'…](?=\w)|(?<=\d),(?=\d)|(?<!\w)\.(?=\d)"  # stays: 2.10, 8:30, don't, 1,000, .5
+    r"|(?<=\d)[\"']|!(?==)|(?<!\S)[-–—]+(?=\s*\d)"  # stays: 5\" and 5', !=, - 5
+    r"|(?:(?i:(?<=\bno)|(?<=\bnot)|(?<=n't)|(?<=\bnever))|(?<=[不没别]))[.,;:!。](?=\s*\w)"  # stays: No, stop
     r"|([.,;:!…\"'“”„‘«»()\[\]{}。、【】《》「」·`]|(?<!\S)[-–—]+(?!\S))"
 )
 _WORD = re.compile(r"\d?[^\W\d_]+")
 _ARTICLES = frozenset({"a", "an", "the"})
 _FILLER = re.compile(
-    rf"(?<!\S)(?:{'|'.join(_FILLERS)})(?!\S)"
+    rf"(?<!\S)(?<!\bsay )(?<!\bsays )(?<!\bsaid )(?:{'|'.join(_FILLERS)})(?!\S)"
     rf"|(?<!\S)(?:{'|'.join(_HAN_FILLERS_BEFORE)})(?=\w)|(?<=\w)(?:{'|'.join(_HAN_FILLERS_AFTER)})(?!\S)"
 )
 
@@ -91,6 +94,6 @@ def _without_articles(words: list[str]) -> Iterator[str]:
             continue
         # After a word that carries meaning, or before a function word, `a` may be a name, as in `axis a`.
         follows_function_word = not before or (before in ENGLISH and before not in _ARTICLES)
-        if word == "a" and follows_function_word and len(after) > 1 and after not in ENGLISH:
+        if word == "a" and follows_function_word and len(after) > 1 and after not in ENGLISH and not after[0].isdigit():
             continue
         yield word

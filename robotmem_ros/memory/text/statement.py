@@ -119,7 +119,7 @@ def _key(word: str) -> str:
     return " ".join(read(word).stems)
 
 
-_VERSION = 6
+_VERSION = 7
 """Version of this parser. Increment it with every change of what it returns."""
 _LONGEST = 4000
 _NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}

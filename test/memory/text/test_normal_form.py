@@ -50,6 +50,17 @@ Set it to 5 m | Set it to 5 M
 The pressure is 5 mPa | The pressure is 5 MPa
 The tank holds 10² litres | The tank holds 102 litres
 The slope is 5% | The slope is 5
+The lab has - 5 °C | The lab has 5 °C
+The pipe is 5" wide | The pipe is 5' wide
+Stop if x != 3 | Stop if x = 3
+Count 2 e3 | Count 2e3
+No, stop the pump | No stop the pump
+A 5 and B 6 are free | 5 and B 6 are free
+You must note that door | You must door
+Don't. Stop the arm | Don't stop the arm
+Say please at the gate | Say at the gate
+请假的护士来了 | 假的护士来了
+其实验室很小 | 验室很小
 The room has -5 °C | The room has 5 °C
 It costs 1,000 | It costs 1.000
 Grasp it at .5 N | Grasp it at 5 N

@@ -92,8 +92,8 @@ def _without_articles(words: list[str]) -> Iterator[str]:
         before, after = words[index - 1] if index else "", words[index + 1] if index + 1 < len(words) else ""
         if word in {"the", "an"} and after:
             continue
-        # After a word that carries meaning, or before a function word, `a` may be a name, as in `axis a`.
-        follows_function_word = not before or (before in ENGLISH and before not in _ARTICLES)
+        # Else `a` may be a name, as in `A opens at 8` or `axis a`.
+        follows_function_word = before in ENGLISH and before not in _ARTICLES
         if word == "a" and follows_function_word and len(after) > 1 and after not in ENGLISH and not after[0].isdigit():
             continue
         yield word

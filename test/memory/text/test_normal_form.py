@@ -56,6 +56,7 @@ Stop if x != 3 | Stop if x = 3
 Count 2 e3 | Count 2e3
 No, stop the pump | No stop the pump
 A 5 and B 6 are free | 5 and B 6 are free
+A opens at 8 | Opens at 8
 You must note that door | You must door
 Don't. Stop the arm | Don't stop the arm
 Say please at the gate | Say at the gate

@@ -35,6 +35,7 @@ class IndexBuilder:
         self._segments: tuple[Segment, ...] = ()
         self._is_open = database.in_memory or not segment.available()
         self._is_idle = self._is_open
+        self._gate = threading.Lock()
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
         self._next_check = 0.0
@@ -51,7 +52,7 @@ class IndexBuilder:
         """Put a few hundred vectors into a file; return whether there is more to do."""
         if self._is_idle:
             return False
-        with self._updating:
+        with self._turn():
             self._open_once()
             work, self._work = self._work or self._build_missing(), None
             if next(work, self) is self:
@@ -66,9 +67,19 @@ class IndexBuilder:
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Hold all updates back, and abandon the file that is being built."""
-        with self._updating:
+        with self._turn():
             self._work = None
             yield
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        # Whoever waits for the lock holds the gate, so that the next piece of an update does not overtake it.
+        with self._gate:
+            self._updating.acquire()
+        try:
+            yield
+        finally:
+            self._updating.release()
 
     def _open_once(self) -> None:
         if not self._is_open:

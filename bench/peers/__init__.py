@@ -1,5 +1,5 @@
 """Other stores to compare with, each in a separate process and in a virtual environment without our package.
 
-`chroma`, `lancedb`, `robotmem` and `sqlite_vec` run there (`python3 -m bench.peers.chroma`) and import nothing of
-ours but `channel` and `vector_store`. `ours` is our memory, in a separate process too.
+`chroma`, `emem`, `lancedb`, `robotmem` and `sqlite_vec` run there (`python3 -m bench.peers.chroma`) and import nothing
+of ours but `channel` and `vector_store`. `ours` is our memory, in a separate process too.
 """

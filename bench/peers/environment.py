@@ -7,16 +7,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.peers import chroma, lancedb, robotmem, sqlite_vec
+from bench.peers import chroma, emem, lancedb, robotmem, sqlite_vec
 
-VECTOR_STORES = {"sqlite-vec": sqlite_vec, "chroma": chroma, "lancedb": lancedb}
+VECTOR_STORES = {"sqlite-vec": sqlite_vec, "chroma": chroma, "lancedb": lancedb, "emem": emem}
 
 
 def of_vector_stores(folder: Path) -> Path:
     """Return the interpreter of the environment of all vector stores, which has matplotlib too."""
     requirements = [store.REQUIREMENT for store in VECTOR_STORES.values()]
     return _create(
-        folder / "scale", [*requirements, "numpy", "matplotlib"], "sqlite_vec, chromadb, lancedb, matplotlib"
+        folder / "scale",
+        [*requirements, "numpy", "matplotlib"],
+        "sqlite_vec, chromadb, lancedb, emem.store, matplotlib",
     )
 
 

@@ -53,7 +53,7 @@ class _Server:
 
     def world(self, rows: str, vectors: str) -> None:
         self._rows = [json.loads(line) for line in Path(rows).read_text().splitlines()]
-        self._places = [row.pop("position") for row in self._rows]
+        self._places = [(row["x"], row["y"]) for row in self._rows]
         self._vectors = np.load(vectors, mmap_mode="r")
 
     def load(self, first: int, last: int) -> Row:

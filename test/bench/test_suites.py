@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_US = """
 import sys
 sys.modules["robotmem_ros"] = None
-import bench.peers.chroma, bench.peers.lancedb, bench.peers.robotmem, bench.peers.sqlite_vec
+import bench.peers.chroma, bench.peers.emem, bench.peers.lancedb, bench.peers.robotmem, bench.peers.sqlite_vec
 """
 
 

@@ -140,9 +140,7 @@ def _check_facts(connection: sqlite3.Connection, memories: list[sqlite3.Row]) ->
     facts = [row for row in memories if row["type"] == "fact"]
     words = connection.execute("SELECT word, memory_id FROM fact_words").fetchall()
     assert sorted(words) == sorted(
-        (word, row["id"])
-        for row in facts
-        for word in word_ids(row["collection"], statement(row["content"]).terms)
+        (word, row["id"]) for row in facts for word in word_ids(row["collection"], statement(row["content"]).terms)
     )
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]

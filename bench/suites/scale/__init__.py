@@ -1,4 +1,4 @@
-"""Compare with sqlite-vec, Chroma, LanceDB and robotmem from 10,000 memories to a million.
+"""Compare with sqlite-vec, Chroma, LanceDB, eMEM and robotmem from 10,000 memories to a million.
 
 Writes one table and one plot. Worlds are made from a seed and kept with our databases in a cache folder; the peers are
 installed into virtual environments of their own. A peer that takes too long is cut off, and the table says so.

@@ -16,9 +16,9 @@ _Column = tuple[str, str]
 
 NOTES = (
     (
-        "Ours is measured in process, the model included. sqlite-vec, Chroma and LanceDB search vectors alone: to "
-        "their time that of embedding the same query by the same model is added, measured in this process. robotmem "
-        "embeds itself."
+        "Ours is measured in process, the model included. sqlite-vec, Chroma, LanceDB and eMEM search vectors alone: "
+        "to their time that of embedding the same query by the same model is added, measured in this process. "
+        "robotmem embeds itself."
     ),
     (
         "Varied: scenes with remarks of the 21,000 whole words of the model's vocabulary in natural (Zipf) "
@@ -32,7 +32,8 @@ NOTES = (
     ),
     (
         "Nearest: the true one is found by a scan of all memories; with a text it has the label and the colour. "
-        "The peers order by distance the 50 nearest in meaning under the label."
+        "The peers order by distance the 50 nearest in meaning under the label; eMEM those within five metres, and it "
+        "applies its conditions to what it has found by meaning."
     ),
     ("A rare filter keeps 1 memory in 100,000 (at least one), the window 10 minutes of the patrol (1,800 memories)."),
     (

@@ -19,10 +19,14 @@ from bench.peers.robotmem_client import Robotmem
 from bench.suites.scale.truth import Truth
 from bench.worlds.house_queries import FIELD, Query
 from bench.worlds.site import SiteMemory
-from bench.worlds.site_queries import MEANING, NEAREST, NEAREST_TEXT, SORTS, TEXT_ONLY, WINDOW
+from bench.worlds.site_queries import FEW_PERCENT, MEANING, NEAREST, NEAREST_TEXT, RARE, SORTS, TEXT_ONLY, WINDOW
 
 _LABEL = "task.label"
 """Where robotmem has the label."""
+
+
+_NOT_OF = {"emem": (FEW_PERCENT, RARE)}
+"""Sorts that a store has no condition for."""
 
 
 class _Reply(NamedTuple):
@@ -44,15 +48,13 @@ def measure_peer(name: str, truth: Truth, options: argparse.Namespace) -> dict[s
 class _VectorStore(Peer):
     """A store that searches vectors alone: the time to embed a query, by the same model but here, is added."""
 
-    sorts = tuple(sort for sort in SORTS if sort not in {TEXT_ONLY, NEAREST})
     meaning: tuple[str, ...] = MEANING
     """The sorts with a recall@10."""
 
     def __init__(self, name: str, truth: Truth, work: Path, options: argparse.Namespace) -> None:
+        self.sorts = tuple(sort for sort in SORTS if sort not in {TEXT_ONLY, NEAREST, *_NOT_OF.get(name, ())})
         self.count, self.vectors, self._truth = truth.size, truth.vectors, truth
-        names = ("robot", "task", "label", "stamp", "position")
-        rows = ({name: getattr(memory, name) for name in names} for memory in truth.memories())
-        self.rows = _write(work / "rows.jsonl", rows)
+        self.rows = _write(work / "rows.jsonl", map(_row, truth.memories()))
         (work / "store").mkdir()
         python = environment.of_vector_stores(options.environments)
         super().__init__(name.replace("-", "_"), python, options.cache / f"{name}.log", str(work / "store"))
@@ -110,6 +112,11 @@ def _measure(peer: _VectorStore | _Robotmem, truth: Truth, options: argparse.Nam
         if replies[-1].rss:
             result["rss"] = replies[-1].rss
     return result
+
+
+def _row(memory: SiteMemory) -> dict[str, Any]:
+    x, y = memory.position
+    return {"robot": memory.robot, "task": memory.task, "label": memory.label, "stamp": memory.stamp, "x": x, "y": y}
 
 
 def _learned(memory: SiteMemory) -> dict[str, Any]:

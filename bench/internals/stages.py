@@ -15,6 +15,7 @@ from robotmem_ros.memory.embedding.model_files import find_folder, inspect
 from robotmem_ros.memory.search import result, scoring
 from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
 from robotmem_ros.memory.search.text_index.fts import rare_and_common
 from robotmem_ros.memory.search.vector_index import VectorIndex
@@ -33,10 +34,7 @@ Scores = scoring.Scores
 STOP_WORDS = stop_words.ENGLISH
 _UNBOUNDED = 10**9
 _POSTINGS = 1000
-_CONDITIONS: dict[str, Any] = {
-    "n": 10, "min_confidence": 0.3, "session_id": None, "kind": None, "context_filter": None, "spatial_sort": None,
-    "after": None, "before": None, "collection": None,
-}  # fmt: skip
+_N = 10
 
 
 class Stages:
@@ -59,7 +57,7 @@ class Stages:
         self, parameters: Parameters, connection: sqlite3.Connection, blocks: Any, vectors: VectorIndex
     ) -> None:
         self._parameters, self._connection, self._blocks, self._vectors = parameters, connection, blocks, vectors
-        query = parse_query(parameters, decay=Decay(0.0, now=0), query="any", **_CONDITIONS)
+        query = parse_query(parameters, RecallRequest("any", _N), decay=Decay(0.0, now=0))
         self._candidates = find_candidates(connection, query)
 
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
@@ -89,13 +87,13 @@ class Stages:
 
 def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[int]:
     """Return what the vector search of an open memory finds for the arguments of a recall: ids, nearest first."""
-    wanted = {**_CONDITIONS, **arguments}
-    vector = memory._parts.embedder.embed_one(wanted["query"])
+    request = RecallRequest(**{"n": _N, **arguments})
+    vector = memory._parts.embedder.embed_one(request.query)
     with memory._database.snapshot() as connection:
-        query = parse_query(memory.parameters, decay=memory.decay(), **wanted)
+        query = parse_query(memory.parameters, request, decay=memory.decay())
         candidates = narrow_down(connection, find_candidates(connection, query))
-        hits = memory.vectors.search(connection, vector, candidates, scoring.blend_depth(wanted["n"]))
-    return [hit.memory_id for hit in hits[: wanted["n"]]]
+        hits = memory.vectors.search(connection, vector, candidates, scoring.blend_depth(request.n))
+    return [hit.memory_id for hit in hits[: request.n]]
 
 
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:

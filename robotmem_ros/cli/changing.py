@@ -7,7 +7,6 @@ import math
 import sys
 import time
 from dataclasses import fields
-from datetime import datetime, timezone
 from typing import Any
 
 from ..memory.clocks import DAY
@@ -29,6 +28,7 @@ from .command import (
     option,
     show,
     table,
+    time_ns,
     time_text,
 )
 
@@ -169,16 +169,6 @@ def _days(text: str) -> int:
     return int(value * DAY)
 
 
-def _time(text: str) -> int:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-01-31T12:00") from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=timezone.utc)
-    return max(round(found.timestamp()), 0) * 10**9
-
-
 COMMANDS = (
     Command(
         "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories.", _restore,
@@ -227,7 +217,7 @@ COMMANDS = (
             option("--collection", help="memories of this namespace, and its sessions"),
             (
                 option("--older-than", type=_days, metavar="DAYS", help="memories observed at least so long ago"),
-                option("--before", type=_time, metavar="TIME", help="memories observed before, as in 2026-01-31T12:00"),
+                option("--before", type=time_ns, metavar="TIME", help="memories observed before"),
             ),
             option("--finish", action="store_true", help="only finish a purge that could not overwrite its traces"),
             DRY_RUN,

@@ -137,3 +137,14 @@ def time_text(time_ns: int) -> str:
         return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (OverflowError, ValueError, OSError):
         return f"{seconds:.0f} s"
+
+
+def time_ns(text: str) -> int:
+    """Read a time such as 2026-01-31T12:00, of UTC unless it names a zone, as nanoseconds since the epoch."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-01-31T12:00") from None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=timezone.utc)
+    return max(round(found.timestamp()), 0) * 10**9

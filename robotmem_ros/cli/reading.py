@@ -7,12 +7,14 @@ import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..memory import Explanation, Memory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
-from .command import DATABASE, JSON, Command, CommandError, opened, option, show, table, time_text
+from ..memory.search.request import RecallRequest
+from .command import DATABASE, JSON, Command, CommandError, Option, opened, option, show, table, time_ns, time_text
 
 _SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
 _CONTEXT_SHOWN = 60
@@ -20,14 +22,9 @@ _CONTEXT_SHOWN = 60
 
 def _recall(arguments: argparse.Namespace) -> None:
     model = "" if arguments.no_model else Parameters().embedding_model
-    options = {"collection": arguments.collection, "embedding_model": model}
-    with opened(arguments.db, read_only=True, **options) as memory:
-        found = memory.recall(
-            arguments.query,
-            n=arguments.n,
-            context_filter=arguments.where,
-            representatives_only=arguments.representatives,
-        )
+    given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
+    with opened(arguments.db, read_only=True, embedding_model=model) as memory:
+        found = memory.recall(**given)
     lines = [_memory_line(one) for one in found] or ["nothing found"]
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
@@ -137,18 +134,33 @@ def _data(arguments: argparse.Namespace) -> None:
     show(arguments, fields, f"{found.perception_type}, {size}\nmetadata: {found.metadata_json}\n")
 
 
+def _recall_option(argument: dataclasses.Field[object]) -> Option:
+    settings = _OPTIONS[str(argument.type)]
+    about = argument.metadata["about"]
+    if settings.get("action") == "append":
+        about += "; may be given several times"
+    return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)
+
+
+_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "int": {"type": int, "metavar": "N", "default": RecallRequest().n},
+    "float": {"type": float, "metavar": "NUMBER", "default": RecallRequest().min_confidence},
+    "bool": {"action": "store_true"},
+    "int | None": {"type": time_ns, "metavar": "TIME"},
+    "str | None": {"metavar": "NAME"},
+    "Names": {"action": "append", "metavar": "NAME"},
+    "Mapping[str, object] | str | None": {"metavar": "JSON"},
+}
+"""By the type of an argument of recall: the settings of its option."""
 _ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 COMMANDS = (
     Command(
         "recall", "query a memory", "Find memories, best first.", _recall,
         (
-            option("query", nargs="?", default="", help="words; optional with --where"),
+            option("query", nargs="?", default="", help="words; optional with a condition or --spatial-sort"),
             DATABASE,
-            option("--n", type=int, default=5, help="largest number of memories"),
-            option("--where", metavar="JSON", help="conditions, such as '{\"task.success\": true}'"),
-            option("--collection", default="default", help="namespace to search"),
+            *map(_recall_option, dataclasses.fields(RecallRequest)[1:]),
             option("--no-model", action="store_true", help="search by words alone"),
-            option("--representatives", action="store_true", help="of similar facts, only the representative"),
             JSON,
         ),
     ),

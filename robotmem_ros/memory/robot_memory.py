@@ -40,6 +40,7 @@ from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
 from .search.query import parse_query
+from .search.request import RecallRequest
 from .search.result import RecallResult
 from .search.vector_index import VectorIndex
 from .sessions.consolidation import Consolidation
@@ -250,26 +251,14 @@ class RobotMemory:
         """
         self._writable.database.write(lambda connection: imports.finish(connection, import_id)).result()
 
-    def recall(  # noqa: PLR0917 (the order of these arguments is what callers know)
-        self,
-        query: str = "",
-        n: int = 5,
-        min_confidence: float = 0.3,
-        session_id: str | None = None,
-        context_filter: Mapping[str, object] | str | None = None,
-        spatial_sort: Mapping[str, object] | None = None,
-        after: int | None = None,
-        before: int | None = None,
-        collection: str | None = None,
-        *,
-        kind: str | None = None,
-        representatives_only: bool = False,
-    ) -> RecallResult:
+    @takes(RecallRequest)
+    def recall(self, request: RecallRequest) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
         with `frame_id` if that is not the memory frame; the window `[after, before)` is half-open.
         `representatives_only` leaves out the facts that another one of their group represents, see `consolidate`.
+        docs/recall.md lists the conditions.
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
@@ -277,24 +266,10 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         decay = self.decay()
-        parsed = parse_query(
-            self.parameters,
-            decay=decay,
-            query=query,
-            n=n,
-            min_confidence=min_confidence,
-            session_id=session_id,
-            kind=kind,
-            representatives_only=representatives_only,
-            context_filter=context_filter,
-            spatial_sort=spatial_sort,
-            after=after,
-            before=before,
-            collection=collection,
-        )
         parts = self._parts
+        query = parse_query(self.parameters, request, decay=decay)
         with parts.database.query_priority:
-            result = parts.pipeline.run(parsed, self.parameters)
+            result = parts.pipeline.run(query, self.parameters)
         parts.usage.add(result, max(decay.now, 0))
         return result
 

@@ -33,7 +33,7 @@ def test_recall_writes_the_memories_best_first(db: Path, capsys: pytest.CaptureF
 
 
 def test_recall_writes_json_and_takes_conditions(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--db", str(db), "--no-model", "--json", "--where", '{"task.success": true}', "--n", "3"]
+    arguments = ["--db", str(db), "--no-model", "--json", "--context-filter", '{"task.success": true}', "--n", "3"]
     assert main(["recall", *arguments]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["mode"], [one["id"] for one in answer["memories"]]) == ("structured", [2])
@@ -120,7 +120,7 @@ def test_the_default_database_is_the_one_of_the_node(
 
 
 def test_an_invalid_condition_is_reported(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["recall", "--db", str(db), "--where", "{"]) == 1
+    assert main(["recall", "--db", str(db), "--context-filter", "{"]) == 1
     assert capsys.readouterr().err.startswith("robotmem: context_filter: ")
 
 

@@ -70,7 +70,7 @@ def test_consolidate_shows_what_it_would_do_and_does_it(
     recall = ["recall", FACTS[0], "--db", str(db), "--no-model", "--collection", "lab"]
     assert main(recall) == 0
     assert "id 1" in capsys.readouterr().out
-    assert main([*recall, "--representatives"]) == 0
+    assert main([*recall, "--representatives-only"]) == 0
     assert "id 1" not in capsys.readouterr().out
 
 

@@ -105,4 +105,4 @@ def test_a_content_that_is_too_long_is_refused_and_not_cut(memory: RobotMemory) 
     with pytest.raises(InvalidFieldError, match=r"^human_summary: .* is 201 characters long; at most 200"):
         memory.learn("x", human_summary="y" * 201)
     memory.learn("杯" * 2000)
-    assert [found.content for found in memory.recall(kind="fact")] == ["杯" * 2000]
+    assert [found.content for found in memory.recall(kinds="fact")] == ["杯" * 2000]

@@ -121,7 +121,7 @@ def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_byt
         assert connection.execute(TYPES).fetchall() == []
     assert memory.preview_purge(ids=np.array([1, 2])).memories == 2
     memory.forget(np.int64(2), "a test")
-    assert len(memory.recall(kind="fact", min_confidence=0)) == 1
+    assert len(memory.recall(kinds="fact", min_confidence=0)) == 1
 
 
 @pytest.mark.parametrize("clock", [time.time, lambda: None, lambda: "now", lambda: np.float64(1)])
@@ -154,4 +154,4 @@ def test_a_stamp_that_was_stored_as_bytes_is_told_of_by_the_id_of_its_memory(
     memory = open_memory()
     for query in ("box", ""):
         with pytest.raises(StorageError, match=r"could not read memory 1: .*; it seems to be damaged"):
-            memory.recall(query, kind="perception")
+            memory.recall(query, kinds="perception")

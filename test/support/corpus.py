@@ -13,6 +13,7 @@ from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import Candidates, enumerate_if_few, find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.block import Block
@@ -137,11 +138,10 @@ def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQue
 
 
 def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Candidates:
-    query = parse_query(
-        Parameters(), decay=Decay(0.0, now=0), query=one.query, n=5, min_confidence=0.0, session_id=one.session,
-        kind=None, context_filter=None, spatial_sort=None, after=None, before=one.before, collection=one.collection,
-    )  # fmt: skip
-    return find_candidates(connection, query)
+    request = RecallRequest(
+        one.query, min_confidence=0.0, session_id=one.session, before=one.before, collection=one.collection
+    )
+    return find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)))
 
 
 def covered(blocks: Sequence[Block]) -> int:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidFieldError
 from ..storage import bulk, rows
-from .filters import LIST_ON_PATH, Comparison, Condition, Source, condition, list_prefixes
+from .condition import Condition, Source, joined
 from .query import Query
 
 _FEW, _SHARE = 2000, 16
@@ -24,7 +23,6 @@ _FEW, _SHARE = 2000, 16
 _BROAD = 1000
 """From this many memories on there are postings: to list most memories takes longer than to check the best."""
 _COUNTED = 20_000
-_GROUP = 50
 
 
 class Candidates(NamedTuple):
@@ -50,11 +48,7 @@ class Candidates(NamedTuple):
 
     def check(self) -> Source:
         """Return an SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
-        checks = [condition.check for condition in self.conditions] or ["1"]
-        # In groups, for SQLite reads "a AND b AND c" as an expression three deep, and takes none a thousand deep.
-        groups = (" AND ".join(checks[first : first + _GROUP]) for first in range(0, len(checks), _GROUP))
-        sql = " AND ".join(f"({group})" for group in groups)
-        return Source(sql, tuple(argument for condition in self.conditions for argument in condition.arguments))
+        return joined("AND", self.conditions or (Condition("1"),))
 
     def ids_json(self) -> str:
         """Return the ids as a JSON array, for json_each()."""
@@ -65,13 +59,10 @@ def find_candidates(connection: sqlite3.Connection, query: Query) -> Candidates:
     """Turn every condition of a query into SQL.
 
     Raises:
-        InvalidFieldError: a path of the context filter goes into a list.
+        InvalidFieldError: a condition cannot be met in this database.
     """
-    for comparison in query.comparisons:
-        _check_path(connection, comparison)
-    return Candidates(
-        (*_plain_conditions(connection, query), *(condition(one, query.decay) for one in query.comparisons))
-    )
+    conditions = (condition for wanted in query.conditions for condition in wanted.conditions(connection))
+    return Candidates((Condition("m.status = 'active'"), *conditions))
 
 
 def enumerate_if_few(
@@ -176,43 +167,3 @@ def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:
         return source.size
     sql = f"SELECT count(*) FROM ({source.sql} LIMIT ?)"
     return int(connection.execute(sql, (*source.arguments, limit)).fetchone()[0])
-
-
-def _plain_conditions(connection: sqlite3.Connection, query: Query) -> list[Condition]:
-    collection = (query.collection,)
-    count = rows.count_in(connection, query.collection)
-    source = Source("SELECT id FROM memories WHERE collection = ?", collection, count)
-    conditions = [Condition("m.status = 'active'"), Condition("m.collection = ?", collection, source)]
-    if query.min_confidence > 0:
-        conditions.append(Condition(*query.decay.at_least(query.min_confidence)))
-    if query.kind:
-        conditions.append(Condition("m.type = ?", (query.kind.value,)))
-    if query.representatives_only:
-        conditions.append(Condition("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)"))
-    if query.session_id:
-        session = (query.session_id,)
-        source = Source("SELECT id FROM memories WHERE session_id = ? AND session_id <> ''", session)
-        conditions.append(Condition("m.session_id = ?", session, source))
-    if query.after is not None or query.before is not None:
-        conditions.append(_window(query.after, query.before))
-    return conditions
-
-
-def _window(after: int | None, before: int | None) -> Condition:
-    bounds = [(after, "observed_at >= ?"), (before, "observed_at < ?")]
-    given = [(limit, sql) for limit, sql in bounds if limit is not None]
-    limits = tuple(limit for limit, _ in given)
-    source = Source(f"SELECT id FROM memories WHERE {' AND '.join(sql for _, sql in given)}", limits)
-    return Condition(" AND ".join(f"m.{sql}" for _, sql in given), limits, source)
-
-
-def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
-    for prefix in list_prefixes(comparison):
-        if connection.execute(LIST_ON_PATH, (prefix,)).fetchone():
-            known = connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (comparison.path,)).fetchone()
-            if not known:
-                raise InvalidFieldError(
-                    "context_filter",
-                    comparison.path,
-                    f"goes into the list {prefix!r}; a path leads through objects only",
-                )

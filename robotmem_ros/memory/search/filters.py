@@ -1,4 +1,4 @@
-"""Conditions: SQL that decides which memories count, and the parser of `context_filter`.
+"""The condition `context_filter`: its parser, and its SQL.
 
 JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match; only
 `$ne` holds for a value of another type, which is not equal.
@@ -8,39 +8,15 @@ A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from .. import validation
 from ..errors import InvalidFieldError
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
-
-
-class Source(NamedTuple):
-    """A SELECT that gives the memories under a condition from an index, each once, as a column named `id`."""
-
-    sql: str
-    arguments: tuple[object, ...]
-    size: int | None = None
-    """How many there are, about, where it need not be counted."""
-
-
-class Condition(NamedTuple):
-    """What must hold of a memory: an SQL expression over the alias `m` of memories, cheap for one memory at a time.
-
-    Where an index can list the memories under the condition, `source` does.
-    """
-
-    check: str
-    arguments: tuple[object, ...] = ()
-    source: Source | None = None
-
-
-def in_source(source: Source) -> Condition:
-    """Require to be among what a source lists, for what cannot be checked of one memory at a time."""
-    return Condition(f"m.id IN ({source.sql})", source.arguments, source)
-
+from .condition import Condition, Source, in_source
 
 OWN_FIELDS = {
     "id": ("m.id", float),
@@ -125,22 +101,50 @@ def condition(comparison: Comparison, decay: Decay) -> Condition:
     return _json_condition(comparison, path, source)
 
 
+@dataclass(frozen=True)
+class ContextFilter:
+    """A filter as a condition: all of its comparisons must hold."""
+
+    comparisons: tuple[Comparison, ...]
+    decay: Decay
+    suffices: bool = True
+
+    def conditions(self, connection: sqlite3.Connection) -> tuple[Condition, ...]:
+        """Return it in SQL, each comparison by itself.
+
+        Raises:
+            InvalidFieldError: a path goes into a list.
+        """
+        for comparison in self.comparisons:
+            _check_path(connection, comparison)
+        return tuple(condition(comparison, self.decay) for comparison in self.comparisons)
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Yield nothing: unknown paths are named whatever was found."""
+        return iter(())
+
+
 def context_path(path: str) -> str:
     """Return the path into the context that the path of a comparison names; empty for a field of the memory itself."""
     return "" if path in OWN_FIELDS else path.removeprefix("context.")
 
 
-LIST_ON_PATH = """
+_LIST_ON_PATH = """
     SELECT path FROM json_paths AS p WHERE path = ?
     AND EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id AND value = x'5b')
 """
 """Whether a path leads to a list in some memory."""
 
 
-def list_prefixes(comparison: Comparison) -> list[str]:
-    """List the paths that a comparison goes through before its end, none of which may be a list."""
+def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
+    # A path may end at a list, but not go through one.
     parts = context_path(comparison.path).split(".")
-    return [".".join(parts[:length]) for length in range(1, len(parts))]
+    for prefix in (".".join(parts[:length]) for length in range(1, len(parts))):
+        if connection.execute(_LIST_ON_PATH, (prefix,)).fetchone():
+            known = connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (comparison.path,)).fetchone()
+            if not known:
+                why = f"goes into the list {prefix!r}; a path leads through objects only"
+                raise InvalidFieldError("context_filter", comparison.path, why)
 
 
 def _comparison(field: str, path: str, operator: str, operand: object) -> Comparison:

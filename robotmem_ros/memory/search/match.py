@@ -22,7 +22,7 @@ from ..storage import rows
 from ..text import tokens
 from ..text.stop_words import SPATIAL_WORDS
 from .candidates import Candidates, enumerate_if_few, filter_ids, only
-from .filters import Condition, Source
+from .condition import Condition, Source
 from .query import Query
 from .relevance import Relevance
 from .text_index import TextReader

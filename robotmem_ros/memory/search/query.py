@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from .. import validation
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
-from ..models import Kind
 from ..storage.decay import Decay
-from .filters import Comparison, parse_filter
+from .conditions import Given, Wanted, parse_conditions, searched_collections
+from .filters import Comparison, ContextFilter
+from .request import RecallRequest
 
 DEFAULT_N = 5
 MAX_N = 100
@@ -30,41 +31,27 @@ class SpatialSort:
 
 @dataclass(frozen=True)
 class Query:
-    """A validated query. `after` and `before` bound a half-open window in nanoseconds; None is no bound."""
+    """A validated query."""
 
     text: str
     """Free text; empty for a query of conditions alone."""
     n: int
-    min_confidence: float
-    collection: str
-    session_id: str
-    kind: Kind | None
-    representatives_only: bool
-    """Whether to leave out facts that another one of their group represents."""
-    after: int | None
-    before: int | None
-    comparisons: tuple[Comparison, ...]
+    collections: tuple[str, ...]
+    """The collections to search; none for all."""
+    conditions: tuple[Wanted, ...]
+    """All must hold, before anything is ranked."""
     spatial_sort: SpatialSort | None
     decay: Decay
     """What confidence means at the time of the query."""
 
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Return the comparisons of the context filter."""
+        filters = (wanted for wanted in self.conditions if isinstance(wanted, ContextFilter))
+        return tuple(comparison for one in filters for comparison in one.comparisons)
 
-def parse_query(
-    parameters: Parameters,
-    *,
-    decay: Decay,
-    query: object,
-    n: object,
-    min_confidence: object,
-    session_id: object,
-    kind: object,
-    representatives_only: object = False,
-    context_filter: object,
-    spatial_sort: object,
-    after: object,
-    before: object,
-    collection: object,
-) -> Query:
+
+def parse_query(parameters: Parameters, request: RecallRequest, *, decay: Decay) -> Query:
     """Check all fields; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
 
     `decay` is what memories are seen by at the time of the query.
@@ -72,40 +59,22 @@ def parse_query(
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
     """
-    text = validation.text("query", query, limit=parameters.content_limit)
+    text = validation.text("query", request.query, limit=parameters.content_limit)
+    given = Given(request, parameters, decay)
     parsed = Query(
         text="" if text == "*" else text,
-        n=_clamped_n(n),
-        min_confidence=validation.number("min_confidence", min_confidence, low=0.0, high=1.0),
-        collection=validation.name("collection", collection, default=parameters.collection),
-        session_id=validation.name("session_id", session_id),
-        kind=None if kind in (None, "") else validation.member("kind", kind, Kind),
-        representatives_only=validation.flag("representatives_only", representatives_only),
-        after=None if after is None else validation.time_ns("after", after),
-        before=None if before is None else validation.time_ns("before", before),
-        comparisons=parse_filter(context_filter, limit=parameters.context_limit),
-        spatial_sort=_parse_spatial_sort(spatial_sort, parameters),
+        n=_clamped_n(request.n),
+        collections=searched_collections(given).names,
+        conditions=parse_conditions(given),
+        spatial_sort=_parse_spatial_sort(request.spatial_sort, parameters),
         decay=decay,
     )
-    if parsed.after is not None and parsed.before is not None and parsed.after >= parsed.before:
-        raise InvalidFieldError("after", parsed.after, f"must lie before `before` ({parsed.before})")
-    if not parsed.text and not _has_condition(parsed, collection):
+    if not (parsed.text or parsed.spatial_sort or any(wanted.suffices for wanted in parsed.conditions)):
         raise InvalidFieldError(
-            "query", query, "is empty, and there is no condition to go by; give words, a condition or a spatial_sort"
-        )
+            "query", request.query,
+            "is empty, and there is no condition to go by; give words, a condition or a spatial_sort",
+        )  # fmt: skip
     return parsed
-
-
-def _has_condition(query: Query, collection: object) -> bool:
-    return bool(
-        query.session_id
-        or query.kind
-        or query.comparisons
-        or query.spatial_sort
-        or query.after is not None
-        or query.before is not None
-        or collection
-    )
 
 
 def _clamped_n(n: object) -> int:
@@ -116,6 +85,8 @@ def _clamped_n(n: object) -> int:
 def _parse_spatial_sort(value: object, parameters: Parameters) -> SpatialSort | None:
     if value is None:
         return None
+    if isinstance(value, str):
+        value = validation.json_object("spatial_sort", value, limit=parameters.context_limit)
     if not isinstance(value, Mapping):
         raise InvalidFieldError("spatial_sort", value, "must be an object with `field`, `target` and `max_distance`")
     unknown = set(value) - {"field", "target", "max_distance", "frame_id"}

@@ -71,20 +71,10 @@ def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparis
 
 
 def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
-    """Say what may be why a result has no memories: an unknown collection or session, or vectors that are to come."""
-    name = query.collection
-    if not rows.count_in(connection, name):
-        others = connection.execute(
-            "SELECT DISTINCT collection FROM collection_counters WHERE n > 0 AND collection <> ? LIMIT ?",
-            (name, _NAMES),
-        )
-        yield f"there is no memory in the collection {name!r}{did_you_mean(name, (other for (other,) in others))}"
-        return
-    if query.session_id:
-        find = "SELECT 1 FROM memories WHERE session_id = ? AND session_id <> '' AND +collection = ? LIMIT 1"
-        if not connection.execute(find, (query.session_id, name)).fetchone():
-            yield f"no memory of the collection {name!r} has the session_id {query.session_id!r}"
+    """Say what may be why a result has no memories: names that no memory has, or vectors that are to come."""
+    unknown = [told for wanted in query.conditions for told in wanted.unknown(connection)]
+    yield from unknown[:_TOLD]
     lacking = vector_rows.lacking(connection)
-    if mode is Mode.HYBRID and lacking:
+    if mode is Mode.HYBRID and lacking and not unknown:
         counters = rows.counters(connection)
         yield f"{lacking} of {counters['fact'] + counters['perception']} memories have no vector yet"

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import FrameMismatchError
 from .candidates import Candidates
-from .filters import Condition, Source
+from .condition import Condition, Source
 from .query import SpatialSort
 from .result import Hit, Ranking
 

@@ -133,7 +133,7 @@ def test_a_forgotten_memory_can_still_be_explained(memory: RobotMemory) -> None:
 def test_a_perception_is_not_classified(memory: RobotMemory) -> None:
     memory_id = memory.save_perception("a red mug because of 5 N").memory_id
     assert memory.explain(memory_id).decisions == ()
-    found = memory.recall(kind="perception")[0]
+    found = memory.recall(kinds="perception")[0]
     assert (found.category, found.tags, found.context) == ("", (), {})
 
 

@@ -36,7 +36,7 @@ def test_another_value_or_outcome_of_one_subject_contradicts(
 ) -> None:
     first, second = memory.learn(older), memory.learn(newer)
     assert (first.contradicts, second.contradicts) == ((), (first.memory_id,))
-    found = {one.id: one.contradicted_by for one in memory.recall(kind="fact")}
+    found = {one.id: one.contradicted_by for one in memory.recall(kinds="fact")}
     assert found == {first.memory_id: second.memory_id, second.memory_id: 0}
     (told,) = memory.explain(first.memory_id).contradictions
     assert (told.memory_id, told.reason, told.is_newer, told.content) == (second.memory_id, reason, True, newer)
@@ -77,7 +77,7 @@ def test_facts_in_different_contexts_do_not_contradict(memory: RobotMemory) -> N
 def test_the_older_is_what_was_observed_earlier_not_what_was_stored_earlier(memory: RobotMemory) -> None:
     late = memory.learn("Hold the glass with 12.5 N", observed_at=20).memory_id
     early = memory.learn("Hold the glass with 15 N", observed_at=10).memory_id
-    assert {one.id: one.contradicted_by for one in memory.recall(kind="fact")} == {late: 0, early: late}
+    assert {one.id: one.contradicted_by for one in memory.recall(kinds="fact")} == {late: 0, early: late}
     assert memory.explain(late).contradictions[0].reason == "force: 15 N, now 12.5 N"
 
 
@@ -85,7 +85,7 @@ def test_a_fact_learned_again_becomes_the_newer_one(memory: RobotMemory) -> None
     one = memory.learn("Hold the glass with 12.5 N", observed_at=1).memory_id
     two = memory.learn("Hold the glass with 15 N", observed_at=2).memory_id
     memory.learn("Hold the glass with 12.5 N", observed_at=3)
-    assert {found.id: found.contradicted_by for found in memory.recall(kind="fact")} == {one: 0, two: one}
+    assert {found.id: found.contradicted_by for found in memory.recall(kinds="fact")} == {one: 0, two: one}
 
 
 def test_a_forgotten_or_corrected_fact_no_longer_contradicts(memory: RobotMemory) -> None:

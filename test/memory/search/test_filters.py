@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import InvalidFieldError, Kind, RobotMemory, Stored
+from robotmem_ros.memory import InvalidFieldError, RobotMemory, Stored
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.storage.decay import Decay
 
 from ..conftest import OpenMemory
@@ -131,11 +132,9 @@ def test_a_filter_may_be_json_text(memory: RobotMemory) -> None:
 
 
 def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
-    query = parse_query(
-        memory.parameters, decay=Decay(0.01, now=1), query="  red mug ", n=0, min_confidence=0, session_id=None,
-        kind="fact", context_filter=None, spatial_sort={"target": (1, 2)}, after=1, before=None, collection="",
-    )  # fmt: skip
-    assert (query.text, query.n, query.collection, query.kind) == ("red mug", 5, "default", Kind.FACT)
+    request = RecallRequest("  red mug ", n=0, spatial_sort={"target": (1, 2)}, after=1, collection="")
+    query = parse_query(memory.parameters, request, decay=Decay(0.01, now=1))
+    assert (query.text, query.n, query.collections) == ("red mug", 5, ("default",))
     assert query.spatial_sort is not None
     assert (query.spatial_sort.field, query.spatial_sort.frame_id) == ("position", "map")
     assert query.spatial_sort.max_distance == math.inf

@@ -38,7 +38,7 @@ def test_with_words_and_vectors_the_mode_is_hybrid(three_mugs: RobotMemory) -> N
 
 
 def test_without_a_query_the_mode_is_structured_and_the_newest_comes_first(three_mugs: RobotMemory) -> None:
-    result = three_mugs.recall(kind="perception")
+    result = three_mugs.recall(kinds="perception")
     assert (result.mode, result.reason) == (Mode.STRUCTURED, "")
     assert [memory.id for memory in result] == [3, 2, 1]
     assert {memory.score for memory in result} == {1.0}

@@ -60,7 +60,7 @@ def test_known_paths_give_no_reason(memory: RobotMemory) -> None:
     assert (len(result), result.reason) == (0, "")
 
 
-@pytest.mark.parametrize("query", [{"query": "mug"}, {"kind": "fact"}, {"query": "mug", "spatial_sort": ORIGIN}])
+@pytest.mark.parametrize("query", [{"query": "mug"}, {"kinds": "fact"}, {"query": "mug", "spatial_sort": ORIGIN}])
 def test_an_unknown_collection_is_named_with_near_ones(memory: RobotMemory, query: dict[str, object]) -> None:
     memory.save_perception("red mug", pose=[0, 0, 0], collection="kitchen")
     memory.flush()
@@ -79,7 +79,7 @@ def test_an_unknown_session_is_named(memory: RobotMemory) -> None:
     memory.learn("one", session_id="morning")
     result = memory.recall("one", session_id="evening")
     assert result.reason == "no memory of the collection 'default' has the session_id 'evening'"
-    assert memory.recall(session_id="morning", kind="perception").reason == ""
+    assert memory.recall(session_id="morning", kinds="perception").reason == ""
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_what_matches_without_a_position_is_counted(open_memory: OpenMemory, db_
         "1 memory matches but has a 'position' in frame 'odom'; "
         "1 memory matches but has a 'position' in frame 'map' of map 'hall'"
     )
-    by_kind = memory.recall(kind="fact", n=n, spatial_sort=ORIGIN)
+    by_kind = memory.recall(kinds="fact", n=n, spatial_sort=ORIGIN)
     assert by_kind.reason.endswith("; 1 memory matches but has no 'position'")
     of_others = memory.recall(collection="others", spatial_sort=ORIGIN)
     assert of_others.reason.endswith("; 1 memory matches but has no 'position'")

@@ -15,6 +15,7 @@ from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.candidates import enumerate_if_few, find_candidates
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.storage import Database, rows
@@ -55,10 +56,7 @@ def crowd() -> Iterator[sqlite3.Connection]:
 
 def search(connection: sqlite3.Connection, query: str, limit: int, *, depth: int = SIZE, session: str = "") -> Ranking:
     """What the text search finds."""
-    parsed = parse_query(
-        Parameters(), decay=Decay(0.0, now=0), query=query, n=5, min_confidence=0.3, session_id=session, kind=None,
-        context_filter=None, spatial_sort=None, after=None, before=None, collection=None,
-    )  # fmt: skip
+    parsed = parse_query(Parameters(), RecallRequest(query, session_id=session), decay=Decay(0.0, now=0))
     return TextReader((), query, limit).search(connection, find_candidates(connection, parsed), depth)
 
 
@@ -113,10 +111,7 @@ def test_a_search_with_room_for_all_is_the_formula(crowd: sqlite3.Connection, wo
 
 
 def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
-    query = parse_query(
-        Parameters(), decay=Decay(0.0, now=0), query="red mug", n=5, min_confidence=0.3, session_id=None, kind=None,
-        context_filter=None, spatial_sort=None, after=10, before=400, collection=None,
-    )  # fmt: skip
+    query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
     few = enumerate_if_few(crowd, find_candidates(crowd, query))
     assert few.ids is not None
     found = TextReader((), "red mug", 100).search(crowd, few, SIZE)

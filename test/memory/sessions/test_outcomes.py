@@ -64,7 +64,7 @@ def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome
 def test_a_memory_shares_in_an_outcome_by_its_best_rank(memory: RobotMemory) -> None:
     ids = [memory.learn(f"fact {number}", observed_at=number).memory_id for number in range(3)]
     session = memory.start_session().session_id
-    assert [found.id for found in memory.recall(kind="fact")] == ids[::-1]
+    assert [found.id for found in memory.recall(kinds="fact")] == ids[::-1]
     assert [found.id for found in memory.recall(before=2, after=0)] == ids[1::-1]
     memory.end_session(session, 0.5)
     assert outcomes(memory) == {ids[2]: (0.5, 1.0), ids[1]: (0.5, 1.0), ids[0]: (0.25, 0.5)}

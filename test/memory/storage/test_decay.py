@@ -13,6 +13,7 @@ from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallRes
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
+from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.storage.functions import register
 
@@ -26,13 +27,12 @@ def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
     return open_memory(clock=clock)
 
 
-def look(memory: RobotMemory, min_confidence: float = 0.0, context_filter: object = None) -> RecallResult:
+def look(
+    memory: RobotMemory, min_confidence: float = 0.0, context_filter: dict[str, object] | None = None
+) -> RecallResult:
     """What there is, without counting as recalled."""
-    query = parse_query(
-        memory.parameters, decay=memory.decay(), query="", n=10, min_confidence=min_confidence, session_id=None,
-        kind=None, context_filter=context_filter, spatial_sort=None, after=0, before=None, collection=None,
-    )  # fmt: skip
-    return memory._parts.pipeline.run(query, memory.parameters)
+    request = RecallRequest(n=10, min_confidence=min_confidence, context_filter=context_filter, after=0)
+    return memory._parts.pipeline.run(parse_query(memory.parameters, request, decay=memory.decay()), memory.parameters)
 
 
 def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:

@@ -27,7 +27,7 @@ def stored(client: Client, number: int) -> None:
 
 
 def recalled(client: Client, **fields: Any) -> list[Any]:
-    response = client.call(Recall, "recall", **{"n": 100, "min_confidence": 0.0, "kind": "perception", **fields})
+    response = client.call(Recall, "recall", **{"n": 100, "min_confidence": 0.0, "kinds": ["perception"], **fields})
     assert response.success, response.error
     return list(response.memories)
 

@@ -79,10 +79,11 @@ class Oracle:
         new = memory.new
         return (
             memory.active
-            and new.collection == query.collection
+            and ("*" in query.collections or new.collection in query.collections)
             and self._confidence(memory, query) >= query.min_confidence
-            and query.session_id in ("", new.session_id)
-            and query.kind in ("", new.kind.value)
+            and (not query.session_ids or new.session_id in query.session_ids)
+            and new.session_id not in query.excluded_session_ids
+            and (not query.kinds or new.kind.value in query.kinds)
             and (query.after is None or new.observed_at >= query.after)
             and (query.before is None or new.observed_at < query.before)
             and all(self._fits(memory, query, path, wanted) for path, wanted in query.context_filter.items())

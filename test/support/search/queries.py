@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from .reference_model import DAY, Query
 from .worlds import COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, VALUES, VOCABULARY, World
 
-_CONDITIONS = ("collection", "session_id", "kind", "window", "context_filter", "min_confidence")
+_CONDITIONS = (
+    "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
+)  # fmt: skip
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
 
@@ -20,12 +22,14 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
     now = draw(_times(world))
     changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
-    if "collection" in conditions:
-        changes["collection"] = draw(st.sampled_from(COLLECTIONS))
-    if "session_id" in conditions:
-        changes["session_id"] = draw(st.sampled_from((*SESSIONS[1:], "unknown")))
-    if "kind" in conditions:
-        changes["kind"] = draw(st.sampled_from(("fact", "perception")))
+    names = {
+        "collections": (*COLLECTIONS, "*"),
+        "session_ids": (*SESSIONS[1:], "unknown"),
+        "excluded_session_ids": (*SESSIONS[1:], "unknown"),
+        "kinds": ("fact", "perception"),
+    }
+    for name in sorted(conditions & names.keys()):
+        changes[name] = tuple(draw(st.lists(st.sampled_from(names[name]), min_size=1, max_size=2, unique=True)))
     if "window" in conditions:
         stamps = [memory.new.observed_at for memory in world.memories]
         ends = sorted(draw(st.tuples(st.sampled_from(stamps), st.sampled_from(stamps))))

@@ -106,9 +106,10 @@ class Query:
     text: str = ""
     n: int = 5
     min_confidence: float = 0.0
-    collection: str = DEFAULT_COLLECTION
-    session_id: str = ""
-    kind: str = ""
+    collections: tuple[str, ...] = (DEFAULT_COLLECTION,)
+    session_ids: tuple[str, ...] = ()
+    excluded_session_ids: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     after: int | None = None
     before: int | None = None
     context_filter: Mapping[str, object] = field(default_factory=dict)

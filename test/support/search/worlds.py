@@ -65,17 +65,21 @@ class World:
             "frame_id": query.frame_id,
             "max_distance": None if math.isinf(query.max_distance) else query.max_distance,
         }
+        # One of several names may be given by itself.
+        one, *more = query.session_ids or ("",)
         answer = self.memory.recall(
             query.text,
             query.n,
             query.min_confidence,
-            query.session_id,
+            one,
             query.context_filter,
             spatial if query.field else None,
             query.after,
             query.before,
-            query.collection,
-            kind=query.kind,
+            collections=query.collections,
+            session_ids=more,
+            excluded_session_ids=query.excluded_session_ids,
+            kinds=query.kinds,
         )
         self.memory._parts.usage.write()
         self.memory._database.write(lambda connection: None).result()

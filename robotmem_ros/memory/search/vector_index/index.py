@@ -25,7 +25,7 @@ import numpy as np
 from ...embedding import Vector
 from ...storage import Database, bulk, codec, rows, vector_rows
 from ..candidates import Candidates, enumerate_if_few, filter_ids, only
-from ..filters import Condition
+from ..condition import Condition
 from ..result import Hit, Ranking
 from . import segment
 from .batches import Batch, Batches, measured

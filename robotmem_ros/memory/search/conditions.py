@@ -1,0 +1,239 @@
+"""The table of conditions: how each is read from a request, and its SQL.
+
+Conditions hold before anything is ranked. A row of `CONDITIONS` reads one of them from its fields of the request. What
+it gives is checked and complete, and turns into SQL on the snapshot that the query runs on.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from .. import validation
+from ..config.parameters import Parameters
+from ..errors import InvalidFieldError, did_you_mean
+from ..models import Kind
+from ..storage import rows
+from ..storage.decay import Decay
+from .condition import Condition, Source
+from .filters import ContextFilter, parse_filter
+from .request import Names, RecallRequest
+
+ALL_COLLECTIONS = "*"
+_NAMES = 1000
+"""How many names are searched for near ones."""
+
+
+class Wanted(Protocol):
+    """A condition that was given."""
+
+    @property
+    def suffices(self) -> bool:
+        """Return whether a query may have it alone, without words and other conditions."""
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL, in as many parts as indexes can list by themselves.
+
+        Raises:
+            InvalidFieldError: it cannot be met in this database.
+        """
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Say what it names that no memory has."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A request, and what conditions are read by."""
+
+    request: RecallRequest
+    parameters: Parameters
+    decay: Decay
+    """What confidence means at the time of the query."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A condition that is SQL as it stands, and names nothing."""
+
+    sql: Condition
+    suffices: bool = True
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        return (self.sql,)
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Yield nothing."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Collections:
+    """The collections to search; none for all."""
+
+    names: tuple[str, ...]
+    suffices: bool
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        if not self.names:
+            return ()
+        test, arguments = self.test("collection")
+        size = sum(rows.count_in(connection, name) for name in self.names)
+        source = Source(f"SELECT id FROM memories WHERE {test}", arguments, size)
+        return (Condition(f"m.{test}", arguments, source),)
+
+    def test(self, column: str) -> tuple[str, tuple[object, ...]]:
+        """Return SQL that tells whether a column names one of them, and its arguments."""
+        return one_of(column, self.names) if self.names else ("1", ())
+
+    def __str__(self) -> str:
+        """Return them as part of a sentence, after a noun."""
+        named = ", ".join(map(repr, self.names))
+        return f" of the collection{'s' if len(self.names) > 1 else ''} {named}" if self.names else ""
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Say which collections are empty, and name near ones."""
+        for name in self.names:
+            if not rows.count_in(connection, name):
+                others = connection.execute(
+                    "SELECT DISTINCT collection FROM collection_counters WHERE n > 0 AND collection <> ? LIMIT ?",
+                    (name, _NAMES),
+                )
+                yield f"there is no memory in the collection {name!r}{did_you_mean(name, (one for (one,) in others))}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some values in a column of `memories` that has an index."""
+
+    name: str
+    """What the values are."""
+    column: str
+    values: tuple[str, ...]
+    collections: Collections
+    suffices: bool = True
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        test, arguments = one_of(self.column, self.values)
+        source = Source(f"SELECT id FROM memories WHERE {self._indexed(test)}", arguments)
+        return (Condition(f"m.{test}", arguments, source),)
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Say which value no memory of the collections has, and name near ones."""
+        check, arguments = self.collections.test("+m.collection")
+        sql = f"SELECT 1 FROM memories AS m WHERE {self._indexed(f'{self.column} = ?')} AND {check} LIMIT 1"
+        for value in self.values:
+            if not connection.execute(sql, (value, *arguments)).fetchone():
+                known = distinct(connection, "memories", self.column, self._indexed("true"))
+                near = did_you_mean(value, (one for one in known if one != value))
+                yield f"no memory{self.collections} has the {self.name} {value!r}{near}"
+
+    def _indexed(self, test: str) -> str:
+        # The indexes leave out the empty text, and serve only what does so too.
+        return f"{test} AND {self.column} <> ''"
+
+
+def one_of(column: str, values: tuple[object, ...]) -> tuple[str, tuple[object, ...]]:
+    """Return SQL that compares a column with values, any of which will do, and its arguments."""
+    if len(values) == 1:
+        return f"{column} = ?", values
+    return f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(values),)
+
+
+def distinct(connection: sqlite3.Connection, table: str, column: str, where: str) -> list[str]:
+    """Return the values of an indexed column, not more than are searched for near ones, from value to value."""
+    next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
+    found = connection.execute(
+        f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
+        "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
+        (_NAMES,),
+    )
+    return [value for (value,) in found]
+
+
+def parse_conditions(given: Given) -> tuple[Wanted, ...]:
+    """Read all conditions of a request.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    return tuple(wanted for read in CONDITIONS if (wanted := read(given)) is not None)
+
+
+def searched_collections(given: Given) -> Collections:
+    """Return the collections to search."""
+    request = given.request
+    named = _names("collections", request.collections, "collection", request.collection)
+    if ALL_COLLECTIONS in named:
+        return Collections((), suffices=True)
+    return Collections(named or (given.parameters.collection,), suffices=bool(named))
+
+
+def _names(field: str, values: Names, single_field: str = "", single: object = None) -> tuple[str, ...]:
+    listed = [values] if isinstance(values, str) else () if values is None else values
+    return tuple(sorted({*validation.names(field, listed), *filter(None, [validation.name(single_field, single)])}))
+
+
+def _context_filter(given: Given) -> Wanted | None:
+    comparisons = parse_filter(given.request.context_filter, limit=given.parameters.context_limit)
+    return ContextFilter(comparisons, given.decay) if comparisons else None
+
+
+def _confidence(given: Given) -> Wanted | None:
+    least = validation.number("min_confidence", given.request.min_confidence, low=0.0, high=1.0)
+    return Plain(Condition(*given.decay.at_least(least)), suffices=False) if least > 0 else None
+
+
+def _kinds(given: Given) -> Wanted | None:
+    kinds = {validation.member("kinds", name, Kind) for name in _names("kinds", given.request.kinds)}
+    return Plain(Condition(*one_of("m.type", tuple(sorted(kind.value for kind in kinds))))) if kinds else None
+
+
+def _representatives(given: Given) -> Wanted | None:
+    is_wanted = validation.flag("representatives_only", given.request.representatives_only)
+    sql = Condition("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)")
+    return Plain(sql, suffices=False) if is_wanted else None
+
+
+def _sessions(given: Given) -> Wanted | None:
+    names = _names("session_ids", given.request.session_ids, "session_id", given.request.session_id)
+    return OneOf("session_id", "session_id", names, searched_collections(given)) if names else None
+
+
+def _excluded_sessions(given: Given) -> Wanted | None:
+    names = _names("excluded_session_ids", given.request.excluded_session_ids)
+    test, arguments = one_of("m.session_id", names)
+    return Plain(Condition(f"NOT ({test})", arguments)) if names else None
+
+
+def _window(given: Given) -> Wanted | None:
+    after, before = (
+        None if value is None else validation.time_ns(name, value)
+        for name, value in (("after", given.request.after), ("before", given.request.before))
+    )
+    if after is not None and before is not None and after >= before:
+        raise InvalidFieldError("after", after, f"must lie before `before` ({before})")
+    bounds = [(after, "observed_at >= ?"), (before, "observed_at < ?")]
+    limits = tuple(limit for limit, _ in bounds if limit is not None)
+    tests = [test for limit, test in bounds if limit is not None]
+    source = Source(f"SELECT id FROM memories WHERE {' AND '.join(tests)}", limits)
+    return Plain(Condition(" AND ".join(f"m.{test}" for test in tests), limits, source)) if limits else None
+
+
+CONDITIONS: tuple[Callable[[Given], Wanted | None], ...] = (
+    searched_collections,
+    _confidence,
+    _kinds,
+    _representatives,
+    _sessions,
+    _excluded_sessions,
+    _window,
+    _context_filter,
+)
+"""The conditions, in the order in which they are checked: cheap ones first."""

@@ -1,0 +1,45 @@
+"""The arguments of a recall, as its caller gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+Names = Iterable[str] | str | None
+"""Names, any of which will do; a single one does for a list of one, and none is no condition."""
+
+
+def argument(default: object, about: str) -> Any:
+    """Declare an argument with what the command line tells about it; empty if it has no option of that name."""
+    return field(default=default, metadata={"about": about})
+
+
+@dataclass(slots=True)
+class RecallRequest:
+    """The arguments of `RobotMemory.recall`, named like the fields of `Recall.srv`; `parse_query` checks them.
+
+    A condition that takes several values has a plural name. `session_id` and `collection`, which all verbs have, name
+    one more.
+    """
+
+    query: str = ""
+    n: int = argument(5, "largest number of memories")
+    min_confidence: float = argument(0.3, "smallest confidence of a memory now, in [0, 1]")
+    session_id: str | None = argument(None, "memories of this session")
+    context_filter: Mapping[str, object] | str | None = argument(
+        None, "conditions on the context, such as '{\"task.success\": true}'"
+    )
+    spatial_sort: Mapping[str, object] | str | None = argument(
+        None, 'nearest first, such as \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\''
+    )
+    """`field` (default `position`), `target` in metres, `frame_id` if it is not the memory frame, `max_distance`."""
+    after: int | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
+    before: int | None = argument(None, "memories observed before this time")
+    collection: str | None = argument(None, "memories of this collection; `*` is all")
+    _: KW_ONLY
+    collections: Names = argument((), "memories of these collections")
+    session_ids: Names = argument((), "memories of these sessions")
+    excluded_session_ids: Names = argument((), "no memories of these sessions")
+    kinds: Names = argument((), "memories of these kinds: fact, perception")
+    representatives_only: bool = argument(False, "of similar facts, only the representative")

@@ -149,6 +149,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "int | None": {"type": time_ns, "metavar": "TIME"},
     "str | None": {"metavar": "NAME"},
     "Names": {"action": "append", "metavar": "NAME"},
+    "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
     "Mapping[str, object] | str | None": {"metavar": "JSON"},
 }
 """By the type of an argument of recall: the settings of its option."""

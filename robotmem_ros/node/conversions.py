@@ -231,6 +231,7 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "float": lambda name, value: exact_float(value),
     "string": lambda name, value: value,
     "sequence<string>": lambda name, value: list(value),
+    "sequence<int64>": lambda name, value: [int(one) for one in value],
     "sequence<uint8>": lambda name, value: bytes(value),
     "sequence<float, 1>": lambda name, value: exact_float(value[0]) if value else None,
     "sequence<geometry_msgs/Pose, 1>": lambda name, value: _pose_from(value[0]) if value else None,

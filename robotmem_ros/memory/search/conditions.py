@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from ..errors import InvalidFieldError, did_you_mean
 from ..models import Kind
 from ..storage import rows
 from ..storage.decay import Decay
+from ..text.normal_form import label_key
 from .condition import Condition, Source
 from .filters import ContextFilter, parse_filter
 from .request import Names, RecallRequest
@@ -131,12 +132,66 @@ class OneOf:
         for value in self.values:
             if not connection.execute(sql, (value, *arguments)).fetchone():
                 known = distinct(connection, "memories", self.column, self._indexed("true"))
-                near = did_you_mean(value, (one for one in known if one != value))
-                yield f"no memory{self.collections} has the {self.name} {value!r}{near}"
+                yield no_memory_has(self.name, value, self.collections, known)
 
     def _indexed(self, test: str) -> str:
         # The indexes leave out the empty text, and serve only what does so too.
         return f"{test} AND {self.column} <> ''"
+
+
+@dataclass(frozen=True)
+class Tags:
+    """All of some tags, or any of them."""
+
+    tags: tuple[str, ...]
+    is_any: bool
+    collections: Collections
+    suffices: bool = True
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL, so that the rarest of the tags may be looked up."""
+        return tuple(map(_tagged, [self.tags] if self.is_any else [(tag,) for tag in self.tags]))
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Say which tag no memory of the collections has, and name near ones."""
+        check, arguments = self.collections.test("m.collection")
+        sql = "SELECT 1 FROM memory_tags AS t CROSS JOIN memories AS m ON m.id = t.memory_id WHERE t.tag = ?"
+        for tag in self.tags:
+            if not connection.execute(f"{sql} AND {check} LIMIT 1", (tag, *arguments)).fetchone():
+                known = distinct(connection, "memory_tags", "tag", "true")
+                yield no_memory_has("tag", tag, self.collections, known)
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Some memories, by their ids."""
+
+    ids: tuple[int, ...]
+    collections: Collections
+    suffices: bool = True
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        named = json.dumps(self.ids)
+        source = Source("SELECT value AS id FROM json_each(?)", (named,), len(self.ids))
+        return (Condition("m.id IN (SELECT value FROM json_each(?))", (named,), source),)
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Say which id no memory of the collections has, or which memory is not active."""
+        check, arguments = self.collections.test("collection")
+        for memory_id in self.ids:
+            found = connection.execute(f"SELECT status FROM memories WHERE id = ? AND {check}", (memory_id, *arguments))
+            (status,) = found.fetchone() or ("",)
+            if not status:
+                yield no_memory_has("id", memory_id, self.collections)
+            elif status != "active":
+                yield f"memory {memory_id} is {status}"
+
+
+def no_memory_has(name: str, value: object, collections: Collections, known: Iterable[str] = ()) -> str:
+    """Say that no memory of the collections has a value, and name near ones of those that others have."""
+    near = did_you_mean(value, (one for one in known if one != value)) if isinstance(value, str) else ""
+    return f"no memory{collections} has the {name} {value!r}{near}"
 
 
 def one_of(column: str, values: tuple[object, ...]) -> tuple[str, tuple[object, ...]]:
@@ -212,6 +267,38 @@ def _excluded_sessions(given: Given) -> Wanted | None:
     return Plain(Condition(f"NOT ({test})", arguments)) if names else None
 
 
+def _tags(given: Given) -> Wanted | None:
+    names = _names("tags", given.request.tags)
+    return Tags(names, False, searched_collections(given)) if names else None
+
+
+def _any_tags(given: Given) -> Wanted | None:
+    names = _names("any_tags", given.request.any_tags)
+    return Tags(names, True, searched_collections(given)) if names else None
+
+
+def _categories(given: Given) -> Wanted | None:
+    names = _names("categories", given.request.categories)
+    return OneOf("category", "category", names, searched_collections(given)) if names else None
+
+
+def _labels(given: Given) -> Wanted | None:
+    keys = {label_key(name) for name in _names("labels", given.request.labels)}
+    return OneOf("label", "label_key", tuple(sorted(keys)), searched_collections(given)) if keys else None
+
+
+def _ids(given: Given) -> Wanted | None:
+    ids = validation.ids("ids", given.request.ids)
+    return Ids(ids, searched_collections(given)) if ids else None
+
+
+def _tagged(tags: tuple[str, ...]) -> Condition:
+    test, arguments = one_of("tag", tags)
+    each_once = "DISTINCT " if len(tags) > 1 else ""
+    source = Source(f"SELECT {each_once}memory_id AS id FROM memory_tags WHERE {test}", arguments)
+    return Condition(f"EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id AND {test})", arguments, source)
+
+
 def _window(given: Given) -> Wanted | None:
     after, before = (
         None if value is None else validation.time_ns(name, value)
@@ -233,7 +320,12 @@ CONDITIONS: tuple[Callable[[Given], Wanted | None], ...] = (
     _representatives,
     _sessions,
     _excluded_sessions,
+    _categories,
+    _labels,
+    _ids,
     _window,
+    _tags,
+    _any_tags,
     _context_filter,
 )
 """The conditions, in the order in which they are checked: cheap ones first."""

@@ -57,6 +57,7 @@ CREATE TABLE memories (
 CREATE INDEX idx_mem_observed ON memories (observed_at);
 CREATE INDEX idx_mem_collection ON memories (collection);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
+CREATE INDEX idx_mem_category ON memories (category) WHERE category <> '';
 CREATE INDEX idx_mem_label_key ON memories (label_key) WHERE label_key <> '';
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.

@@ -84,6 +84,11 @@ class Oracle:
             and (not query.session_ids or new.session_id in query.session_ids)
             and new.session_id not in query.excluded_session_ids
             and (not query.kinds or new.kind.value in query.kinds)
+            and (not query.categories or new.category in query.categories)
+            and (not query.labels or folded(new.label) in map(folded, query.labels))
+            and set(query.tags) <= set(new.tags)
+            and (not query.any_tags or not set(query.any_tags).isdisjoint(new.tags))
+            and (not query.ids or memory.id in query.ids)
             and (query.after is None or new.observed_at >= query.after)
             and (query.before is None or new.observed_at < query.before)
             and all(self._fits(memory, query, path, wanted) for path, wanted in query.context_filter.items())

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from .reference_model import DAY, Query
-from .worlds import COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, VALUES, VOCABULARY, World
+from .worlds import COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
 
 _CONDITIONS = (
     "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
+    "categories", "labels", "tags", "any_tags", "ids",
 )  # fmt: skip
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
@@ -27,7 +28,13 @@ def queries(draw: st.DrawFn, world: World) -> Query:
         "session_ids": (*SESSIONS[1:], "unknown"),
         "excluded_session_ids": (*SESSIONS[1:], "unknown"),
         "kinds": ("fact", "perception"),
+        "categories": ("grasp", "place", "constraint", "unknown"),
+        "labels": ("mug", "MUG", "desk lamp", "unknown"),
+        "tags": (*TAGS, *TAGS, "unknown"),
+        "any_tags": (*TAGS, "unknown"),
     }
+    if "ids" in conditions:
+        changes["ids"] = tuple(draw(st.lists(st.integers(0, len(world.memories) + 1), min_size=1, max_size=20)))
     for name in sorted(conditions & names.keys()):
         changes[name] = tuple(draw(st.lists(st.sampled_from(names[name]), min_size=1, max_size=2, unique=True)))
     if "window" in conditions:

@@ -110,6 +110,11 @@ class Query:
     session_ids: tuple[str, ...] = ()
     excluded_session_ids: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    any_tags: tuple[str, ...] = ()
+    ids: tuple[int, ...] = ()
     after: int | None = None
     before: int | None = None
     context_filter: Mapping[str, object] = field(default_factory=dict)

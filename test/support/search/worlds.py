@@ -29,6 +29,7 @@ SECOND = 1_000_000_000
 START = EPOCH + 200 * SECOND
 COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
 SESSIONS = ("", "morning", "evening", "rare 100%")
+TAGS = ("kitchen", "fragile", "Fragile", "rare 50%")
 FRAMES = ("map", "odom")
 FIELDS = ("position", "spatial.object_position", "spatial.grasp.point")
 VALUES: tuple[object, ...] = (
@@ -80,6 +81,11 @@ class World:
             session_ids=more,
             excluded_session_ids=query.excluded_session_ids,
             kinds=query.kinds,
+            categories=query.categories,
+            labels=query.labels,
+            tags=query.tags,
+            any_tags=query.any_tags,
+            ids=query.ids,
         )
         self.memory._parts.usage.write()
         self.memory._database.write(lambda connection: None).result()
@@ -164,6 +170,7 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         as_object=False,
         confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
         category=draw.choice(("", "", "grasp", "place", "constraint", "preference")),
+        tags=tuple(sorted({*draw.choices(TAGS, weights=(40, 20, 10, 1), k=2)})) if draw.random() < 0.5 else (),
         scope_files=draw.choice(("", "grip_forc lamp")),
         scope_entities=draw.choice(("", "rug")),
     )

@@ -1,4 +1,4 @@
-"""Change a memory: restore, consolidate, retention, purge."""
+"""Change a memory: update, restore, consolidate, retention, purge."""
 
 from __future__ import annotations
 
@@ -31,6 +31,32 @@ from .command import (
     time_ns,
     time_text,
 )
+
+_UPDATED: dict[str, dict[str, Any]] = {
+    "content": {"metavar": "TEXT", "help": "new text"},
+    "human_summary": {"metavar": "TEXT", "help": "new short text"},
+    "context": {"metavar": "JSON", "help": "new context"},
+    "category": {"help": "new category"},
+    "tags": {"nargs": "+", "metavar": "TAG", "help": "new tags, instead of all old ones"},
+    "add_tags": {"nargs": "+", "metavar": "TAG", "help": "tags to add"},
+    "remove_tags": {"nargs": "+", "metavar": "TAG", "help": "tags to remove"},
+    "confidence": {"type": float, "help": "new confidence, from 0 to 1"},
+    "decay_rate": {"type": float, "metavar": "SHARE", "help": "share of the confidence that it loses per day"},
+    "label": {"help": "new label of a perception"},
+    "perception_type": {"metavar": "SENSE", "help": "new sense of a perception"},
+    "pose": {"nargs": "+", "type": float, "metavar": "NUMBER", "help": "new x y z, and qx qy qz qw if there is one"},
+    "frame_id": {"metavar": "FRAME", "help": "frame of the pose; by default that of the memory"},
+    "clear": {"nargs": "+", "metavar": "FIELD", "default": (), "help": "fields to empty, by the names of the options"},
+}  # fmt: skip
+"""Fields of MemoryUpdate, with the settings of their options."""
+
+
+def _update(arguments: argparse.Namespace) -> None:
+    given: dict[str, Any] = {name: getattr(arguments, name) for name in _UPDATED}
+    given["clear"] = [name.replace("-", "_") for name in given["clear"]]
+    with opened(arguments.db) as memory:
+        memory.update(arguments.id, **given)
+    show(arguments, {"updated": arguments.id}, f"updated: {arguments.id}\n")
 
 
 def _restore(arguments: argparse.Namespace) -> None:
@@ -170,6 +196,16 @@ def _days(text: str) -> int:
 
 
 COMMANDS = (
+    Command(
+        "update", "correct a memory", "Correct a memory; fields that are not given stay. `robotmem history` shows what "
+        "it was before.", _update,
+        (
+            option("id", type=int, metavar="ID", help="the memory"),
+            *(option(f"--{name.replace('_', '-')}", **settings) for name, settings in _UPDATED.items()),
+            DATABASE,
+            JSON,
+        ),
+    ),
     Command(
         "restore", "bring back what was forgotten", "Bring back forgotten or superseded memories.", _restore,
         (option("id", type=int, nargs="+", metavar="ID", help="the memories"), DATABASE, JSON),

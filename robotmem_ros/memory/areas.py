@@ -86,11 +86,16 @@ class Areas:
             return new
         return replace(new, context=self._with_area(new.context, new.pose))
 
-    def retagged(self, context: str, frame_id: str, map_id: str, position: Sequence[float]) -> str:
-        """Return the context of an object with the area of its position, which replaces its earlier area."""
+    def retagged(
+        self, context: str, frame_id: str, map_id: str, position: Sequence[float] | None, *, replace_area: bool = True
+    ) -> str:
+        """Return a context with the area of a position, which replaces the earlier area or stands where there is none.
+
+        Without a position, that of the context counts.
+        """
         if not self._apply(frame_id, map_id):
             return context
-        return self._with_area(context, position, moving=True)
+        return self._with_area(context, position, moving=replace_area)
 
     def at(self, x: float, y: float) -> str:
         """Return the name of the smallest area that a point lies in; empty outside of all."""

@@ -49,6 +49,10 @@ class PerceptionType(str, Enum):
     PROCEDURAL = "procedural"
 
 
+OF_THE_ROBOT = frozenset({PerceptionType.PROPRIOCEPTIVE.value, PerceptionType.PROCEDURAL.value})
+"""What the robot perceives of itself: its pose is where the robot was, so it is never a sighting of an object."""
+
+
 class Pose(NamedTuple):
     """A position in metres and an orientation as a unit quaternion."""
 
@@ -121,7 +125,20 @@ class MemoryUpdate:
     context: Mapping[str, object] | str | None = None
     category: str | None = None
     tags: Iterable[str] | None = None
+    """Replace all tags; `add_tags` and `remove_tags` leave the others."""
+    add_tags: Iterable[str] | None = None
+    remove_tags: Iterable[str] | None = None
     confidence: float | None = None
+    decay_rate: float | None = None
+    """Share of its confidence that this memory loses per day without use, instead of the parameter."""
+    label: str | None = None
+    perception_type: str | None = None
+    pose: Iterable[float] | None = None
+    """x, y, z in metres in `frame_id`, and a quaternion x, y, z, w if there is one."""
+    frame_id: str | None = None
+    """Of the pose; None for the frame of the memory."""
+    clear: Iterable[str] = ()
+    """Names of the fields to empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +162,8 @@ class NewMemory:
     as_object: bool = True
     """Whether a perception is a sighting of an object if it has a label and a pose in the memory frame."""
     confidence: float = 0.9
+    decay_rate: float | None = None
+    """Share of its confidence that it loses per day; None for the parameter."""
     category: str = ""
     tags: tuple[str, ...] = ()
     scope_files: str = ""

@@ -9,7 +9,7 @@ from typing import Any
 from . import validation
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
-from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType
+from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose
 
 _Check = Callable[[str, Any, Parameters], Any]
 
@@ -56,7 +56,11 @@ _CHECKS: Mapping[str, _Check] = {
     "tags": lambda name, value, p: validation.names(name, value),
     "scope_files": _joined,
     "scope_entities": _joined,
+    "add_tags": lambda name, value, p: validation.names(name, value),
+    "remove_tags": lambda name, value, p: validation.names(name, value),
+    "clear": lambda name, value, p: validation.names(name, value),
     "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
+    "decay_rate": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "pose": lambda name, value, p: validation.pose(name, value),
     "as_object": lambda name, value, p: validation.flag(name, value),
     "observed_at": lambda name, value, p: validation.time_ns(name, value),
@@ -72,6 +76,10 @@ _COLUMNS = {
 }
 """The columns of fields that have another name there."""
 _EMPTY = (None, "", ())
+_CLEARED: Mapping[str, object] = {
+    "human_summary": "", "context": {}, "category": "", "tags": (), "decay_rate": None, "label": "", "pose": None,
+}  # fmt: skip
+"""Fields that a correction can empty, with their empty values."""
 LEFT_TO_RULES = ("category", "tags", "confidence", "scope_files", "scope_entities")
 """Fields of a fact that classification fills in if its caller does not."""
 
@@ -113,22 +121,59 @@ def new_perception(parameters: Parameters, given: NewPerception, *, now: Callabl
 
 
 def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
-    """Check a correction and return the new values by column, without those that stay; `memory_id` is among them.
+    """Check a correction and return the new values by column, without those that stay.
 
-    A context that names a frame changes that too.
+    `memory_id`, `tags`, `add_tags` and `remove_tags` are among them. A context that names a frame changes that too.
 
     Raises:
-        InvalidFieldError: a field cannot be used, or nothing is to be changed.
+        InvalidFieldError: a field cannot be used, or is to be set and emptied at once, or nothing is to be changed.
     """
     clean = _checked(parameters, given, _UPDATE)
+    _check_tags(clean)
+    _clear(clean)
     if clean.keys() <= {"memory_id"}:
         raise InvalidFieldError("memory_id", given.memory_id, "gets no correction; give at least one field to change")
+    _set_frame(clean)
     if "context" in clean:
-        frame = context_frame(clean["context"])
         clean["context"] = validation.compact_json(clean["context"])
-        if frame:
-            clean["frame_id"] = frame
+    if "pose" in clean:
+        clean |= zip(Pose._fields, clean.pop("pose") or (None,) * len(Pose._fields), strict=True)
     return clean
+
+
+def _check_tags(clean: dict[str, Any]) -> None:
+    added, removed = clean.get("add_tags", ()), clean.get("remove_tags", ())
+    if "tags" in clean and (added or removed):
+        why = "replace all tags; give either them, or add_tags and remove_tags"
+        raise InvalidFieldError("tags", list(clean["tags"]), why)
+    if both := sorted({*added} & {*removed}):
+        raise InvalidFieldError("add_tags", both[0], "is to be added and also removed")
+    for name in ("add_tags", "remove_tags"):
+        if not clean.get(name):
+            clean.pop(name, None)
+
+
+def _clear(clean: dict[str, Any]) -> None:
+    for name in clean.pop("clear", ()):
+        if name not in _CLEARED:
+            raise InvalidFieldError("clear", name, f"cannot be emptied; what can is {', '.join(_CLEARED)}")
+        also = ("tags", "add_tags", "remove_tags") if name == "tags" else (name,)
+        for field in also:
+            if field in clean:
+                why = f"is given, and `clear` names {name}: a field can be set or emptied, not both"
+                raise InvalidFieldError(field, clean[field], why)
+        clean[name] = _CLEARED[name]
+
+
+def _set_frame(clean: dict[str, Any]) -> None:
+    # One frame holds for the pose and for the positions of the context.
+    of_pose, of_context = clean.pop("frame_id", ""), context_frame(clean.get("context", {}))
+    if of_pose and clean.get("pose") is None:
+        raise InvalidFieldError("frame_id", of_pose, "is the frame of a new pose; give the pose too")
+    if of_pose and of_context and of_pose != of_context:
+        raise InvalidFieldError("context.spatial.frame_id", of_context, f"differs from the frame_id {of_pose!r}")
+    if of_pose or of_context:
+        clean["frame_id"] = of_pose or of_context
 
 
 def _checked(parameters: Parameters, given: object, plan: list[tuple[str, str, object, _Check]]) -> dict[str, Any]:

@@ -315,9 +315,11 @@ class RobotMemory:
 
     @takes(MemoryUpdate)
     def update(self, values: MemoryUpdate) -> None:
-        """Correct a memory; what is None stays. A new context or new tags replace the old ones as a whole.
+        """Correct a memory; what is None stays, what is named in `clear` or given as "" or [] is emptied.
 
-        Rules read a new text or context again for what they found in the old one; `history` keeps what was before.
+        A new context or new tags replace the old ones as a whole. Rules read a new text or context again for what they
+        found in the old one. An object whose label is corrected counts all its sightings as votes for it. `history`
+        keeps what was before.
 
         Raises:
             InvalidFieldError: a field cannot be used, or nothing is to be changed.

@@ -1,4 +1,4 @@
-"""`robotmem purge` and `restore`, and `history` after them."""
+"""`robotmem update`, `purge` and `restore`, and `history` after them."""
 
 from __future__ import annotations
 
@@ -192,3 +192,27 @@ def test_restore_writes_json(db: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_an_unknown_id_is_reported(db: Path, capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     assert main([*command, "--db", str(db)]) == 1
     assert capsys.readouterr().err == "robotmem: memory_id: 9 cannot be used, there is no such memory\n"
+
+
+def test_update_sets_empties_and_moves_what_its_options_name(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--label", "mug", "--add-tags", "red", "hot", "--pose", "-1", "2", "3", "--decay-rate", "0.5"]
+    assert main(["update", "1", "--db", str(db), *options]) == 0
+    assert main(["update", "1", "--db", str(db), "--clear", "decay-rate", "label", "--remove-tags", "hot"]) == 0
+    assert capsys.readouterr().out == "updated: 1\nupdated: 1\n"
+    with RobotMemory(db, embedding_model="") as memory:
+        (seen,) = memory.recall(kinds=["perception"], min_confidence=0.0)
+    assert (seen.label, seen.tags, seen.pose and seen.pose[:3]) == ("", ("red",), (-1.0, 2.0, 3.0))
+    assert main(["history", "1", "--db", str(db), "--json"]) == 0
+    last, first = (change["before"] for change in json.loads(capsys.readouterr().out)["changes"])
+    assert last == {"decay_rate": 0.5, "label": "mug", "tags": ["hot", "red"]}
+    assert first == {"decay_rate": None, "label": "", "pose": None, "tags": []}
+
+
+def test_update_says_what_is_wrong(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["update", "1", "--db", str(db)]) == 1
+    assert main(["update", "2", "--db", str(db), "--label", "mug"]) == 1
+    assert main(["update", "1", "--db", str(db), "--label", "mug", "--clear", "label"]) == 1
+    nothing, fact, both = capsys.readouterr().err.splitlines()
+    assert "memory_id: 1 gets no correction" in nothing
+    assert "label: 'mug' is for perceptions only, and memory 2 is a fact" in fact
+    assert "label: 'mug' is given, and `clear` names label" in both

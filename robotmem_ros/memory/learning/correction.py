@@ -1,4 +1,7 @@
-"""Correct a fact: derive again what rules found, keep what callers gave, and add the old version to its history."""
+"""Correct a memory and add the old version to its history. Of a fact, derive again what rules found.
+
+What callers gave stays, unless it is corrected itself.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..areas import Areas
 from ..config.parameters import Parameters
-from ..models import CALLER, Decision, MemoryUpdate, NewMemory
+from ..models import CALLER, Decision, Memory, MemoryUpdate, NewMemory
 from ..new_memory import new_values
-from ..storage import changes, contribution_rows, learning_rows, rows
+from ..storage import changes, contribution_rows, learning_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
+from ..storage.decay import Decay
 from .classification import Classifier, tags_given
+from .correction_check import check_fits, with_area
 from .repetition import COMPARED, FILLED, folded, given_tags, without_parameters
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
@@ -26,33 +32,43 @@ class Correction:
     memory_id: int
     columns: Mapping[str, object]
     tags: tuple[str, ...] | None
+    added_tags: tuple[str, ...] = ()
+    removed_tags: tuple[str, ...] = ()
 
 
 def parse_correction(parameters: Parameters, given: MemoryUpdate) -> Correction:
     """Validate a correction by a caller; raises as `new_values` does."""
     columns = new_values(parameters, given)
-    return Correction(columns.pop("memory_id"), columns, columns.pop("tags", None))
+    memory_id, tags = columns.pop("memory_id"), columns.pop("tags", None)
+    return Correction(memory_id, columns, tags, columns.pop("add_tags", ()), columns.pop("remove_tags", ()))
 
 
-def correct(connection: sqlite3.Connection, classifier: Classifier, correction: Correction) -> None:
+def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas, correction: Correction) -> None:
     """Correct an active memory. A fact whose text or context changes is classified again.
 
     If a fact was learned more than once, its first learning is corrected; what the others gave stays.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
-        InvalidFieldError: a new context moves its positions away from the frame of its pose.
+        InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
     """
     memory_id = correction.memory_id
     rows.check_active(connection, memory_id)
+    memory = rows.read(connection, [memory_id], Decay(0.0, 0))[memory_id]
+    correction = _with_all_tags(memory, correction)
+    check_fits(memory, correction.columns)
     known = rows.stored_fact(connection, memory_id)
     if known is None or not known.decisions:
         # A memory that was never classified keeps what was given.
-        changes.update(connection, memory_id, correction.columns, correction.tags)
+        changes.update(connection, memory_id, with_area(areas, memory, correction.columns), correction.tags)
         contribution_rows.delete_of(connection, memory_id)
+        if "label" in correction.columns:
+            object_rows.relabel(connection, memory_id, str(correction.columns["label"]))
         return
     contributions = contribution_rows.of(connection, memory_id, known)
     first = _corrected(classifier, contributions[0].fact if contributions else known, correction)
+    if "context" in correction.columns:
+        first = areas.tagged(first)
     others = [_without(one, correction) for one in contributions[1:]]
     fact = first
     if contributions:
@@ -62,6 +78,14 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, correction: 
     columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
     changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact))
     learning_rows.set_decisions(connection, memory_id, fact.decisions)
+
+
+def _with_all_tags(memory: Memory, correction: Correction) -> Correction:
+    # Who adds or removes a tag has decided about the others too.
+    if not (correction.added_tags or correction.removed_tags):
+        return correction
+    tags = {*memory.tags, *correction.added_tags} - {*correction.removed_tags}
+    return replace(correction, tags=tuple(sorted(tags)))
 
 
 def _corrected(classifier: Classifier, first: NewMemory, correction: Correction) -> NewMemory:

@@ -76,7 +76,7 @@ class Learning:
 
         Raises:
             MemoryNotFoundError: no active memory has this id.
-            InvalidFieldError: a new context moves its positions away from the frame of its pose.
+            InvalidFieldError: the memory cannot have a value, or its positions would be in different frames.
         """
         content = correction.columns.get("content")
         near = self._neighbours(content) if isinstance(content, str) else None
@@ -91,7 +91,7 @@ class Learning:
         return store_or_merge(connection, new, near, self._parameters())
 
     def _correct(self, connection: sqlite3.Connection, correction: Correction, near: Neighbours | None) -> None:
-        correct(connection, self._classifier(), correction)
+        correct(connection, self._classifier(), self._areas, correction)
         link_again(connection, correction.memory_id, near, self._parameters())
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..config.parameters import Parameters
 from ..geometry import Covariance, Estimate, Point, isotropic
-from ..models import Kind, NewMemory, PerceptionType, Stored
+from ..models import OF_THE_ROBOT, Kind, NewMemory, Stored
 from ..storage import object_rows, rows
 from ..storage.object_rows import ObjectRow
 from .association import NewSighting, associate
@@ -21,8 +21,6 @@ from .object_writer import ObjectWriter
 
 _CUBE = 4
 """Sightings in a cube so many gates wide share one search: many searches cost more than rows that are not needed."""
-_OF_THE_ROBOT = frozenset({PerceptionType.PROPRIOCEPTIVE.value, PerceptionType.PROCEDURAL.value})
-"""What the robot perceives of itself: its pose is where the robot was."""
 
 
 def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
@@ -36,7 +34,7 @@ def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
         and bool(new.label)
         and new.pose is not None
         and new.frame_id == parameters.memory_frame
-        and new.perception_type not in _OF_THE_ROBOT
+        and new.perception_type not in OF_THE_ROBOT
     )
 
 

@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping
 
 from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..models import Change
+from ..models import Change, Pose
 from ..new_memory import TOLD
-from .rows import check_active, replace_tags
+from .rows import check_active, replace_tags, tags_of
 
 KEPT = 100
 """Changes kept of one memory, the latest ones."""
-_UPDATABLE = {*TOLD, "frame_id"}
+_UPDATABLE = {*TOLD, "frame_id", "label", "perception_type", "decay_rate", *Pose._fields}
 
 
 def update(
@@ -40,7 +40,7 @@ def update(
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
     if "frame_id" in columns:
-        _check_frame(connection, memory_id, columns["frame_id"])
+        _check_frame(connection, memory_id, columns)
     now = iso(time.time_ns())
     before = _before(connection, memory_id, columns, tags)
     if before:
@@ -107,22 +107,37 @@ def _before(
     # The values of what is about to change, of that alone which really changes.
     names = list(columns)
     row = connection.execute(f"SELECT {', '.join([*names, 'id'])} FROM memories WHERE id = ?", (memory_id,)).fetchone()
-    before = {name: old for name, old in zip(names, row, strict=False) if old != columns[name]}
+    old_values = dict(zip(names, row, strict=False))
+    before = {name: old for name, old in old_values.items() if old != columns[name]}
+    if not before.keys().isdisjoint(Pose._fields):
+        before = {name: old for name, old in before.items() if name not in Pose._fields}
+        before["pose"] = None if old_values["x"] is None else [old_values[axis] for axis in Pose._fields]
     if tags is not None:
-        found = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
-        old_tags = [tag for (tag,) in found]
+        old_tags = [*tags_of(connection, memory_id)]
         if old_tags != sorted(tags):
             before["tags"] = old_tags
     return before
 
 
-def _check_frame(connection: sqlite3.Connection, memory_id: int, frame: object) -> None:
-    # One frame holds for the pose and for the positions of the context.
-    row = connection.execute("SELECT frame_id FROM memories WHERE id = ? AND x IS NOT NULL", (memory_id,)).fetchone()
-    if row is not None and row[0] != frame:
+def _check_frame(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> None:
+    # One frame holds for the pose, for the positions of the context and for the sightings of an object.
+    frame, has_pose, has_positions, is_object = connection.execute(
+        "SELECT frame_id, x IS NOT NULL, context_positions(context) <> '{}', "
+        "EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id) FROM memories AS m WHERE id = ?",
+        (memory_id,),
+    ).fetchone()
+    new = columns["frame_id"]
+    if new == frame:
+        return
+    if has_pose and "x" not in columns:
         raise InvalidFieldError(
-            "context.spatial.frame_id", frame, f"differs from the frame {row[0]!r} of the memory's pose"
+            "context.spatial.frame_id", new, f"differs from the frame {frame!r} of the memory's pose"
         )
+    if is_object:
+        raise InvalidFieldError("frame_id", new, f"differs from the frame {frame!r} of the object's sightings")
+    if has_positions and "context" not in columns:
+        why = f"differs from the frame {frame!r} of the positions in the context; give the context too"
+        raise InvalidFieldError("frame_id", new, why)
 
 
 def record(

@@ -16,7 +16,8 @@ with a stamp of a simulated clock, which counts from zero, if `now` is of a wall
 recording counts from its import, however old its stamps are; only a past `observed_at` of a call of `learn` or
 `save_perception` counts as the robot's own past.
 
-Constraints and preferences do not decay, nor does a row whose column `decay_rate` was set to 0.
+`decay_rate` is the parameter, unless the memory has a rate of its own in the column of that name. Without one,
+constraints and preferences do not decay.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from typing import NamedTuple
 
 from ..clocks import DAY, comparable_since
 
-IS_PROTECTED = "(m.category IN ('constraint', 'preference') OR m.decay_rate = 0)"
+IS_PROTECTED = "coalesce(m.decay_rate = 0, m.category IN ('constraint', 'preference'))"
 """Whether a memory does not decay: an SQL expression over the alias `m` of memories."""
 _RECENT = 30
 _FRESH = "max(m.observed_at, m.refreshed_at)"
 _CONFIDENCE = (
-    f"m.confidence * CASE WHEN {IS_PROTECTED} OR {_FRESH} < ? THEN 1.0 ELSE pow(?, max(0, (? - {_FRESH}) / {DAY})) END"
+    f"m.confidence * CASE WHEN {IS_PROTECTED} OR {_FRESH} < ? THEN 1.0 "
+    f"ELSE pow(1.0 - coalesce(m.decay_rate, ?), max(0, (? - {_FRESH}) / {DAY})) END"
 )
 
 
@@ -46,22 +48,23 @@ class Decay(NamedTuple):
     """The decay of memories, seen from one moment."""
 
     rate: float
-    """Share of the confidence that is lost per day, in [0, 1]; 0 for none."""
+    """Share of the confidence that is lost per day, in [0, 1], by memories without a rate of their own."""
     now: int
     """Nanoseconds since the epoch, by the robot's clock."""
 
     def confidence(self) -> Expression:
         """Return the confidence that a memory has now."""
+        sql = _CONFIDENCE
         if self.rate <= 0.0:
-            return Expression("m.confidence")
-        return Expression(_CONFIDENCE, (comparable_since(self.now), 1.0 - self.rate, self.now))
+            sql = f"CASE WHEN m.decay_rate IS NULL THEN m.confidence ELSE {sql} END"
+        return Expression(f"({sql})", (comparable_since(self.now), self.rate, self.now))
 
     def at_least(self, limit: float) -> Expression:
         """Tell whether a memory has at least this confidence now; for most, without the formula."""
         sql, arguments = self.confidence()
         # Observed less than 30 days ago, it has more left than after 30 days.
         recent, left = self.now - _RECENT * DAY, math.pow(1.0 - self.rate, _RECENT)
-        surely = "m.observed_at > ? AND m.confidence * ? >= ?"
+        surely = "m.observed_at > ? AND m.confidence * ? >= ? AND m.decay_rate IS NULL"
         return Expression(
             f"(m.confidence >= ? AND ({surely} OR {sql} >= ?))", (limit, recent, left, limit, *arguments, limit)
         )

@@ -18,6 +18,10 @@ BEFORE_RELEASE = 0x726D656D  # "rmem", with versions of another schema
 LAST_BEFORE_RELEASE = 22
 _SIGHTINGS_BEFORE_RELEASE = "CREATE TEMP VIEW sightings AS SELECT *, thinned AS subsampled FROM main.sightings"
 """Gives a column its present name; all others that are exported have kept theirs."""
+_MEMORIES_BEFORE_RELEASE = (
+    "CREATE TEMP VIEW memories AS SELECT {}, nullif(decay_rate, 0.01) AS decay_rate FROM main.memories"
+)
+"""Gives a column its present meaning: its default did not count."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:
@@ -84,6 +88,9 @@ def exportable(path: Path) -> Iterator[sqlite3.Connection]:
             raise DatabaseUnusableError(path, why, way_out)
         else:
             connection.execute(_SIGHTINGS_BEFORE_RELEASE)
+            columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(memories)")]
+            others = ", ".join(name for name in columns if name != "decay_rate")
+            connection.execute(_MEMORIES_BEFORE_RELEASE.format(others))
         connection.execute("BEGIN")
         yield connection
 

@@ -121,6 +121,11 @@ def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at
     )
 
 
+def relabel(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
+    """Count all sightings of an object so far as votes for a label; does nothing to what is no object."""
+    connection.execute("UPDATE objects SET votes = json_object(?, times_seen) WHERE memory_id = ?", (label, memory_id))
+
+
 def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
     connection.execute(

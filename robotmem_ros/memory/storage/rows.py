@@ -169,13 +169,18 @@ def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | N
     row = connection.execute(sql, (memory_id,)).fetchone()
     if row is None:
         return None
-    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
     return NewMemory(
         kind=Kind.FACT,
         **dict(zip(COLUMNS, row, strict=True)),
-        tags=tuple(tag for (tag,) in tags),
+        tags=tags_of(connection, memory_id),
         decisions=learning_rows.decisions_of(connection, memory_id),
     )
+
+
+def tags_of(connection: sqlite3.Connection, memory_id: int) -> tuple[str, ...]:
+    """Return the tags of a memory, in alphabetical order."""
+    tags = connection.execute("SELECT tag FROM memory_tags WHERE memory_id = ? ORDER BY tag", (memory_id,))
+    return tuple(tag for (tag,) in tags)
 
 
 def perception_data(connection: sqlite3.Connection, memory_id: int) -> PerceptionData:

@@ -31,7 +31,7 @@ CREATE TABLE memories (
     content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions
     -- How sure it is: see decay.py
     confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
-    decay_rate REAL NOT NULL DEFAULT 0.01,  -- 0 if it does not decay, else the parameter says how fast
+    decay_rate REAL,  -- share of the confidence that it loses per day, 0 to 1; NULL for that of the parameter
     refreshed_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream or was last recalled; 0 for never
     -- Only active memories are recalled
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'superseded', 'invalidated')),

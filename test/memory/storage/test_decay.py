@@ -45,18 +45,24 @@ def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:
 @given(
     confidence=st.floats(0.0, 1.0),
     rate=st.sampled_from((0.0, 0.01, 0.5, 1.0)) | st.floats(0.0, 1.0),
+    own=st.none() | st.sampled_from((0.0, 0.01, 0.5, 1.0)) | st.floats(0.0, 1.0),
+    category=st.sampled_from(("", "constraint")),
     days=st.integers(0, 4000),
     rest=st.integers(0, DAY - 1),
 )
-def test_confidence_is_its_formula(confidence: float, rate: float, days: int, rest: int) -> None:
+def test_confidence_is_its_formula(
+    *, confidence: float, rate: float, own: float | None, category: str, days: int, rest: int
+) -> None:
     connection = sqlite3.connect(":memory:")
     register(connection)
     connection.execute("CREATE TABLE memories (confidence, category, decay_rate, observed_at, refreshed_at)")
-    connection.execute("INSERT INTO memories VALUES (?, '', 0.01, ?, 0)", (confidence, NOW))
+    connection.execute("INSERT INTO memories VALUES (?, ?, ?, ?, 0)", (confidence, category, own, NOW))
     decay = Decay(rate, NOW + days * DAY + rest)
+    if own is None:
+        own = 0.0 if category else rate
     for expression, expected in (
-        (decay.confidence(), confidence * (1.0 - rate) ** days),
-        (decay.at_least(0.3), confidence * (1.0 - rate) ** days >= 0.3),
+        (decay.confidence(), confidence * (1.0 - own) ** days),
+        (decay.at_least(0.3), confidence * (1.0 - own) ** days >= 0.3),
     ):
         found = connection.execute(f"SELECT {expression.sql} FROM memories AS m", expression.arguments).fetchone()
         assert found == (expected,)

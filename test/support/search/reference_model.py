@@ -46,9 +46,13 @@ class ReferenceMemory:
         """Return its confidence at a time, after its last recall at another."""
         fresh = max(self.new.observed_at, self.new.received_at, recalled_at)
         is_simulated = fresh < SIMULATED <= now
-        if self.new.category in ("constraint", "preference") or is_simulated or now < fresh:
+        is_protected = self.new.category in ("constraint", "preference")
+        rate = self.new.decay_rate
+        if rate is None:
+            rate = 0.0 if is_protected else DECAY_RATE
+        if is_simulated or now < fresh:
             return self.new.confidence
-        return float(self.new.confidence * (1 - DECAY_RATE) ** ((now - fresh) // DAY))
+        return float(self.new.confidence * (1.0 - rate) ** ((now - fresh) // DAY))
 
     @cached_property
     def columns(self) -> list[list[str]]:

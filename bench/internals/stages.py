@@ -17,6 +17,7 @@ from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
+from robotmem_ros.memory.search.text_index.bm25 import Shape
 from robotmem_ros.memory.search.text_index.fts import rare_and_common
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
@@ -32,6 +33,7 @@ __all__ = [
 Ranking = result.Ranking
 Scores = scoring.Scores
 STOP_WORDS = stop_words.ENGLISH
+_WEIGHTS = scoring.Weights.of(Parameters())
 _UNBOUNDED = 10**9
 _POSTINGS = 1000
 _N = 10
@@ -63,7 +65,9 @@ class Stages:
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, limit = (self._blocks, self._parameters.text_candidates) if bounded else ((), _UNBOUNDED)
-        return TextReader(blocks, query, limit).search(self._connection, self._candidates, depth)
+        return TextReader(blocks, query, limit, Shape.of(self._parameters)).search(
+            self._connection, self._candidates, depth
+        )
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
@@ -78,7 +82,7 @@ class Stages:
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return TextReader((), query, _UNBOUNDED).max_score(self._connection)
+        return TextReader((), query, _UNBOUNDED, Shape.of(self._parameters)).max_score(self._connection)
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
@@ -99,8 +103,8 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
     if method == "scores":
-        return scoring.blend(text, vector, max_score)
-    return scoring.reciprocal_rank_fusion([text, vector], 60)
+        return scoring.blend(text, vector, _WEIGHTS, max_score)
+    return scoring.reciprocal_rank_fusion(text, vector, _WEIGHTS, 60)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.block import Block
+from robotmem_ros.memory.search.text_index.bm25 import Shape
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
 
@@ -127,7 +128,7 @@ def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQue
     wanted = _candidates(connection, one)
     if blocks:
         wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
-    return TextReader(blocks, one.query, UNBOUNDED).search(connection, wanted, one.depth)
+    return TextReader(blocks, one.query, UNBOUNDED, Shape.of(Parameters())).search(connection, wanted, one.depth)
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:

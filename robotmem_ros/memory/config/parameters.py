@@ -57,6 +57,19 @@ class Parameters:
         "scores", "Fuse the scores of text and vector search, or their ranks (Reciprocal Rank Fusion).",
         choices=("scores", "rrf"),
     )  # fmt: skip
+    text_weight: float = parameter(
+        0.5, "Weight of the text search in the fusion; 0 switches it off.", minimum=0.0, maximum=1.0
+    )
+    vector_weight: float = parameter(
+        0.5, "Weight of the vector search in the fusion; 0 switches it off.", minimum=0.0, maximum=1.0
+    )
+    bm25_k1: float = parameter(
+        0.9, "How much repetitions of a word add in BM25; 0 counts a word once.", minimum=0.0, maximum=10.0
+    )
+    bm25_b: float = parameter(
+        0.4, "How much BM25 discounts long memories: 0 not at all, 1 in proportion to their length.",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
     session_neighbor_weight: float = parameter(
         0.2, "Share of the better score of its session neighbours that a memory gains; only if `fusion` is `scores`.",
         minimum=0.0, maximum=1.0,
@@ -253,6 +266,8 @@ class Parameters:
     def __post_init__(self) -> None:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        if not (self.text_weight or self.vector_weight):
+            raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
         self.budgets()
         # It is used only when something is to go, in the background.

@@ -44,6 +44,8 @@ def query_words(query: Query) -> list[str]:
 def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Candidates:
     """Find the candidates that match the query."""
     connection, words = relevance.connection, query_words(query)
+    if not relevance.has_text:
+        return similar_enough(relevance, enumerate_if_few(connection, candidates))
     holding = _Many(connection, relevance.text, candidates, query.n).holding(words)
     if holding is not None:
         return holding

@@ -19,6 +19,7 @@ from .result import Mode, Ranking
 from .scoring import (
     Scores,
     Step,
+    Weights,
     apply_steps,
     blend,
     blend_depth,
@@ -68,7 +69,7 @@ class Relevance:
     def depth(self, n: int) -> int:
         """Return how many hits of each search to fuse if `n` memories are wanted."""
         if self.parameters.fusion == "rrf":
-            return rrf_depth(n, self.parameters.rrf_k, self._steps)
+            return rrf_depth(n, self.parameters.rrf_k, self._weights, self._steps)
         return blend_depth(n)
 
     def rank(self, candidates: Candidates, depth: int) -> Ranked:
@@ -78,13 +79,13 @@ class Relevance:
         vector = self._search_vectors(candidates, depth)
         self.times.lap("vector search")
         if self.parameters.fusion == "rrf":
-            scores = reciprocal_rank_fusion([text.ranking, vector.ranking], self.parameters.rrf_k)
+            scores = reciprocal_rank_fusion(text.ranking, vector.ranking, self._weights, self.parameters.rrf_k)
         else:
             scores = self._blended(text.ranking, vector.ranking)
         self.times.lap("fusion")
         scores = apply_steps(self.connection, scores, self._steps)
         self.times.lap("scoring")
-        return Ranked(scores, *_mode_and_reason(text, vector))
+        return Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
 
     def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
         """Find the candidates within a margin of the nearest one in meaning; `unmeasured` adds those without a vector.
@@ -100,6 +101,15 @@ class Relevance:
             _LOG.warning("vector search failed: %s", error)
             return None
 
+    @property
+    def has_text(self) -> bool:
+        """Tell whether the text search is switched on."""
+        return self._weights.text > 0
+
+    @property
+    def _weights(self) -> Weights:
+        return Weights.of(self.parameters)
+
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
         # Only the depth of RRF depends on whether there are outcomes.
@@ -110,6 +120,8 @@ class Relevance:
 
     @cached_property
     def _vector(self) -> Vector:
+        if not self._weights.vector:
+            raise ModelUnavailableError("the vector search is switched off (vector_weight is 0)")
         if self.embedding is None:
             raise ModelUnavailableError("there is no text to embed")
         vector = self.embedding.result()
@@ -117,6 +129,8 @@ class Relevance:
         return vector
 
     def _search_text(self, candidates: Candidates, depth: int) -> _Retrieved:
+        if not self.has_text:
+            return _Retrieved([], "the text search is switched off (text_weight is 0)")
         try:
             return _Retrieved(self.text.search(self.connection, candidates, depth), self.tokens_missing)
         except sqlite3.Error as error:
@@ -140,15 +154,17 @@ class Relevance:
             text = [*text, *self.text.rank(self.connection, sorted(by_vector - by_text))]
             if only_by_text := sorted(by_text - by_vector):
                 vector = [*vector, *self._search_vectors(only(only_by_text), len(only_by_text)).ranking]
-        return blend(text, vector, self.text.max_score(self.connection) if by_text else 0.0)
+        return blend(text, vector, self._weights, self.text.max_score(self.connection) if by_text else 0.0)
 
 
 def _ids(ranking: Ranking) -> set[int]:
     return {hit.memory_id for hit in ranking}
 
 
-def _mode_and_reason(text: _Retrieved, vector: _Retrieved) -> tuple[Mode, str]:
+def _mode_and_reason(text: _Retrieved, vector: _Retrieved, *, has_text: bool) -> tuple[Mode, str]:
     reason = "; ".join(filter(None, (text.failure, vector.failure)))
+    if not has_text:
+        return Mode.VEC_ONLY, reason
     if vector.ranking and not text.ranking:
         return Mode.VEC_ONLY, reason or "no memory holds a word of the query"
     if text.ranking and not vector.ranking:

@@ -99,43 +99,57 @@ def apply_steps(connection: sqlite3.Connection, scores: Scores, steps: Sequence[
     return scores
 
 
-def reciprocal_rank_fusion(rankings: Sequence[Ranking], k: int) -> Scores:
-    """Sum 1 / (k + rank + 1) over the rankings, ranks counted from 0.
+class Weights(NamedTuple):
+    """What the two searches count in the fusion."""
+
+    text: float
+    vector: float
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Weights:
+        """Read the parameters."""
+        return cls(parameters.text_weight, parameters.vector_weight)
+
+
+def reciprocal_rank_fusion(text: Ranking, vector: Ranking, weights: Weights, k: int) -> Scores:
+    """Sum weight / (k + rank + 1) over both rankings, ranks counted from 0.
 
     Cormack, Clarke, Buettcher: Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods, 2009.
     """
     scores: Scores = {}
-    for ranking in rankings:
+    for ranking, weight in zip((text, vector), weights, strict=True):
         for rank, hit in enumerate(ranking):
-            scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + 1.0 / (k + rank + 1)
+            scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + weight / (k + rank + 1)
     return scores
 
 
-def rrf_depth(n: int, k: int, steps: Sequence[Step]) -> int:
+def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
     """Return how many hits each search must give so that no memory outside of both lists can reach the best `n`.
 
-    With r the ratio of the greatest and the least factor of all steps together, such a memory scores at most
-    2r / (k + 1 + depth), the n-th best at least 1 / (k + n); so depth = 2r (k + n) - k, which is 3n + 2k for r = 1.5.
+    With r the ratio of the greatest and the least factor of all steps together, and w the sum of the weights over the
+    greater one, such a memory scores at most w r / (k + 1 + depth), the n-th best at least 1 / (k + n), in units of the
+    greater weight; so depth = w r (k + n) - k, which is 3n + 2k for equal weights and r = 1.5.
     """
     ratio = math.prod(step.greatest / step.least for step in steps)
-    return math.ceil(2 * ratio * (k + n)) - k
+    return math.ceil(sum(weights) / max(weights) * ratio * (k + n)) - k
 
 
-def blend(text: Ranking, vector: Ranking, max_score: float) -> Scores:
-    """Score half by the words and half by the meaning; each memory should be measured by both searches.
+def blend(text: Ranking, vector: Ranking, weights: Weights, max_score: float) -> Scores:
+    """Average what the words and the meaning score, by their weights; both searches should measure each memory.
 
     The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
     meaning: cosine similarity over that of the nearest memory, if it is above zero; what opposes the query gets
     nothing for it. If a memory has no vector yet, the words count for both.
     """
+    by_words = weights.text / sum(weights)
     measured = {hit.memory_id for hit in vector}
     scores: Scores = {}
     for hit in text if max_score > 0 else ():
-        scores[hit.memory_id] = -hit.measure / max_score / (2 if hit.memory_id in measured else 1)
+        scores[hit.memory_id] = -hit.measure / max_score * (by_words if hit.memory_id in measured else 1.0)
     nearest = max((1.0 - hit.measure for hit in vector), default=0.0)
     for hit in vector:
         similarity = max(1.0 - hit.measure, 0.0) / nearest if nearest > 0 else 0.0
-        scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + similarity / 2
+        scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + similarity * (1.0 - by_words)
     return scores
 
 

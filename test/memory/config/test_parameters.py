@@ -28,6 +28,8 @@ from ..conftest import OpenMemory
         ({"collection": None}, "collection: None must be of type str"),
         ({"map_id": "a\0"}, r"map_id: 'a\\x00' must be printable text"),
         ({"autostart": 1}, "autostart: 1 must be of type bool"),
+        ({"text_weight": 0, "vector_weight": 0}, "vector_weight: 0.0 must not be 0 if text_weight is 0 as well"),
+        ({"bm25_b": 1.5}, "bm25_b: 1.5 must lie in 0.0 to 1.0"),
         ({"no_such": 1}, "no_such: 1 is no parameter; there are absence_interval, "),
     ],
 )

@@ -67,6 +67,21 @@ def test_without_a_model_the_mode_is_bm25_only_and_says_why(open_memory: OpenMem
     assert "no embedding model is configured" in memory.status().reason
 
 
+@pytest.mark.parametrize("fusion", ["scores", "rrf"])
+@pytest.mark.parametrize("spatial_sort", [None, HERE])
+@pytest.mark.parametrize(("search", "mode"), [("vector", Mode.BM25_ONLY), ("text", Mode.VEC_ONLY)])
+def test_a_search_of_weight_zero_does_not_run(
+    three_mugs: RobotMemory, fusion: str, spatial_sort: dict[str, object], search: str, mode: Mode
+) -> None:
+    # It would fail.
+    damage(three_mugs, f"DROP TABLE {'memories_vec' if search == 'vector' else 'memories_fts'}")
+    three_mugs.parameters = three_mugs.parameters.changed(fusion=fusion, **{f"{search}_weight": 0.0})
+    reason = f"the {search} search is switched off ({search}_weight is 0)"
+    result = three_mugs.recall("red mug", spatial_sort=spatial_sort)
+    assert (result.mode, result.reason) == (mode, reason)
+    assert result[0].content == "red mug"
+
+
 def test_an_unknown_model_is_no_error_but_a_reason(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="/no/such/model")
     memory.learn("red mug")

@@ -13,6 +13,7 @@ from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.result import Hit, Ranking
 from robotmem_ros.memory.search.scoring import (
     Step,
+    Weights,
     apply_steps,
     blend,
     blend_depth,
@@ -25,31 +26,34 @@ from robotmem_ros.memory.storage import Database, rows
 
 from ..conftest import OpenMemory
 
-RANKINGS = st.lists(
-    st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Hit(one, 0.0) for one in ids]), max_size=3
-)
+RANKING = st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Hit(one, 0.0) for one in ids])
+WEIGHTS = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).filter(lambda both: max(both) > 0.01).map(Weights._make)
+EQUAL = Weights(0.5, 0.5)
 
 
-@given(rankings=RANKINGS, k=st.integers(1, 1000))
-def test_reciprocal_rank_fusion_is_its_formula(rankings: list[Ranking], k: int) -> None:
-    fused = reciprocal_rank_fusion(rankings, k)
-    everything = {hit.memory_id for ranking in rankings for hit in ranking}
+@given(text=RANKING, vector=RANKING, weights=WEIGHTS, k=st.integers(1, 1000))
+def test_reciprocal_rank_fusion_is_its_formula(text: Ranking, vector: Ranking, weights: Weights, k: int) -> None:
+    fused = reciprocal_rank_fusion(text, vector, weights, k)
+    everything = {hit.memory_id for hit in (*text, *vector)}
     assert fused.keys() == everything
     for memory_id in everything:
-        ranks = [[hit.memory_id for hit in ranking] for ranking in rankings]
-        naive = math.fsum(1 / (k + ids.index(memory_id) + 1) for ids in ranks if memory_id in ids)
+        ranks = [
+            ([hit.memory_id for hit in ranking], weight)
+            for ranking, weight in zip((text, vector), weights, strict=True)
+        ]
+        naive = math.fsum(weight / (k + ids.index(memory_id) + 1) for ids, weight in ranks if memory_id in ids)
         assert fused[memory_id] == pytest.approx(naive, abs=1e-12)
 
 
 def test_being_first_twice_beats_being_first_once() -> None:
-    fused = reciprocal_rank_fusion([[Hit(1, -3.0), Hit(2, -1.0)], [Hit(1, 0.1), Hit(3, 0.2)]], 60)
-    assert fused == {1: 2 / 61, 2: 1 / 62, 3: 1 / 62}
+    fused = reciprocal_rank_fusion([Hit(1, -3.0), Hit(2, -1.0)], [Hit(1, 0.1), Hit(3, 0.2)], EQUAL, 60)
+    assert fused == {1: 1 / 61, 2: 0.5 / 62, 3: 0.5 / 62}
 
 
-@given(n=st.integers(1, 100), k=st.integers(1, 1000))
-def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int) -> None:
-    outside = 1.5 * 2 / (k + 1 + rrf_depth(n, k, [Step((), float, 1.0, 1.5)]))
-    nth_best_at_least = 1 / (k + n)
+@given(n=st.integers(1, 100), k=st.integers(1, 1000), weights=WEIGHTS)
+def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int, weights: Weights) -> None:
+    outside = 1.5 * sum(weights) / (k + 1 + rrf_depth(n, k, weights, [Step((), float, 1.0, 1.5)]))
+    nth_best_at_least = max(weights) / (k + n)
     assert outside < nth_best_at_least
 
 
@@ -57,23 +61,26 @@ MEASURES = st.dictionaries(st.integers(1, 20), st.floats(-50, -0.01), max_size=1
 DISTANCES = st.dictionaries(st.integers(1, 20), st.floats(0, 2), max_size=10)
 
 
-@given(measures=MEASURES, distances=DISTANCES, marks=st.floats(0.1, 50))
-def test_a_blend_is_its_formula(measures: dict[int, float], distances: dict[int, float], marks: float) -> None:
+@given(measures=MEASURES, distances=DISTANCES, weights=WEIGHTS, marks=st.floats(0.1, 50))
+def test_a_blend_is_its_formula(
+    measures: dict[int, float], distances: dict[int, float], weights: Weights, marks: float
+) -> None:
     text = [Hit(*item) for item in measures.items()]
     vector = [Hit(*item) for item in distances.items()]
-    blended = blend(text, vector, marks)
+    blended = blend(text, vector, weights, marks)
+    share = weights.text / (weights.text + weights.vector)
     assert blended.keys() == measures.keys() | distances.keys()
     nearest = max((1 - distance for distance in distances.values()), default=0)
     for memory_id, score in blended.items():
         words = -measures.get(memory_id, 0.0) / marks
         meaning = max(1 - distances.get(memory_id, 1.0), 0) / nearest if nearest > 0 else 0
-        assert score == pytest.approx((words + meaning) / 2 if memory_id in distances else words)
+        assert score == pytest.approx(share * words + (1 - share) * meaning if memory_id in distances else words)
 
 
 def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> None:
-    assert blend([], [Hit(1, 0.2), Hit(2, 0.6)], 0.0) == pytest.approx({1: 0.5, 2: 0.25})
-    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], 4.0) == pytest.approx({1: 1.0, 2: 0.25})
-    assert blend([], [], 0.0) == {}
+    assert blend([], [Hit(1, 0.2), Hit(2, 0.6)], EQUAL, 0.0) == pytest.approx({1: 0.5, 2: 0.25})
+    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], EQUAL, 4.0) == pytest.approx({1: 1.0, 2: 0.25})
+    assert blend([], [], EQUAL, 0.0) == {}
 
 
 @given(n=st.integers(1, 100))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Kind, Parameters, RobotMemory
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.scoring import apply_steps, rrf_depth, scoring_steps
+from robotmem_ros.memory.search.scoring import Weights, apply_steps, rrf_depth, scoring_steps
 from robotmem_ros.memory.storage import Database, rows
 
 from ..conftest import OpenMemory
@@ -123,7 +123,7 @@ def test_a_memory_that_no_search_returned_cannot_reach_the_best_n_by_its_weight(
     n: int, k: int, real: float, contradicted: float, bound: float
 ) -> None:
     parameters = Parameters(fusion="rrf", real_weight=real, contradicted_weight=contradicted, outcome_weight=bound)
-    depth = rrf_depth(n, k, scoring_steps(parameters, has_outcomes=True))
+    depth = rrf_depth(n, k, Weights(0.5, 0.5), scoring_steps(parameters, has_outcomes=True))
     outside = max(real, 1.0) * (1 + bound) * 2 / (k + 1 + depth)
     nth_best_at_least = min(real, 1.0) * contradicted * (1 - bound) / (k + n)
     assert outside < nth_best_at_least

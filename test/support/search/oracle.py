@@ -212,11 +212,11 @@ class Oracle:
     def _weight(self, *words: str) -> float:
         # A compound weighs as much as its rarest word.
         hits = min(len(_holding(self._all, [word])) for word in words)
-        return max(math.log((len(self._all) - hits + 0.5) / (hits + 0.5)), 1e-6)
+        return math.log1p((len(self._all) - hits + 0.5) / (hits + 0.5))
 
     def _bm25(self, query: str, candidates: Iterable[ReferenceMemory]) -> Scores:
-        # The formula of FTS5, term by term in the order of the query; the statistics are those of the whole table.
-        k1, b = 1.2, 0.75
+        # Term by term in the order of the query; the statistics are those of the whole table.
+        k1, b = 0.9, 0.4
         words = _words(query, STOP_WORDS - {_SPATIAL_WORD})
         phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
         weights = [self._weight(*phrase) for phrase in phrases]

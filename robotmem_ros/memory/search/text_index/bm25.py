@@ -1,6 +1,10 @@
 """BM25: how well the words of a memory match the words of a query.
 
-The formula is FTS5's. A compound of the query, such as `grip_force`, counts once more if its words stand together, and
+A word adds ln(1 + (N - n + 0.5) / (n + 0.5)) * f (k1 + 1) / (f + k1 (1 - b + b * length / mean length)): N memories, of
+which n contain it, f times. This weight of a word is never negative (Lucene's, after Robertson and Zaragoza, The
+Probabilistic Relevance Framework: BM25 and Beyond, 2009), so words of most memories still tell two of them apart.
+
+A compound of the query, such as `grip_force`, counts once more if its words stand together, and
 as much as the rarest of them.
 """
 
@@ -15,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...config.parameters import Parameters
 from ...storage import bulk
 from ...text import tokens
 
-_K1, _B = 1.2, 0.75
-_LEAST_WEIGHT = 1e-6
 _STATISTICS = """
     SELECT memories, words, (
         SELECT json_group_object(w.word, w.memories) FROM words AS w WHERE w.word IN (SELECT value FROM json_each(?))
@@ -42,6 +45,18 @@ class Terms(NamedTuple):
 def parse_terms(text: str) -> Terms:
     """Read the terms of a query; function words are dropped."""
     return Terms(tokens.query_words(text), tokens.query_phrases(text))
+
+
+class Shape(NamedTuple):
+    """The parameters of BM25."""
+
+    k1: float
+    b: float
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Shape:
+        """Read the parameters."""
+        return cls(parameters.bm25_k1, parameters.bm25_b)
 
 
 class Formula(NamedTuple):
@@ -73,19 +88,19 @@ class Statistics(NamedTuple):
     frequencies: Mapping[str, int]
     """In how many memories a word of the query stands."""
 
-    @property
-    def formula(self) -> Formula:
+    def formula(self, shape: Shape) -> Formula:
         """Return the constants of BM25 for these memories."""
-        return Formula(_K1, _K1 * (1 - _B), _K1 * _B / max(self.mean_length, 1e-9))
+        k1, b = shape
+        return Formula(k1, k1 * (1 - b), k1 * b / max(self.mean_length, 1e-9))
 
     def weight(self, *words: str) -> float:
-        """Weigh a word, or a compound by its rarest word: ln((N - n + 0.5) / (n + 0.5)), at least a millionth."""
+        """Weigh a word, or a compound by its rarest word."""
         n = min(self.frequencies.get(word, 0) for word in words)
-        return max(math.log((self.memories - n + 0.5) / (n + 0.5)), _LEAST_WEIGHT)
+        return math.log1p((self.memories - n + 0.5) / (n + 0.5))
 
     def decides(self, word: str) -> bool:
         """Tell whether less than half of all memories contain the word."""
-        return self.weight(word) > _LEAST_WEIGHT
+        return 2 * self.frequencies.get(word, 0) < self.memories
 
 
 def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
@@ -96,12 +111,12 @@ def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
 
 
 def scores(
-    connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics
+    connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics, shape: Shape
 ) -> Iterator[tuple[int, float]]:
     """Score some memories; 0 for those that contain no word."""
     words = [(word, statistics.weight(word)) for word in terms.words]
     compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
-    _, least, per_word = statistics.formula
+    k1, least, per_word = statistics.formula(shape)
     for memory_id, content, *others in _texts(connection, ids):
         held = content.split()
         for text in filter(None, others):
@@ -110,11 +125,11 @@ def scores(
         score = 0.0
         for word, weight in words:
             if count := held.count(word):
-                score += weight * (count * (_K1 + 1) / (count + norm))
+                score += weight * (count * (k1 + 1) / (count + norm))
         if score:
             for compound, weight in compounds:
                 count = sum(_spaced(text).count(compound) for text in (content, *others))
-                score += weight * (count * (_K1 + 1) / (count + norm))
+                score += weight * (count * (k1 + 1) / (count + norm))
         yield memory_id, score
 
 

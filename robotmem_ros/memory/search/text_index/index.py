@@ -11,8 +11,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ...config.parameters import Parameters
 from ...storage import Database, text_rows
 from .block import REACH, SPAN, Block, BlockBuilder
+from .bm25 import Shape
 from .reader import TextReader, outdated
 
 _READ = 256
@@ -35,12 +37,12 @@ class TextIndex:
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
 
-    def reader(self, text: str, limit: int) -> TextReader:
+    def reader(self, text: str, parameters: Parameters) -> TextReader:
         """Make a reader that searches for one query; call this before the snapshot of the database that it searches.
 
-        So no text in the postings is newer than the snapshot. `limit` is the parameter `text_candidates`.
+        So no text in the postings is newer than the snapshot.
         """
-        return TextReader(self.blocks, text, limit)
+        return TextReader(self.blocks, text, parameters.text_candidates, Shape.of(parameters))
 
     def update(self) -> bool:
         """Read a few hundred texts that the postings lack; return whether there is more to do.

@@ -15,7 +15,7 @@ from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
 from . import bm25
 from .block import Block
-from .bm25 import Statistics, parse_terms
+from .bm25 import Shape, Statistics, parse_terms
 from .fts import bounded_choice
 from .scores import Best, Scores
 
@@ -34,13 +34,14 @@ _WITH_ALL_OF_CHANGED = """
 class TextReader:
     """Search the texts for one query, on one snapshot of the database; no text is read twice.
 
-    `limit` bounds the work without postings, see `fts`.
+    `limit` bounds the work without postings, see `fts`; `shape` is that of BM25.
     """
 
-    def __init__(self, blocks: Sequence[Block], text: str, limit: int) -> None:
+    def __init__(self, blocks: Sequence[Block], text: str, limit: int, shape: Shape) -> None:
         self._blocks = blocks
         self._terms = parse_terms(text)
         self._limit = limit
+        self._shape = shape
         self._known: Statistics | None = None
         self._scores: dict[int, float] = {}
         self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
@@ -73,7 +74,7 @@ class TextReader:
         unread = [memory_id for memory_id in ids if memory_id not in self._scores]
         if unread and self._terms.words:
             statistics = self._statistics(connection)
-            self._scores.update(bm25.scores(connection, unread, self._terms, statistics))
+            self._scores.update(bm25.scores(connection, unread, self._terms, statistics, self._shape))
         hits = (Hit(memory_id, -self._scores.get(memory_id, 0.0)) for memory_id in ids)
         return _sorted(hit for hit in hits if hit.measure)
 
@@ -123,7 +124,7 @@ class TextReader:
             self._blocks,
             {word: statistics.weight(word) for word in self._terms.words},
             {compound: statistics.weight(*compound.split()) for compound in self._terms.compounds},
-            statistics.formula,
+            statistics.formula(self._shape),
         )
         superset = candidates.superset if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))
         # The postings of these are out of date.

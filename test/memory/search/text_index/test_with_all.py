@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.search.text_index.block import Block
-from robotmem_ros.memory.search.text_index.bm25 import words_of
+from robotmem_ros.memory.search.text_index.bm25 import Shape, words_of
 from robotmem_ros.memory.storage import Database
 
 from ....support import corpus
@@ -24,7 +25,7 @@ def check(database: Database, blocks: Sequence[Block]) -> None:
         texts = words_of(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
         for words in QUERIES:
             holding = sorted(one for one, held in texts.items() if held.issuperset(words))
-            found = TextReader(blocks, "", 0).with_all(connection, words).tolist()
+            found = TextReader(blocks, "", 0, Shape.of(Parameters())).with_all(connection, words).tolist()
             # What is gone may still be named: who reads a memory sees that.
             assert [one for one in found if one in texts] == holding, words
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robotmem_ros.memory.storage.connection import connect
-from robotmem_ros.memory.storage.indexing.fact_words import word_ids
+from robotmem_ros.memory.storage.indexing.fact_words import fact_terms
 from robotmem_ros.memory.storage.indexing.vectors import text_digest
 from robotmem_ros.memory.text.normal_form import digest, label_key
-from robotmem_ros.memory.text.statement import statement
 from robotmem_ros.memory.text.tokens import indexed_text
 
 
@@ -138,9 +137,10 @@ def _check_objects(connection: sqlite3.Connection) -> None:
 
 def _check_facts(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
     facts = [row for row in memories if row["type"] == "fact"]
-    words = connection.execute("SELECT word, memory_id FROM fact_words").fetchall()
+    words = connection.execute("SELECT word, memory_id, signature FROM fact_words").fetchall()
+    terms = {row["id"]: fact_terms(row["collection"], row["content"]) for row in facts}
     assert sorted(words) == sorted(
-        (word, row["id"]) for row in facts for word in word_ids(row["collection"], statement(row["content"]).terms)
+        (word, memory_id, of.signature) for memory_id, of in terms.items() for word in of.words | of.claims
     )
     digests = {row["id"]: digest(row["content"]) for row in facts}
     assert [row["content_hash"] for row in memories] == [digests.get(row["id"]) for row in memories]

@@ -70,12 +70,13 @@ def candidates_of(
     connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
 ) -> Mapping[int, Compared]:
     """Return the facts that a fact is compared with: of the same text, with common words, or of similar meaning."""
-    stated, limit = statement(new.content), parameters.similar_jaccard
     found = {
         one.id: Compared(one, 0.0)
         for one in (
             *fact_rows.with_digest(connection, new.collection, digest(new.content)),
-            *fact_rows.sharing_words(connection, new.collection, stated, similarity=limit, but=but),
+            *fact_rows.sharing_words(
+                connection, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
+            ),
         )
     }
     if near.vector is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..config.parameters import Parameters
 from ..models import NewMemory, Similarity, Stored
@@ -131,4 +131,4 @@ def _stated(content: str, context: str) -> Statement:
     stated, added = statement(content), outcome(context)
     if not added:
         return stated
-    return stated._replace(claim=stated.claim._replace(polarities=stated.claim.polarities | added))
+    return replace(stated, claim=stated.claim._replace(polarities=stated.claim.polarities | added))

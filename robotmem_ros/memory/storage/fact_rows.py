@@ -11,7 +11,7 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -19,9 +19,8 @@ import numpy as np
 
 from ..clocks import iso
 from ..models import Contradiction, Similarity
-from ..text.statement import Statement
 from . import codec
-from .indexing.fact_words import word_ids
+from .indexing.fact_words import SUBJECT, FactTerms, fact_terms, word_bits
 
 CANDIDATES = 64
 """Number of facts that one is compared with, by words and by meaning each."""
@@ -31,6 +30,7 @@ _LATEST = 128
 """Number of facts of a word that are looked at, the newest."""
 _LOOKED_UP = 64
 """Number of words of a long text that are looked up, the rarest."""
+_ROUNDING = 1e-9
 _COUNTS = """
     SELECT j.value, (SELECT count(*) FROM (SELECT 1 FROM fact_words WHERE word = j.value LIMIT ?2))
     FROM json_each(?1) AS j
@@ -51,15 +51,18 @@ class Candidate(NamedTuple):
 
 CANDIDATE = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
 """Columns of a candidate in `memories AS m`."""
-_LATEST_OF = "SELECT * FROM (SELECT memory_id FROM fact_words WHERE word = ? ORDER BY memory_id DESC LIMIT ?)"
-_SHARING = f"""
-    WITH found (memory_id) AS MATERIALIZED ({{latest}}), alike AS MATERIALIZED (
-        SELECT f.memory_id, count(*) AS common FROM found AS f CROSS JOIN json_each(?) AS j CROSS JOIN fact_words AS w
-        ON w.word = j.value AND w.memory_id = f.memory_id GROUP BY f.memory_id HAVING count(*) >= ?
-    )
-    SELECT {CANDIDATE} FROM alike AS a
-    CROSS JOIN memories AS m ON m.id = a.memory_id AND m.status = 'active' AND m.collection = ? AND m.id <> ?
-    ORDER BY a.common DESC, m.id DESC LIMIT ?
+_LATEST_OF = (
+    "SELECT * FROM (SELECT memory_id, signature FROM fact_words WHERE word = ? ORDER BY memory_id DESC LIMIT ?)"
+)
+_TOLD_BY_BITS = 16
+"""Number of words of a fact that a signature tells apart well."""
+_COMMON = """
+    SELECT f.value, count(*) FROM json_each(?1) AS j CROSS JOIN json_each(?2) AS f
+    CROSS JOIN fact_words AS w ON w.word = j.value AND w.memory_id = f.value GROUP BY f.value
+"""
+_FIRST_ACTIVE = f"""
+    SELECT {CANDIDATE} FROM json_each(?) AS j
+    CROSS JOIN memories AS m ON m.id = j.value AND m.status = 'active' AND m.collection = ? AND m.id <> ? LIMIT ?
 """
 
 
@@ -74,27 +77,68 @@ def with_digest(connection: sqlite3.Connection, collection: str, digest: str) ->
 
 
 def sharing_words(
-    connection: sqlite3.Connection, collection: str, stated: Statement, *, similarity: float, but: int = 0
+    connection: sqlite3.Connection, collection: str, content: str, *, similarity: float, but: int = 0
 ) -> list[Candidate]:
     """Return the facts of a collection that may be as similar as this, by all terms or by the words of the subject.
 
-    At most 64, those with the most common terms; of equal ones the newest. `but` is the id of a fact to leave out.
+    At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
     """
-    terms, words = word_ids(collection, stated.terms), word_ids(collection, stated.words)
-    if not terms:
-        return []
-    counts = dict(connection.execute(_COUNTS, (json.dumps(terms), _COUNTED)).fetchall())
-    rarest = {*_rarest(terms, counts, similarity), *_rarest(words, counts, similarity)}
-    common = min(_needed(terms, similarity), _needed(words, similarity))
+    terms = fact_terms(collection, content)
+    signatures = {
+        memory_id: signature
+        for memory_id, signature in _sharing_rare_words(connection, terms, similarity)
+        if _may_be_similar(terms, signature, similarity)
+    }
+    lacking = _lacking(connection, terms, signatures)
+    best = sorted(lacking, key=lambda memory_id: (lacking[memory_id], -memory_id))
+    found = connection.execute(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
+    return [Candidate(*row) for row in found]
+
+
+def _lacking(connection: sqlite3.Connection, terms: FactTerms, signatures: Mapping[int, int]) -> dict[int, int]:
+    # How many terms each fact lacks. If some must be left out, the claims are counted in the index, and so are words
+    # that are too many for the bits of a signature.
+    by_bits, counted = terms.signature, frozenset[int]()
+    if len(signatures) > CANDIDATES:
+        by_bits, counted = terms.signature & SUBJECT, terms.claims
+        if len(terms.words) > _TOLD_BY_BITS:
+            by_bits, counted = 0, terms.claims | terms.words
+    common = connection.execute(_COMMON, (json.dumps([*counted]), json.dumps([*signatures]))) if counted else ()
+    has = dict(common)
+    return {
+        memory_id: (by_bits & ~signature).bit_count() - has.get(memory_id, 0)
+        for memory_id, signature in signatures.items()
+    }
+
+
+def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, similarity: float) -> set[tuple[int, int]]:
+    # Ids with signatures. Of n groups of words, a fact that lacks less than n words has one as a whole.
+    everything = terms.words | terms.claims
+    if not everything:
+        return set()
+    counts = dict(connection.execute(_COUNTS, (json.dumps([*everything]), _COUNTED)).fetchall())
+    by_rarity = [sorted(words, key=lambda word: (counts[word], word)) for words in (everything, terms.words)]
+    enough = [len(words) - _needed(words, similarity) + 1 for words in by_rarity]
+    rarest = {word for words, number in zip(by_rarity, enough, strict=True) for word in words[:number]}
     looked_up = sorted(rarest, key=lambda word: (counts[word], word))[:_LOOKED_UP]
-    sql = _SHARING.format(latest=" UNION ".join([_LATEST_OF] * len(looked_up)))
-    each = chain.from_iterable((word, _LATEST) for word in looked_up)
-    values = (*each, json.dumps(terms), common, collection, but, CANDIDATES)
-    return [Candidate(*row) for row in connection.execute(sql, values)]
+    groups = [word_bits(by_rarity[1][place :: max(enough)]) for place in range(max(enough))]
+    found = connection.execute(
+        f"WITH latest (memory_id, signature) AS ({' UNION ALL '.join([_LATEST_OF] * len(looked_up))}) "
+        f"SELECT memory_id, signature FROM latest WHERE {' OR '.join(['NOT ~signature & ?'] * len(groups))}",
+        (*chain.from_iterable((word, _LATEST) for word in looked_up), *groups),
+    )
+    return set(found.fetchall())
 
 
-def _rarest(words: Collection[int], counts: dict[int, int], similarity: float) -> list[int]:
-    return sorted(words, key=lambda word: (counts[word], word))[: len(words) - _needed(words, similarity) + 1]
+def _may_be_similar(terms: FactTerms, signature: int, similarity: float) -> bool:
+    # By all terms, or by the words of the subject if one fact has all those of the other.
+    lacks, more = terms.signature & ~signature, signature & ~terms.signature
+    size = len(terms.words) + len(terms.claims)
+    if size - lacks.bit_count() >= similarity * (size + more.bit_count()) - _ROUNDING:
+        return True
+    size, lacks, more = len(terms.words), lacks & SUBJECT, more & SUBJECT
+    is_one_sided = not lacks or not more
+    return is_one_sided and size - lacks.bit_count() >= similarity * (size + more.bit_count()) - _ROUNDING
 
 
 def _needed(words: Collection[int], similarity: float) -> int:

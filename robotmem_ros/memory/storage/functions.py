@@ -12,7 +12,7 @@ import numpy as np
 
 from ..text.normal_form import digest, label_key
 from . import codec
-from .indexing.fact_words import fact_words
+from .indexing.fact_words import fact_signature, fact_words
 from .indexing.json_values import context_values
 from .indexing.positions import context_positions
 from .indexing.text import distinct_words, holds_words, indexed_text, word_count
@@ -31,6 +31,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
     connection.create_function("fact_words", 2, fact_words, deterministic=True)
+    connection.create_function("fact_signature", 2, fact_signature, deterministic=True)
     connection.create_function("text_digest", 1, text_digest, deterministic=True)
     connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
     connection.create_function("kept_vector", 1, kept_vector, deterministic=True)

@@ -33,8 +33,9 @@ UPDATE text_totals SET memories = (SELECT count(*) FROM memories), words = (
 """
 _REBUILD_FACT_WORDS = """
 DELETE FROM fact_words;
-INSERT INTO fact_words (word, memory_id)
-SELECT value, m.id FROM memories AS m CROSS JOIN json_each(fact_words(m.collection, m.content))
+INSERT INTO fact_words (word, memory_id, signature)
+SELECT value, m.id, fact_signature(m.collection, m.content)
+FROM memories AS m CROSS JOIN json_each(fact_words(m.collection, m.content))
 WHERE m.type = 'fact'
 """
 

@@ -472,6 +472,7 @@ CREATE TABLE memory_outcomes (
 CREATE TABLE fact_words (
     word INTEGER NOT NULL,
     memory_id INTEGER NOT NULL,
+    signature INTEGER NOT NULL,  -- a bit for each word of the subject: most facts that share too few are skipped by it
     PRIMARY KEY (word, memory_id)
 ) WITHOUT ROWID;
 CREATE TRIGGER fact_words_delete AFTER DELETE ON memories WHEN old.type = 'fact' BEGIN
@@ -483,7 +484,8 @@ WHEN (old.type = 'fact' OR new.type = 'fact')
 AND (old.content, old.collection, old.type) IS NOT (new.content, new.collection, new.type) BEGIN
     DELETE FROM fact_words WHERE memory_id = old.id
     AND word IN (SELECT value FROM json_each(fact_words(old.collection, old.content)));
-    INSERT INTO fact_words (word, memory_id) SELECT value, new.id
+    INSERT INTO fact_words (word, memory_id, signature)
+    SELECT value, new.id, fact_signature(new.collection, new.content)
     FROM json_each(fact_words(new.collection, new.content)) WHERE new.type = 'fact';
     UPDATE memories SET content_hash = iif(new.type = 'fact', content_digest(new.content), NULL) WHERE id = new.id;
 END;

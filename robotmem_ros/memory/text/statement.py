@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -146,7 +146,8 @@ class Claim(NamedTuple):
     """Number of negations that inverted no polarity."""
 
 
-class Statement(NamedTuple):
+@dataclass(frozen=True)
+class Statement:
     """The statement of a text."""
 
     words: frozenset[str]
@@ -155,7 +156,7 @@ class Statement(NamedTuple):
     """Identifiers, part numbers, colours, directions, rooms: texts with other names have another subject."""
     claim: Claim
 
-    @property
+    @cached_property
     def terms(self) -> frozenset[str]:
         """The terms by which statements are compared: the words, and each part of the claim."""
         values, polarities, negations = self.claim

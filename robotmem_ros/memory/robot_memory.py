@@ -44,7 +44,7 @@ from .search.request import RecallRequest
 from .search.result import RecallResult
 from .search.vector_index import VectorIndex
 from .sessions.consolidation import Consolidation
-from .sessions.report import SessionReport, SessionStart
+from .sessions.sessions import SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, rows
 from .storage.decay import Decay

@@ -29,7 +29,7 @@ from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
 from ..memory.sessions.consolidation import Group
-from ..memory.sessions.report import SessionReport
+from ..memory.sessions.sessions import SessionReport
 from .transforms import Target
 
 _NS = 1_000_000_000

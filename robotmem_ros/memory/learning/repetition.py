@@ -17,7 +17,7 @@ from ..storage import changes, contribution_rows, fact_rows, learning_rows, rows
 from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
 from .classification import SCOPE_FIELDS
-from .context_match import merged_context
+from .comparison import merged_context
 
 COMPARED = tuple(name for name in TOLD if name not in {"tags", "confidence"})
 """Columns to which a repetition can add."""

@@ -1,24 +1,29 @@
-"""Read rules on the words of a text from data files, and find those that hold: for categories, confidence and tags."""
+"""Read rules on the words of a text from data files, and find those that hold: for categories, confidence and tags.
+
+The phrases of all rules are found at once, in a time that does not grow with their number. English phrases match word
+by word in all forms; `*` at the end of a word matches any ending. Chinese phrases match anywhere, because Chinese has
+no spaces.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..text.reading import Reading
+from ..text.reading import Reading, has_han, read, stems
 from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
-from .phrases import PhraseIndex, why_no_phrase
 
 FEATURES = frozenset(
     {"measurement", "number", "parameter", "path", "code", "identifier", "question", "first_person", "context"}
 )
 """Features of a text besides its words, for `has`."""
 RULE_KEYS = frozenset({"any", "also", "unless", "has", "pattern"})
+_SHORTEST_PREFIX = 3
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,75 @@ class Rule:
         return self.pattern is not None and self.pattern.search(reading.text) is not None
 
 
+class _PhraseIndex:
+    """An index of phrases by their first word, prefix or character."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._by_prefix: dict[str, list[str]] = {}
+        self._han: dict[str, str] = {}
+        for phrase in dict.fromkeys(phrases):
+            self._add(phrase)
+        # Lengths of phrases by first character, so that most characters, which begin none, cost one look-up.
+        lengths: defaultdict[str, set[int]] = defaultdict(set)
+        for phrase in self._han:
+            lengths[phrase[0]].add(len(phrase))
+        self._han_lengths = {first: tuple(sorted(of_first)) for first, of_first in lengths.items()}
+
+        starts: defaultdict[str, set[int]] = defaultdict(set)
+        for prefix in self._by_prefix:
+            starts[prefix[:_SHORTEST_PREFIX]].add(len(prefix))
+        self._prefix_lengths = {start: tuple(sorted(of_start)) for start, of_start in starts.items()}
+
+    def found(self, reading: Reading) -> set[str]:
+        """Return the phrases that occur in a text."""
+        return {*self._english(reading), *self._beginnings(reading), *self._chinese(reading)}
+
+    def _english(self, reading: Reading) -> Iterator[str]:
+        forms = reading.stems
+        for index, one in enumerate(forms, start=1):
+            for rest, phrase in self._by_first.get(one, ()):
+                end = index + len(rest)
+                if not rest or forms[index:end] == rest or _ends_openly(reading.words[index:end], rest):
+                    yield phrase
+
+    def _beginnings(self, reading: Reading) -> Iterator[str]:
+        for word in reading.words if self._by_prefix else ():
+            for length in self._prefix_lengths.get(word[:_SHORTEST_PREFIX], ()):
+                yield from self._by_prefix.get(word[:length], ())
+
+    def _chinese(self, reading: Reading) -> Iterator[str]:
+        for run in reading.runs if self._han else ():
+            for start, first in enumerate(run):
+                for length in self._han_lengths.get(first, ()):
+                    phrase = self._han.get(run[start : start + length])
+                    if phrase is not None:
+                        yield phrase
+
+    def _add(self, phrase: str) -> None:
+        if has_han(phrase):
+            self._han["".join(phrase.split())] = phrase
+        elif phrase.endswith("*") and " " not in phrase:
+            self._by_prefix.setdefault(phrase[:-1].lower(), []).append(phrase)
+        else:
+            first, *rest = read(phrase).stems
+            if phrase.endswith("*"):
+                rest[-1] = phrase.rsplit(maxsplit=1)[-1].lower()
+            self._by_first.setdefault(first, []).append((tuple(rest), phrase))
+
+
+def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+    if rest[-1][-1] != "*" or len(words) != len(rest):
+        return False
+    return words[-1].startswith(rest[-1][:-1]) and stems(words[:-1]) == rest[:-1]
+
+
 class RuleSet:
     """Rules in order, with the index of their phrases."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules: Sequence[Rule] = tuple(rules)
-        self._index = PhraseIndex(
+        self._index = _PhraseIndex(
             phrase for rule in self.rules for group in (rule.any, rule.also, rule.unless) for phrase in group
         )
         # Positions of the rules that hold by a phrase, and of those that can hold without one.
@@ -89,11 +157,23 @@ def read_rule(name: str, entry: Entry, weight: float = 1.0, extra_keys: frozense
 def _phrases(entry: Entry) -> tuple[str, ...]:
     phrases = []
     for element in entry.elements():
-        problem = why_no_phrase(element.value)
+        problem = _why_no_phrase(element.value)
         if problem:
             raise element.wrong(problem)
         phrases.append(" ".join(str(element.value).split()))
     return tuple(dict.fromkeys(phrases))
+
+
+def _why_no_phrase(phrase: object) -> str:
+    # Empty if nothing is wrong with it.
+    if not isinstance(phrase, str):
+        return "must be text; words such as no, on and true want quotes"
+    if phrase.endswith("*"):
+        core = phrase[:-1].split()[-1] if phrase[:-1].split() else ""
+        good = core.isalnum() and len(core) >= _SHORTEST_PREFIX and not has_han(core)
+        return "" if good else f"is no beginning of a word of {_SHORTEST_PREFIX} letters or more"
+    reading = read(phrase)
+    return "" if reading.words or reading.runs else "has no word in it"
 
 
 def _feature(entry: Entry) -> str:
@@ -139,9 +219,8 @@ def load_rules(user_file: str = "") -> Rules:
     Raises:
         InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
     """
-    if not user_file:
-        return _built_in()
-    return _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), _built_in())
+    known = _built_in()
+    return _read(read_yaml("rules_file", expanded_path("rules_file", user_file)), known) if user_file else known
 
 
 @cache

@@ -17,8 +17,7 @@ from ..storage import fact_rows, learning_rows, rows, vector_rows
 from ..storage.fact_rows import Candidate
 from ..text.statement import Statement, statement
 from .candidates import Compared, Neighbours, candidates_of, similar_among
-from .context_match import can_merge, comparable, outcome
-from .contradiction import contradiction
+from .comparison import can_merge, comparable, contradiction, outcome
 from .repetition import repeat
 
 

@@ -37,9 +37,8 @@ def load_taxonomy(user_file: str = "") -> Taxonomy:
     Raises:
         InvalidFieldError: the file cannot be read, or an entry cannot be used; the error names both.
     """
-    if not user_file:
-        return _built_in()
-    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", user_file)), _built_in())
+    known = _built_in()
+    return _read(read_yaml("taxonomy_file", expanded_path("taxonomy_file", user_file)), known) if user_file else known
 
 
 @cache

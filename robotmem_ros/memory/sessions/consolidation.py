@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import clocks
-from ..learning.context_match import merged_context, outcome
+from ..learning.comparison import merged_context, outcome
 from ..storage import session_rows
 from ..storage.session_rows import SessionFact
 from ..text.normal_form import digest

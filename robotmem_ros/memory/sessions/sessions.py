@@ -1,4 +1,4 @@
-"""Start and end sessions.
+"""Start and end sessions, and report on them; times are of the robot's clock.
 
 A session belongs to the robot: it survives the process that started it. A session that is not ended within its longest
 duration is closed as expired by the next write or by maintenance; `end` still accepts its outcome. Sessions that ended
@@ -11,19 +11,20 @@ import logging
 import sqlite3
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from .. import validation
 from ..background import piecewise
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
-from ..models import ENDED, Session
+from ..models import ENDED, Memory, Session
 from ..storage import Database, session_rows, session_stats
 from ..storage.decay import Decay
+from ..storage.session_stats import DecayReport
 from . import consolidation
 from .consolidation import Consolidation
 from .proactive import proactive
-from .report import SessionReport, SessionStart
 
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
@@ -37,6 +38,35 @@ _PROACTIVE = 5
 
 SessionKey = tuple[str, str]
 """The id of a session and its collection."""
+
+
+@dataclass(frozen=True)
+class SessionStart:
+    """A new session, and the number of memories of its collection."""
+
+    session_id: str
+    collection: str
+    known_facts: int
+    known_perceptions: int
+    known_sessions: int
+    """Number of sessions of the collection that have ended."""
+
+
+@dataclass(frozen=True)
+class SessionReport:
+    """The report at the end of a session."""
+
+    session: Session
+    facts: int
+    perceptions: int
+    categories: Mapping[str, int]
+    """Facts by category, the most frequent first."""
+    objects: Mapping[str, int]
+    """Objects of the collection seen since the session began, by label, the most frequent first."""
+    decay: DecayReport
+    consolidation: Consolidation
+    proactive: tuple[Memory, ...]
+    """Facts of other sessions of the collection, best first."""
 
 
 class Sessions:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.learning.contradiction import contradiction
+from robotmem_ros.memory.learning.comparison import contradiction
 from robotmem_ros.memory.text.statement import jaccard, statement
 
 from ..conftest import OpenMemory

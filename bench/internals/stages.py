@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import find_folder, inspect
 from robotmem_ros.memory.search import result, scoring
+from robotmem_ros.memory.search.calibration import tells_meaning
 from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
@@ -27,7 +28,7 @@ from robotmem_ros.memory.text import stemmer, stop_words, tokens
 
 __all__ = [
     "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "load_model", "nearest_vectors", "plainer_words", "stems",
+    "describe_model", "find_model", "fuse", "load_model", "nearest_vectors", "plainer_words", "stems", "tells_meaning",
 ]  # fmt: skip
 
 Ranking = result.Ranking
@@ -74,6 +75,12 @@ class Stages:
         terms = bm25.parse_terms(query)
         statistics = bm25.read_statistics(self._connection, terms)
         return not self._blocks and bool(rare_and_common(terms.words, statistics, self._parameters.text_candidates)[1])
+
+    def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
+        """Return which share of a query the words of some memories are, by their rarity."""
+        reader = TextReader((), query, _UNBOUNDED, Shape.of(self._parameters))
+        reader.rank(self._connection, memory_ids)
+        return [reader.share(self._connection, memory_id) for memory_id in memory_ids]
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""

@@ -80,12 +80,12 @@ def run(options: argparse.Namespace) -> None:
         ranked: dict[str, list[Ranked]] = {}
         for way in (_WITHOUT, _WITH):
             path = Path(folder) / f"{way}.db"
-            ids = _store(path, embedder, sessions=way == _WITH)
+            ids = store(path, embedder, sessions=way == _WITH)
             # Looked at in copies, so that no measurement changes what the next one finds.
-            with _opened_copy(path, embedder) as memory:
+            with opened_copy(path, embedder) as memory:
                 ranked[way] = [_rank(memory, ids, case) for case in cases]
         path_of_shared = Path(folder) / "shared.db"
-        shared = path_of_shared, _store(path_of_shared, embedder, sessions=True, shared_context=_SHARED)
+        shared = path_of_shared, store(path_of_shared, embedder, sessions=True, shared_context=_SHARED)
         print(f"{len(ids)} memories, split {options.split}, {len(cases)} queries that need their episode, n={_N}\n")
         print(markdown(("memories stored", "queries", *_MEASURES), [*_case_rows(ranked)]), end="\n\n")
         if options.misses:
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
                     print(f"  {case['link']}: {case['query']} ({', '.join(case['relevant'])})")
             print()
         print("Queries with and without a right result, with sessions given; `score` is that of the first result:\n")
-        with _opened_copy(path, embedder) as memory:
+        with opened_copy(path, embedder) as memory:
             head = ("queries", "number", "with results, %", f"hit@{_N}, %", *(f"score p{q}" for q in _QUANTILES))
             show(head, _score_rows(memory, ids, answerable, unanswerable))
         print("What to know next time: facts that a new session is offered when it ends:\n")
@@ -105,12 +105,14 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _opened_copy(path: Path, embedder: Embedder) -> RobotMemory:
+def opened_copy(path: Path, embedder: Embedder | None) -> RobotMemory:
+    """Open a copy of a stored set, with a model or by words alone."""
     # A copy of the embedder, too, since a memory closes its own.
-    return RobotMemory(shutil.copy(path, path.with_name("copy.db")), embedder=copy.copy(embedder), clock=lambda: _ASKED)
+    copied = shutil.copy(path, path.with_name("copy.db"))
+    return RobotMemory(copied, embedder=copy.copy(embedder), embedding_model="", clock=lambda: _ASKED)
 
 
-def _store(path: Path, embedder: Embedder, *, sessions: bool, shared_context: Mapping[str, Any] | None = None) -> _Ids:
+def store(path: Path, embedder: Embedder, *, sessions: bool, shared_context: Mapping[str, Any] | None = None) -> _Ids:
     """Store the distractors, and one episode after the other; return the id of each memory in the database."""
     now = _START
     ids: _Ids = {}
@@ -153,7 +155,11 @@ def _save(memory: RobotMemory, item: Mapping[str, Any], session: str | None) -> 
 
 def _rank(memory: RobotMemory, ids: _Ids, case: _Record) -> Ranked:
     relevant = {ids[item] for item in case["relevant"]}
-    found = (rank for rank, one in enumerate(memory.recall(case["query"], n=_N), start=1) if one.id in relevant)
+    found = (
+        rank
+        for rank, one in enumerate(memory.recall(case["query"], n=_N, min_relevance=0.0), start=1)
+        if one.id in relevant
+    )
     return Ranked(case, next(found, math.inf))
 
 
@@ -224,7 +230,7 @@ def _gain(grades: Sequence[int]) -> float:
 
 def _offer(path: Path, embedder: Embedder, ids: _Ids, lesson: _Record) -> Offer:
     grade_of = {ids[item["id"]]: item["grade"] for item in lesson["helpful"]}
-    with _opened_copy(path, embedder) as memory:
+    with opened_copy(path, embedder) as memory:
         session = memory.start_session({**_SHARED, **lesson["context"]}).session_id
         facts = memory.end_session(session).proactive
     return Offer(tuple(grade_of.get(fact.id, 0) for fact in facts), tuple(grade_of.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from .command import DATABASE, JSON, Command, CommandError, Option, opened, opti
 
 _SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
 _CONTEXT_SHOWN = 60
+_SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
 def _recall(arguments: argparse.Namespace) -> None:
@@ -25,11 +27,25 @@ def _recall(arguments: argparse.Namespace) -> None:
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
     with opened(arguments.db, read_only=True, embedding_model=model) as memory:
         found = memory.recall(**given)
-    lines = [_memory_line(one) for one in found] or ["nothing found"]
+    lines = [line for one in found for line in _memory_lines(one)] or ["nothing found"]
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
     result = {"mode": found.mode, "reason": found.reason, "memories": list(found)}
     show(arguments, result, "\n".join(lines) + "\n")
+
+
+def _memory_lines(memory: Memory) -> Iterator[str]:
+    yield _memory_line(memory)
+    told = memory.explanation
+    if told is None:
+        return
+    ranks = ((told.text_rank, "in words"), (told.vector_rank, "in meaning"))
+    placed = "".join(f", number {rank} {where}" for rank, where in ranks if rank)
+    words = " ".join(memory.matched_terms) or "no word"
+    meaning = "no vector" if math.isnan(memory.similarity) else f"cosine {memory.similarity:.3f}"
+    yield f"      holds {words} (BM25 {told.bm25:.2f}, {told.bm25_share:.0%} of the words once), {meaning}{placed}"
+    rows = [(one.name, _SIGNS[one.operation].format(one.value), f"= {one.score:.3f}", one.reason) for one in told.parts]
+    yield from (f"      {line}" for line in table((), rows).splitlines())
 
 
 def _memory_line(memory: Memory) -> str:
@@ -40,7 +56,7 @@ def _memory_line(memory: Memory) -> str:
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
     told = f"{time_text(memory.observed_at)}, id {memory.id}{doubt}{similar}"
-    return f"{memory.score:.2f}  {memory.content}{position}  [{told}]"
+    return f"{memory.score:.2f}  {memory.content}{position}  [relevance {memory.relevance:.2f}, {told}]"
 
 
 def _status(arguments: argparse.Namespace) -> None:
@@ -145,6 +161,7 @@ def _recall_option(argument: dataclasses.Field[object]) -> Option:
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "int": {"type": int, "metavar": "N", "default": RecallRequest().n},
     "float": {"type": float, "metavar": "NUMBER", "default": RecallRequest().min_confidence},
+    "float | None": {"type": float, "metavar": "NUMBER"},
     "bool": {"action": "store_true"},
     "int | None": {"type": time_ns, "metavar": "TIME"},
     "str | None": {"metavar": "NAME"},

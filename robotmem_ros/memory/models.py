@@ -192,6 +192,38 @@ class Stored:
     """Of a sighting: how often its object was seen, this time included; 1 for a new one. 0 for what is no sighting."""
 
 
+class ScorePart(NamedTuple):
+    """One step of the score of a memory."""
+
+    name: str
+    operation: str
+    """`add` or `multiply`."""
+    value: float
+    """Addend or factor."""
+    reason: str
+    """In words."""
+    score: float
+    """After this step; it begins at 0."""
+
+
+@dataclass(frozen=True)
+class ScoreExplanation:
+    """What the searches measured of a memory, and each step of its score."""
+
+    bm25: float
+    """0 if it contains no word of the query."""
+    bm25_share: float
+    """Of the score of a memory that contains each word of the query once; may be above 1."""
+    text_rank: int
+    """Among what the text search found, from 1; 0 if it was not among that."""
+    vector_rank: int
+    """Among what the vector search found, from 1; 0 if it was not among that."""
+    parts: tuple[ScorePart, ...]
+    """In their order, without those that change nothing."""
+    score: float
+    """After all steps; that of the memory is relative to the best result."""
+
+
 @dataclass(frozen=True)
 class Memory:
     """One memory as recall gives it back."""
@@ -231,6 +263,14 @@ class Memory:
     """The active similar facts, ascending. Their texts differ, so read them, too."""
     score: float = 1.0
     """In [0, 1], relative to the best result."""
+    relevance: float = 1.0
+    """In [0, 1], how probable it is that its text answers the query; 1 if no text was asked for."""
+    similarity: float = float("nan")
+    """Cosine similarity to the query, in [-1, 1]; NaN without one, as without a vector."""
+    matched_terms: tuple[str, ...] = ()
+    """The words of the query that it contains, as the query spells them."""
+    explanation: ScoreExplanation | None = None
+    """Why it has its score, if the recall was to explain, and there is a query."""
     distance: float = float("nan")
     """Metres to the target of the spatial sort; NaN without one."""
 

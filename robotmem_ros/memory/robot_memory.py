@@ -258,6 +258,8 @@ class RobotMemory:
         `spatial_sort` is `{"field": "spatial.object_position", "target": [x, y, z], "max_distance": 2.0}` in metres,
         with `frame_id` if that is not the memory frame; the window `[after, before)` is half-open.
         `representatives_only` leaves out the facts that another one of their group represents, see `consolidate`.
+        If no memory is at least as relevant to the text as `min_relevance`, in [0, 1], there is no result, and the
+        reason says how near the best one comes; None means the parameter.
         docs/recall.md lists the conditions.
 
         Raises:

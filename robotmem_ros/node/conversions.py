@@ -16,7 +16,7 @@ from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
-from robotmem_ros.msg import Count, DecayReport, MemoryStatus, Perception
+from robotmem_ros.msg import Count, DecayReport, MemoryStatus, Perception, ScoreExplanation, ScorePart
 from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
 from robotmem_ros.msg import Sighting as SightingMessage
@@ -255,6 +255,8 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
     "sequence<robotmem_ros/Memory>": _each(MemoryMessage),
     "sequence<robotmem_ros/Group>": lambda value: [_group_message(group) for group in value],
+    "sequence<robotmem_ros/ScoreExplanation, 1>": lambda value: [fill(ScoreExplanation(), value)] if value else [],
+    "sequence<robotmem_ros/ScorePart>": _each(ScorePart),
     "sequence<robotmem_ros/Sighting>": _each(SightingMessage),
     "robotmem_ros/DecayReport": lambda value: fill(DecayReport(), value),
     "geometry_msgs/Point": _point_message,

@@ -74,6 +74,10 @@ class Parameters:
         0.2, "Share of the better score of its session neighbours that a memory gains; only if `fusion` is `scores`.",
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
+    min_relevance: float = parameter(
+        0.2, "If no memory is so relevant to the text of a query, the result is empty; 0 disables. A request may say "
+        "otherwise.", minimum=0.0, maximum=1.0,
+    )  # fmt: skip
     rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = parameter(
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0

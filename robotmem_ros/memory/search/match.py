@@ -41,14 +41,22 @@ def query_words(query: Query) -> list[str]:
     return tokens.query_words(query.text, extra_stop_words=SPATIAL_WORDS)
 
 
-def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Candidates:
+class Matching(NamedTuple):
+    """The candidates that match a query."""
+
+    candidates: Candidates
+    by_words: bool
+    """Whether their words are enough: all of the query, or all that any candidate contains and two at least."""
+
+
+def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Matching:
     """Find the candidates that match the query."""
     connection, words = relevance.connection, query_words(query)
     if not relevance.has_text:
         return similar_enough(relevance, enumerate_if_few(connection, candidates))
     holding = _Many(connection, relevance.text, candidates, query.n).holding(words)
     if holding is not None:
-        return holding
+        return Matching(holding, by_words=True)
     # Only now: the conditions alone may hold for so many that listing them is a waste.
     candidates = enumerate_if_few(connection, candidates)
     searched: _Many | _Few = _Many(connection, relevance.text, candidates, query.n)
@@ -60,19 +68,19 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Cand
     rarest_first.sort(key=lambda word: (tokens.only_qualifies(word), counts[word], frequencies[word]))
     holding = searched.holding(rarest_first)
     if holding is not None and len(rarest_first) > 1:
-        return holding
+        return Matching(holding, by_words=True)
     while rarest_first and holding is None:
         rarest_first.pop()
         holding = searched.holding(rarest_first)
     # Without a model, and as long as none of them has a vector, the words alone decide.
     if holding is None:
         return similar_enough(relevance, candidates)
-    return relevance.similar(holding, _MARGIN, unmeasured=True) or holding
+    return Matching(relevance.similar(holding, _MARGIN, unmeasured=True) or holding, by_words=False)
 
 
-def similar_enough(relevance: Relevance, candidates: Candidates) -> Candidates:
+def similar_enough(relevance: Relevance, candidates: Candidates) -> Matching:
     """Find the candidates that match the query by their meaning alone."""
-    return relevance.similar(candidates, _MARGIN) or only(())
+    return Matching(relevance.similar(candidates, _MARGIN) or only(()), by_words=False)
 
 
 class _Few(NamedTuple):

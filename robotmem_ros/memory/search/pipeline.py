@@ -4,14 +4,14 @@
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) hold before anything is ranked.
 With a spatial sort, the ranked memories are those that match the text, and distance orders them. Without a text and a
-spatial sort, time orders the candidates.
+spatial sort, time orders the candidates. If no memory is relevant to the text, the result is empty.
 """
 
 from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -19,13 +19,15 @@ from typing import Protocol
 from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..errors import shown
+from ..models import Memory
 from ..storage import Database
 from ..storage.rows import read
+from ..text.tokens import spellings
 from .candidates import Candidates, enumerate_if_few, find_candidates, most_recent, narrow_down, newest, only
-from .match import matching, query_words, similar_enough
+from .match import Matching, matching, query_words, similar_enough
 from .query import Query, SpatialSort
-from .reasons import unknown_field, unknown_paths, why_nothing, without_position
-from .relevance import Ranked, Relevance
+from .reasons import not_relevant, unknown_field, unknown_paths, why_nothing, without_position
+from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import Space, find_space, nearest, within
@@ -77,7 +79,7 @@ class Pipeline:
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
             relevance = Relevance(
-                connection, parameters, text, self.database.tokens_missing, self.vectors, embedding,
+                connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times,
             )  # fmt: skip
             result = _Recall(connection, query, parameters, relevance, times).result()
@@ -128,7 +130,9 @@ class _Recall:
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
         candidates = narrow_down(self.connection, candidates, list_most=False)
         self.times.lap("conditions")
-        ranked = self.relevance.rank(candidates, self.relevance.depth(self.query.n))
+        ranked = self._rank(candidates, self.relevance.depth(self.query.n))
+        if self._lacks_relevance(ranked):
+            return self._nothing(ranked)
         best_first = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))
         return self._read(best_first[: self.query.n], ranked)
 
@@ -136,13 +140,18 @@ class _Recall:
         space = find_space(self.connection, spatial, self.parameters.map_id, self.parameters.memory_frame)
         if not self.query.text:
             candidates = narrow_down(self.connection, candidates)
-        placed = candidates
+        found = Matching(candidates, by_words=True)
         if self.query.text and space.id is not None:
-            placed = self._matching(candidates.and_(within(spatial, space)))
-        hits = nearest(self.connection, placed, spatial, space, self.query.n)
+            found = self._matching(candidates.and_(within(spatial, space)))
+        hits = nearest(self.connection, found.candidates, spatial, space, self.query.n)
         ids = [hit.memory_id for hit in hits]
         self.times.lap("distance")
-        ranked = self.relevance.rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
+        ranked = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
+        if ids and not found.by_words and self._lacks_relevance(ranked):
+            # What is farther may be more relevant.
+            all_matching = self._rank(found.candidates, self.relevance.depth(self.query.n))
+            if self._lacks_relevance(all_matching):
+                return self._nothing(all_matching)
         reasons = [f"positions in {', '.join(map(repr, space.others))} were not compared"] if space.others else []
         reasons += self._without_position(spatial, space, candidates, len(ids))
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
@@ -153,7 +162,17 @@ class _Recall:
         self.times.lap("conditions and time")
         return self._read(ids, _unranked(ids))
 
-    def _matching(self, placed: Candidates) -> Candidates:
+    def _rank(self, candidates: Candidates, depth: int) -> Ranked:
+        return self.relevance.rank(candidates, depth, explain=self.query.explain)
+
+    def _lacks_relevance(self, ranked: Ranked) -> bool:
+        return bool(ranked.evidence) and ranked.best_relevance < self.query.min_relevance
+
+    def _nothing(self, ranked: Ranked) -> RecallResult:
+        why = not_relevant(ranked.best_relevance, self.query.min_relevance)
+        return RecallResult((), ranked.mode, "; ".join(filter(None, (ranked.reason, why))))
+
+    def _matching(self, placed: Candidates) -> Matching:
         try:
             return matching(self.relevance, self.query, placed)
         except sqlite3.Error as error:
@@ -186,10 +205,20 @@ class _Recall:
         found = read(self.connection, ids, self.query.decay)
         score = normalise({memory_id: ranked.scores.get(memory_id, 0.0) for memory_id in ids})
         memories = [replace(found[memory_id], score=score[memory_id]) for memory_id in ids if memory_id in found]
+        if self.query.text:
+            spelling = spellings(self.query.text)
+            memories = [_with_evidence(memory, ranked.evidence[memory.id], spelling) for memory in memories]
+        if ranked.explanations:
+            memories = [replace(memory, explanation=ranked.explanations[memory.id]) for memory in memories]
         if distances is not None:
             memories = [replace(memory, distance=distances[memory.id]) for memory in memories]
         self.times.lap("read")
         return RecallResult(tuple(memories), ranked.mode, ranked.reason)
+
+
+def _with_evidence(memory: Memory, evidence: Evidence, spelling: Mapping[str, str]) -> Memory:
+    terms = tuple(spelling.get(word, word) for word in evidence.words)
+    return replace(memory, relevance=evidence.relevance, similarity=evidence.similarity, matched_terms=terms)
 
 
 def _unranked(ids: Sequence[int]) -> Ranked:

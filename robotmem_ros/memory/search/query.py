@@ -36,11 +36,15 @@ class Query:
     text: str
     """Free text; empty for a query of conditions alone."""
     n: int
+    min_relevance: float
+    """With a text, the result is empty if no memory is so relevant; 0 for any."""
     collections: tuple[str, ...]
     """The collections to search; none for all."""
     conditions: tuple[Wanted, ...]
     """All must hold, before anything is ranked."""
     spatial_sort: SpatialSort | None
+    explain: bool
+    """Whether to explain the scores."""
     decay: Decay
     """What confidence means at the time of the query."""
 
@@ -54,6 +58,8 @@ class Query:
 def parse_query(parameters: Parameters, request: RecallRequest, *, decay: Decay) -> Query:
     """Check all fields; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
 
+    A `min_relevance` of None means the parameter.
+
     `decay` is what memories are seen by at the time of the query.
 
     Raises:
@@ -64,9 +70,13 @@ def parse_query(parameters: Parameters, request: RecallRequest, *, decay: Decay)
     parsed = Query(
         text="" if text == "*" else text,
         n=_clamped_n(request.n),
+        min_relevance=parameters.min_relevance
+        if request.min_relevance is None
+        else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
         collections=searched_collections(given).names,
         conditions=parse_conditions(given),
         spatial_sort=_parse_spatial_sort(request.spatial_sort, parameters),
+        explain=validation.flag("explain", request.explain),
         decay=decay,
     )
     if not (parsed.text or parsed.spatial_sort or any(wanted.suffices for wanted in parsed.conditions)):

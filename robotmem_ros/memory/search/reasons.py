@@ -70,6 +70,11 @@ def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparis
         yield f"nor {len(unknown) - _TOLD} other paths of the filter"
 
 
+def not_relevant(best: float, wanted: float) -> str:
+    """Say that nothing is as relevant as is wanted, and how near the best memory comes."""
+    return f"nothing relevant: the best memory has relevance {best:.3f}, less than min_relevance {wanted:g}"
+
+
 def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
     """Say what may be why a result has no memories: names that no memory has, or vectors that are to come."""
     unknown = [told for wanted in query.conditions for told in wanted.unknown(connection)]

@@ -6,17 +6,25 @@ A search that fails does not fail the recall: the reason says what it could not 
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.backfill import check_kept_model
+from ..models import ScoreExplanation, ScorePart
+from .calibration import relevance, tells_meaning
 from .candidates import Candidates, only
 from .result import Mode, Ranking
 from .scoring import (
+    ADD,
+    Parts,
     Scores,
     Step,
     Weights,
@@ -31,7 +39,20 @@ from .stopwatch import Stopwatch
 from .text_index import TextReader
 from .vector_index import VectorIndex
 
+_BM25 = "BM25 {:.2f}, relative to a memory with each word once"
+_COSINE = "cosine distance {:.3f}, relative to the nearest memory"
 _LOG = logging.getLogger(__name__)
+
+
+class Evidence(NamedTuple):
+    """What there is of a query in a memory."""
+
+    similarity: float
+    """Cosine; NaN without a vector."""
+    words: tuple[str, ...]
+    """The words of the query that it contains, as they are indexed."""
+    relevance: float
+    """In [0, 1], see `calibration`."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +62,15 @@ class Ranked:
     scores: Scores
     mode: Mode
     reason: str = ""
+    evidence: Mapping[int, Evidence] = field(default_factory=dict)
+    """By memory id, if the query has a text."""
+    explanations: Mapping[int, ScoreExplanation] = field(default_factory=dict)
+    """By memory id, if they are wanted."""
+
+    @property
+    def best_relevance(self) -> float:
+        """Return the relevance of the most relevant memory; 0 if there is none."""
+        return max((one.relevance for one in self.evidence.values()), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -57,6 +87,7 @@ class Relevance:
 
     connection: sqlite3.Connection
     parameters: Parameters
+    query: str
     text: TextReader
     tokens_missing: str
     """What the text search cannot do; empty if nothing."""
@@ -72,20 +103,62 @@ class Relevance:
             return rrf_depth(n, self.parameters.rrf_k, self._weights, self._steps)
         return blend_depth(n)
 
-    def rank(self, candidates: Candidates, depth: int) -> Ranked:
-        """Score the best `depth` candidates of each search."""
+    def rank(self, candidates: Candidates, depth: int, *, explain: bool = False) -> Ranked:
+        """Score the best `depth` candidates of each search, and explain the scores if wanted."""
         text = self._search_text(candidates, depth)
         self.times.lap("text search")
         vector = self._search_vectors(candidates, depth)
         self.times.lap("vector search")
-        if self.parameters.fusion == "rrf":
-            scores = reciprocal_rank_fusion(text.ranking, vector.ranking, self._weights, self.parameters.rrf_k)
-        else:
-            scores = self._blended(text.ranking, vector.ranking)
+        measured = self._measured(text.ranking, vector.ranking)
+        rankings = (text.ranking, vector.ranking) if self.parameters.fusion == "rrf" else measured
+        fused = self._fused(*rankings)
         self.times.lap("fusion")
-        scores = apply_steps(self.connection, scores, self._steps)
+        parts = self._parts_of_fusion(rankings, fused) if explain else None
+        scores = apply_steps(self.connection, fused, self._steps, parts)
         self.times.lap("scoring")
-        return Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
+        ranked = Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
+        ranked = replace(ranked, evidence=self._evidence(scores, measured[1]))
+        if parts is None:
+            return ranked
+        return replace(ranked, explanations=self._explanations(scores, parts, text.ranking, vector.ranking))
+
+    def _fused(self, text: Ranking, vector: Ranking) -> Scores:
+        if self.parameters.fusion == "rrf":
+            return reciprocal_rank_fusion(text, vector, self._weights, self.parameters.rrf_k)
+        return blend(text, vector, self._weights, self.text.max_score(self.connection) if text else 0.0)
+
+    def _parts_of_fusion(self, rankings: tuple[Ranking, Ranking], fused: Scores) -> Parts:
+        parts: Parts = defaultdict(list)
+        by_meaning = self._fused([], rankings[1])
+        why_words, why_meaning = map(self._reasons, rankings, (_BM25, _COSINE))
+        for memory_id, score in fused.items():
+            meaning = by_meaning.get(memory_id, 0.0)
+            if meaning:
+                parts[memory_id].append(ScorePart("meaning", ADD, meaning, why_meaning[memory_id], meaning))
+            if words := score - meaning:
+                parts[memory_id].append(ScorePart("words", ADD, words, why_words[memory_id], score))
+        return parts
+
+    def _reasons(self, ranking: Ranking, measured: str) -> dict[int, str]:
+        if self.parameters.fusion == "rrf":
+            return {hit.memory_id: f"rank {rank}" for rank, hit in enumerate(ranking, start=1)}
+        return {hit.memory_id: measured.format(hit.measure) for hit in ranking}
+
+    def _explanations(
+        self, scores: Scores, parts: Parts, text: Ranking, vector: Ranking
+    ) -> Mapping[int, ScoreExplanation]:
+        text_ranks, vector_ranks = (
+            {hit.memory_id: rank for rank, hit in enumerate(found, start=1)} for found in (text, vector)
+        )
+        most = self.text.max_score(self.connection)
+        bm25 = {memory_id: self.text.score(memory_id) for memory_id in scores}
+        return {
+            memory_id: ScoreExplanation(
+                bm25[memory_id], bm25[memory_id] / most if most else 0.0,
+                text_ranks.get(memory_id, 0), vector_ranks.get(memory_id, 0), tuple(parts[memory_id]), score,
+            )
+            for memory_id, score in scores.items()
+        }  # fmt: skip
 
     def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
         """Find the candidates within a margin of the nearest one in meaning; `unmeasured` adds those without a vector.
@@ -147,14 +220,27 @@ class Relevance:
             _LOG.warning("vector search failed: %s", error)
             return _Retrieved([], f"vector search failed: {error}")
 
-    def _blended(self, text: Ranking, vector: Ranking) -> Scores:
+    def _measured(self, text: Ranking, vector: Ranking) -> tuple[Ranking, Ranking]:
         # What one search found is measured by the other one too.
         by_text, by_vector = _ids(text), _ids(vector)
         if text and vector:
             text = [*text, *self.text.rank(self.connection, sorted(by_vector - by_text))]
             if only_by_text := sorted(by_text - by_vector):
                 vector = [*vector, *self._search_vectors(only(only_by_text), len(only_by_text)).ranking]
-        return blend(text, vector, self._weights, self.text.max_score(self.connection) if by_text else 0.0)
+        return text, vector
+
+    def _evidence(self, found: Iterable[int], vector: Ranking) -> dict[int, Evidence]:
+        if not self.has_text:
+            self.text.rank(self.connection, found)
+        similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}
+        counts = tells_meaning(self.query)
+        evidence = {}
+        for memory_id in found:
+            similarity = similarities.get(memory_id, math.nan)
+            share = self.text.share(self.connection, memory_id)
+            probable = relevance(similarity if counts else math.nan, share)
+            evidence[memory_id] = Evidence(similarity, self.text.matched_words(memory_id), probable)
+        return evidence
 
 
 def _ids(ranking: Ranking) -> set[int]:

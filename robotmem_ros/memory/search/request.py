@@ -38,6 +38,9 @@ class RecallRequest:
     before: int | None = argument(None, "memories observed before this time")
     collection: str | None = argument(None, "memories of this collection; `*` is all")
     _: KW_ONLY
+    min_relevance: float | None = argument(
+        None, "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter"
+    )
     collections: Names = argument((), "memories of these collections")
     session_ids: Names = argument((), "memories of these sessions")
     excluded_session_ids: Names = argument((), "no memories of these sessions")
@@ -48,3 +51,4 @@ class RecallRequest:
     any_tags: Names = argument((), "memories with at least one of these tags")
     ids: Iterable[int] | int | None = argument((), "these memories")
     representatives_only: bool = argument(False, "of similar facts, only the representative")
+    explain: bool = argument(False, "how each score came about")

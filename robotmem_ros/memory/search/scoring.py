@@ -8,14 +8,19 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..config.parameters import Parameters
+from ..models import ScorePart
 from .result import Ranking
 
 Scores = dict[int, float]
 """Score by memory id, higher is better."""
+Parts = defaultdict[int, list[ScorePart]]
+"""What each step did, by memory id."""
+ADD, MULTIPLY = "add", "multiply"
 
 _NEIGHBOR = """(SELECT p.id FROM memories AS p INDEXED BY idx_mem_session
     WHERE p.session_id = m.session_id AND p.session_id <> '' AND p.id {before} m.id ORDER BY p.id {order} LIMIT 1)"""
@@ -23,31 +28,50 @@ _NEIGHBORS = (_NEIGHBOR.format(before="<", order="DESC"), _NEIGHBOR.format(befor
 _IS_REAL = """EXISTS (
     SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
     AND value = 'real' AND memory_id = m.id)"""
-_IS_CONTRADICTED = """EXISTS (
-    SELECT 1 FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id WHERE c.memory_id = m.id
-    AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id))"""
+_CONTRADICTED_BY = """(
+    SELECT max(other.id) FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
+    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id))"""
 _LIKELY_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
 
 
 class Step(NamedTuple):
-    """One step of scoring."""
+    """One step of scoring, which adds to a score or multiplies it."""
 
+    name: str
+    operation: str
+    """`add` or `multiply`."""
     columns: tuple[str, ...]
     """What it reads of a memory: SQL expressions over the alias `m` of memories."""
-    score: Callable[..., float]
-    """The new score of a memory, given all scores before this step, its id, and the values of its columns."""
+    value: Callable[..., float]
+    """The addend or factor of a memory, given all scores before this step, and the values of its columns."""
+    reason: Callable[..., str]
+    """The reason in words, given the same."""
     least: float
     """It multiplies no score by less than this."""
     greatest: float
     """It multiplies no score by more than this."""
+
+    def part(self, scores: Scores, before: float, values: Sequence[Any]) -> ScorePart:
+        """Explain what the step makes of a score."""
+        value = self.value(scores, *values)
+        return ScorePart(self.name, self.operation, value, self.reason(scores, *values), self.after(before, value))
+
+    def after(self, score: float, value: float) -> float:
+        """Return a score after this step with an addend or factor."""
+        return score + value if self.operation == ADD else score * value
 
 
 def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, ...]:
     """List the steps in their order. `has_outcomes` tells whether any memory was recalled in a rated session."""
     steps = (
         _neighbors(0.0 if parameters.fusion == "rrf" else parameters.session_neighbor_weight),
-        _weight(_IS_REAL, parameters.real_weight),
-        _weight(_IS_CONTRADICTED, parameters.contradicted_weight),
+        _weight("real world", _IS_REAL, parameters.real_weight, lambda _: "env.sim_or_real is real"),
+        _weight(
+            "contradicted",
+            _CONTRADICTED_BY,
+            parameters.contradicted_weight,
+            "memory {} contradicts it and is newer".format,
+        ),
         _outcomes(parameters.outcome_weight if has_outcomes else 0.0),
     )
     return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
@@ -56,34 +80,48 @@ def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, 
 def _neighbors(share: float) -> Step:
     # What was stored just before or after something relevant, in the same session, belongs to it. A neighbour without a
     # score adds nothing.
-    def score(scores: Scores, memory_id: int, before: int | None, after: int | None) -> float:
-        better = max(scores.get(before or 0, 0.0), scores.get(after or 0, 0.0))
-        return scores[memory_id] + share * better
+    def better(scores: Scores, *neighbors: int | None) -> tuple[float, int]:
+        return max((scores.get(one or 0, 0.0), one or 0) for one in neighbors)
 
-    return Step(_NEIGHBORS, score, 1.0, math.inf if share else 1.0)
+    def value(scores: Scores, *neighbors: int | None) -> float:
+        return share * better(scores, *neighbors)[0]
+
+    def reason(scores: Scores, *neighbors: int | None) -> str:
+        score, neighbor = better(scores, *neighbors)
+        return f"{share:g} of the score {score:.3f} of memory {neighbor}, which stands beside it in its session"
+
+    return Step("session neighbour", ADD, _NEIGHBORS, value, reason, 1.0, math.inf if share else 1.0)
 
 
-def _weight(condition: str, weight: float) -> Step:
+def _weight(name: str, condition: str, weight: float, reason: Callable[[int], str]) -> Step:
     # Real runs count more than simulated ones; facts that a newer active fact contradicts count less. Newer is what was
     # observed later, and of two observed at once, what was stored later.
-    def score(scores: Scores, memory_id: int, holds: int) -> float:
-        return scores[memory_id] * weight if holds else scores[memory_id]
+    def value(_: Scores, holds: int | None) -> float:
+        return weight if holds else 1.0
 
-    return Step((condition,), score, min(weight, 1.0), max(weight, 1.0))
+    return Step(name, MULTIPLY, (condition,), value, lambda _, holds: reason(holds), min(weight, 1.0), max(weight, 1.0))
 
 
 def _outcomes(bound: float) -> Step:
     # weight = 1 + bound * (2 * u - 1),  u = (sum of share * outcome + 1) / (sum of shares + 2)
     # The sums are over the sessions in which the memory was recalled; a share is 1 / rank at which it was returned
     # there. u is Laplace's estimate of how well such a session goes: one half while nothing is known, never 0 or 1.
-    def score(scores: Scores, memory_id: int, likely: float | None) -> float:
-        return scores[memory_id] * (1.0 if likely is None else 1.0 + bound * (2.0 * likely - 1.0))
+    def value(_: Scores, likely: float | None) -> float:
+        return 1.0 if likely is None else 1.0 + bound * (2.0 * likely - 1.0)
 
-    return Step((_LIKELY_OUTCOME,), score, 1.0 - bound, 1.0 + bound)
+    def reason(_: Scores, likely: float) -> str:
+        return f"sessions in which it was recalled have an outcome of {likely:.2f}, as far as is known"
+
+    return Step("outcomes", MULTIPLY, (_LIKELY_OUTCOME,), value, reason, 1.0 - bound, 1.0 + bound)
 
 
-def apply_steps(connection: sqlite3.Connection, scores: Scores, steps: Sequence[Step]) -> Scores:
-    """Return the scores after all steps. All columns are read by one statement."""
+def apply_steps(
+    connection: sqlite3.Connection, scores: Scores, steps: Sequence[Step], parts: Parts | None = None
+) -> Scores:
+    """Return the scores after all steps. All columns are read by one statement.
+
+    `parts`, if given, gets what each step does to each memory, unless it changes nothing.
+    """
     if not scores or not steps:
         return scores
     columns = ", ".join(column for step in steps for column in step.columns)
@@ -94,8 +132,12 @@ def apply_steps(connection: sqlite3.Connection, scores: Scores, steps: Sequence[
     first = 1
     for step in steps:
         last = first + len(step.columns)
-        scores = {row[0]: step.score(scores, row[0], *row[first:last]) for row in rows}
-        first = last
+        after = {row[0]: step.after(scores[row[0]], step.value(scores, *row[first:last])) for row in rows}
+        if parts is not None:
+            for row in rows:
+                if after[row[0]] != scores[row[0]]:
+                    parts[row[0]].append(step.part(scores, scores[row[0]], row[first:last]))
+        scores, first = after, last
     return scores
 
 

@@ -60,10 +60,12 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "tuple[int, ...]": lambda stored: tuple(sorted(json.loads(stored))),
 }
 """From what a column holds, in a damaged file of any type, to what a field has."""
+_OF_A_RECALL = {"tags", "pose", "score", "relevance", "similarity", "matched_terms", "explanation", "distance"}
+"""Fields of Memory that are no column: tags and pose are read by themselves, the others are told by a recall."""
 _READ: Mapping[str, Callable[[Any], Any]] = {
     one.name: nanoseconds if one.name == "created_at" else _CONVERSIONS.get(str(one.type), lambda stored: stored)
     for one in fields(Memory)
-    if one.name not in {"tags", "pose", "score", "distance"}
+    if one.name not in _OF_A_RECALL
 }
 _SELECTED = ", ".join(
     [

@@ -58,6 +58,12 @@ def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) ->
     return list(dict.fromkeys(map(stem, kept or words)))
 
 
+def spellings(text: str) -> dict[str, str]:
+    """Return how each word of a query is written there, by the word as it is indexed."""
+    written = {_plain(match[0]): match[0] for match in _WORD.finditer(text)}
+    return {stem(word): written.get(word, word) for word in _words(_plain(text), for_index=False)}
+
+
 def only_qualifies(word: str) -> bool:
     """Return whether a word of a query is a letter or digit, which tells things of one kind apart but names no kind."""
     return len(word) == 1 and not (_CJK_RUN.match(word) or _SYLLABLE.match(word))

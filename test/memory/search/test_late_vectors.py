@@ -15,7 +15,7 @@ from ...support.embedders import Borrowed, HeldVectors
 def late() -> Iterator[tuple[RobotMemory, HeldVectors]]:
     """A memory in which only a red mug, far away, has its vector, and the model that owes it that of a blue one."""
     model = HeldVectors("blue")
-    with RobotMemory(":memory:", embedder=Borrowed(model), decay_rate=0.0) as memory:
+    with RobotMemory(":memory:", embedder=Borrowed(model), decay_rate=0.0, min_relevance=0.0) as memory:
         memory.save_perception("red mug", pose=[9, 0, 0])
         memory.flush()
         memory.save_perception("blue mug", pose=[1, 0, 0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
+from robotmem_ros.memory.models import ScorePart
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors
-from ...support.search.oracle import InvalidQueryError, UndecidedError
+from ...support.search.errors import InvalidQueryError, UndecidedError
 from ...support.search.queries import queries
 from ...support.search.reference_model import Query
 from ...support.search.worlds import START, World, build
@@ -91,5 +92,29 @@ def check(world: World, query: Query) -> None:
     assert [memory.id for memory in result] == expected.ids
     assert [memory.confidence for memory in result] == expected.confidences
     assert [memory.score for memory in result] == pytest.approx(expected.scores, abs=1e-4)
+    explanations = [memory.explanation for memory in result if memory.explanation]
+    assert len(explanations) == (len(result) if query.text and query.explain else 0)
+    if explanations:
+        best = max(one.score for one in explanations)
+        assert [one.score / best if best > 0 else 1.0 for one in explanations] == [memory.score for memory in result]
+        assert [folded(one.parts) for one in explanations] == pytest.approx([one.score for one in explanations])
+    if query.text:
+        assert [memory.relevance for memory in result] == pytest.approx(
+            [e.relevance for e in expected.evidence], abs=1e-5
+        )
+        similarities = [e.similarity for e in expected.evidence]
+        assert [memory.similarity for memory in result] == pytest.approx(similarities, abs=1e-5, nan_ok=True)
+        assert [memory.matched_terms for memory in result] == [e.terms for e in expected.evidence]
     if query.field:
         assert [memory.distance for memory in result] == pytest.approx(expected.distances, abs=1e-9)
+
+
+def folded(parts: Sequence[ScorePart]) -> float:
+    """Return what the steps of a score come to, each checked against the score that it names."""
+    score = 0.0
+    for part in parts:
+        score = score + part.value if part.operation == "add" else score * part.value
+        assert score == pytest.approx(part.score)
+        assert part.name
+        assert part.reason
+    return score

@@ -91,7 +91,7 @@ def test_an_unknown_model_is_no_error_but_a_reason(open_memory: OpenMemory) -> N
 
 
 def test_when_no_memory_holds_a_word_the_mode_is_vec_only(three_mugs: RobotMemory) -> None:
-    result = three_mugs.recall("screwdriver")
+    result = three_mugs.recall("screwdriver", min_relevance=0.0)
     assert (result.mode, result.reason) == (Mode.VEC_ONLY, "no memory holds a word of the query")
 
 

@@ -13,26 +13,17 @@ import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
+from .errors import InvalidQueryError, UndecidedError
+from .evidence import SPATIAL_WORD, Evidence, evidence
 from .reference_model import ABSENT, MAIN_FRAME, OWN_NAMES, Query, ReferenceMemory, Result, at_path, folded, holds
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the queries of these tests use."""
 _MAIN_MAP = ""
-_SPATIAL_WORD = "nearest"
 _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _SESSION_SHARE = 1.5, 0.75, 0.2, 0.2
-_NEAR_TIE = 3e-6
-_LEAST_NEARNESS = 0.1
-_NEAR_SCORES = 1e-4
+_NEAR_TIE, _NEAR_SCORES, _NEAR_RELEVANCE, _LEAST_NEARNESS = 3e-6, 1e-4, 1e-5, 0.1
 
 Scores = dict[int, float]
-
-
-class InvalidQueryError(Exception):
-    """The query is invalid."""
-
-
-class UndecidedError(Exception):
-    """Two different texts are equally near in single precision, so that either may come first."""
 
 
 class Oracle:
@@ -70,10 +61,26 @@ class Oracle:
             return self._by_distance(query, candidates)
         if not query.text:
             newest = sorted(candidates, key=_newest_first)[: query.n]
-            return Result("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [])
+            return Result("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [], [])
         scores = self._fused(query.text, candidates, max(50, 5 * query.n))
+        mode = self._mode(query.text, candidates)
+        if self._is_irrelevant(query, scores):
+            return Result(mode, [], [], [], [], [])
         best = self._best(scores, query.n)
-        return Result(self._mode(query.text, candidates), best, _normal(best, scores), [], [])
+        return Result(mode, best, _normal(best, scores), [], [], self._evidence(query.text, best))
+
+    def _is_irrelevant(self, query: Query, found: Iterable[int]) -> bool:
+        best = max((one.relevance for one in self._evidence(query.text, found)), default=1.0)
+        if abs(best - query.min_relevance) < _NEAR_RELEVANCE:
+            raise UndecidedError
+        return best < query.min_relevance
+
+    def _evidence(self, query: str, ids: Iterable[int]) -> list[Evidence]:
+        words = _words(query, STOP_WORDS - {SPATIAL_WORD})
+        rarity = {word: 4 + math.log((max(len(self._all), 1000) + 1) / (self._frequency(word) + 0.5)) for word in words}
+        memories = [self._by_id[memory_id] for memory_id in ids]
+        meaning = self._meaning(query, memories) if self._embed else {}
+        return [evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan)) for memory in memories]
 
     def _is_candidate(self, memory: ReferenceMemory, query: Query) -> bool:
         new = memory.new
@@ -132,19 +139,26 @@ class Oracle:
                 if distance <= query.max_distance:
                     distances[memory.id] = distance
         placed = [memory for memory in candidates if memory.id in distances]
-        matching = self._matching(query.text, placed) if query.text else placed
+        matching, by_words = self._matching(query.text, placed) if query.text else (placed, True)
         nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))[: query.n]
         ids = [memory.id for memory in nearest]
-        scores = self._fused(query.text, nearest, len(nearest)) if query.text else dict.fromkeys(ids, 1.0)
-        mode = self._mode(query.text, nearest) if query.text else "structured"
-        return Result(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids], [])
+        if not query.text:
+            return Result("structured", ids, [1.0] * len(ids), [distances[memory_id] for memory_id in ids], [], [])
+        scores = self._fused(query.text, nearest, len(nearest))
+        if ids and not by_words and self._is_irrelevant(query, ids):
+            depth = max(50, 5 * query.n)
+            if self._is_irrelevant(query, self._fused(query.text, matching, depth)):
+                return Result(self._mode(query.text, matching), [], [], [], [], [])
+        evidence = self._evidence(query.text, ids)
+        mode = self._mode(query.text, nearest)
+        return Result(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids], [], evidence)
 
     def _mode(self, query: str, candidates: Sequence[ReferenceMemory]) -> str:
         if self._embed is None:
             return "bm25_only"
         return "vec_only" if candidates and not self._bm25(query, candidates) else "hybrid"
 
-    def _matching(self, query: str, placed: list[ReferenceMemory]) -> list[ReferenceMemory]:
+    def _matching(self, query: str, placed: list[ReferenceMemory]) -> tuple[list[ReferenceMemory], bool]:
         words = _words(query, STOP_WORDS)
         counts = {word: len(_holding(placed, [word])) for word in words}
         # Up to so many candidates are counted; the frequency in all memories decides between words of more.
@@ -153,16 +167,17 @@ class Oracle:
         words_held = sorted((word for word in words if counts[word]), key=lambda word: order[word])
         holding = _holding(placed, words_held)
         if holding and (len(words_held) > 1 or len(words_held) == len(words)):
-            return holding
+            return holding, True
         while words_held and not holding:
             words_held.pop()
             holding = _holding(placed, words_held)
         if self._embed is None:
-            return holding
+            return holding, False
         distances = self._meaning(query, holding or placed)
         limit = min(distances.values(), default=0.0) + _MARGIN
         unmeasured = {memory.id for memory in holding} - distances.keys() if distances else set()
-        return [m for m in placed if distances.get(m.id, math.inf) <= limit or m.id in unmeasured]
+        found = [m for m in placed if distances.get(m.id, math.inf) <= limit or m.id in unmeasured]
+        return found, False
 
     def _fused(self, query: str, candidates: Sequence[ReferenceMemory], depth: int) -> Scores:
         by_text = self._bm25(query, candidates)
@@ -170,7 +185,7 @@ class Oracle:
         blended: set[int] = set()
         for found in (by_text, by_meaning):
             blended |= set(sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:depth])
-        marks = sum(self._weight(word) for word in _words(query, STOP_WORDS - {_SPATIAL_WORD})) or 1.0
+        marks = sum(self._weight(word) for word in _words(query, STOP_WORDS - {SPATIAL_WORD})) or 1.0
         nearest = 1 - min((by_meaning.get(memory_id, 1.0) for memory_id in blended), default=1.0)
         if 0 < nearest < _LEAST_NEARNESS:
             raise UndecidedError
@@ -211,13 +226,16 @@ class Oracle:
 
     def _weight(self, *words: str) -> float:
         # A compound weighs as much as its rarest word.
-        hits = min(len(_holding(self._all, [word])) for word in words)
+        hits = min(map(self._frequency, words))
         return math.log1p((len(self._all) - hits + 0.5) / (hits + 0.5))
+
+    def _frequency(self, word: str) -> int:
+        return len(_holding(self._all, [word]))
 
     def _bm25(self, query: str, candidates: Iterable[ReferenceMemory]) -> Scores:
         # Term by term in the order of the query; the statistics are those of the whole table.
         k1, b = 0.9, 0.4
-        words = _words(query, STOP_WORDS - {_SPATIAL_WORD})
+        words = _words(query, STOP_WORDS - {SPATIAL_WORD})
         phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
         weights = [self._weight(*phrase) for phrase in phrases]
         scores = {}

@@ -12,7 +12,7 @@ from .worlds import COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, TAGS, V
 
 _CONDITIONS = (
     "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
-    "categories", "labels", "tags", "any_tags", "ids",
+    "categories", "labels", "tags", "any_tags", "ids", "min_relevance",
 )  # fmt: skip
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
@@ -46,6 +46,9 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     if "min_confidence" in conditions:
         decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(now, 0))
         changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)) | decayed)
+    changes["explain"] = draw(st.booleans())
+    if "min_relevance" in conditions:
+        changes["min_relevance"] = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1))
     if draw(st.booleans()):
         changes |= draw(_spatial_sorts(world))
     if draw(st.booleans()):

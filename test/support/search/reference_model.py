@@ -12,6 +12,8 @@ from typing import TypeGuard
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
 
+from .evidence import Evidence
+
 MAIN_FRAME, DEFAULT_COLLECTION = "map", "default"
 DAY = 24 * 3600 * 10**9
 DECAY_RATE = 0.01
@@ -110,6 +112,8 @@ class Query:
     text: str = ""
     n: int = 5
     min_confidence: float = 0.0
+    min_relevance: float = 0.0
+    explain: bool = False
     collections: tuple[str, ...] = (DEFAULT_COLLECTION,)
     session_ids: tuple[str, ...] = ()
     excluded_session_ids: tuple[str, ...] = ()
@@ -130,13 +134,15 @@ class Query:
 
 @dataclass(frozen=True)
 class Result:
-    """A result: mode, ids in order, scores normalised to 1.0, and distances if any."""
+    """A result: mode, ids in order, scores normalised to 1.0, distances if any, and what there is of the query."""
 
     mode: str
     ids: list[int]
     scores: list[float]
     distances: list[float]
     confidences: list[float]
+    evidence: list[Evidence]
+    """Of a query with a text."""
 
 
 ABSENT = object()

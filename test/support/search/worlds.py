@@ -86,6 +86,8 @@ class World:
             tags=query.tags,
             any_tags=query.any_tags,
             ids=query.ids,
+            min_relevance=query.min_relevance,
+            explain=query.explain,
         )
         self.memory._parts.usage.write()
         self.memory._database.write(lambda connection: None).result()

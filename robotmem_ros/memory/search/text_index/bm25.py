@@ -22,7 +22,13 @@ import numpy.typing as npt
 from ...config.parameters import Parameters
 from ...storage import bulk
 from ...text import tokens
+from ...text.stemmer import stem
+from ...text.stop_words import SPATIAL_WORDS
 
+_COMMON = 4.0
+"""Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
+_AS_OF_MANY = 1000
+"""Rarity is that of a word among at least so many memories: in the first few, hardly a word is known yet."""
 _STATISTICS = """
     SELECT memories, words, (
         SELECT json_group_object(w.word, w.memories) FROM words AS w WHERE w.word IN (SELECT value FROM json_each(?))
@@ -40,6 +46,12 @@ class Terms(NamedTuple):
     words: Sequence[str]
     compounds: Sequence[str]
     """Words that should stand together, a space between two."""
+
+    @property
+    def subject(self) -> Sequence[str]:
+        """Return the words without those that speak of the errand, such as `find` and `nearest`, if others are left."""
+        stems = {*map(stem, SPATIAL_WORDS)}
+        return [word for word in self.words if word not in stems] or self.words
 
 
 def parse_terms(text: str) -> Terms:
@@ -98,6 +110,10 @@ class Statistics(NamedTuple):
         n = min(self.frequencies.get(word, 0) for word in words)
         return math.log1p((self.memories - n + 0.5) / (n + 0.5))
 
+    def rarity(self, word: str) -> float:
+        """Return how much a word tells of what is asked: 4 + ln((N + 1) / (n + 0.5)), also if no memory holds it."""
+        return _COMMON + math.log((max(self.memories, _AS_OF_MANY) + 1) / (self.frequencies.get(word, 0) + 0.5))
+
     def decides(self, word: str) -> bool:
         """Tell whether less than half of all memories contain the word."""
         return 2 * self.frequencies.get(word, 0) < self.memories
@@ -110,10 +126,19 @@ def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
     return Statistics(memories, total / max(memories, 1), json.loads(frequencies))
 
 
-def scores(
+class Match(NamedTuple):
+    """How well a memory matches the words of a query."""
+
+    score: float
+    """BM25; 0 if it contains no word."""
+    words: tuple[str, ...]
+    """The words of the query that it contains."""
+
+
+def matches(
     connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics, shape: Shape
-) -> Iterator[tuple[int, float]]:
-    """Score some memories; 0 for those that contain no word."""
+) -> Iterator[tuple[int, Match]]:
+    """Match some memories with the words."""
     words = [(word, statistics.weight(word)) for word in terms.words]
     compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
     k1, least, per_word = statistics.formula(shape)
@@ -123,14 +148,16 @@ def scores(
             held += text.split()
         norm = least + per_word * len(held)
         score = 0.0
+        found = []
         for word, weight in words:
             if count := held.count(word):
+                found.append(word)
                 score += weight * (count * (k1 + 1) / (count + norm))
         if score:
             for compound, weight in compounds:
                 count = sum(_spaced(text).count(compound) for text in (content, *others))
                 score += weight * (count * (k1 + 1) / (count + norm))
-        yield memory_id, score
+        yield memory_id, Match(score, tuple(found))
 
 
 def words_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:

@@ -15,7 +15,7 @@ from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
 from . import bm25
 from .block import Block
-from .bm25 import Shape, Statistics, parse_terms
+from .bm25 import Match, Shape, Statistics, parse_terms
 from .fts import bounded_choice
 from .scores import Best, Scores
 
@@ -23,6 +23,7 @@ _RANKED = 400
 """Up to this many listed candidates are all ranked by their texts."""
 _GROWTH = 8
 _ROUNDING = 1e-9
+_NO_MATCH = Match(0.0, ())
 """Relative error of the scores that postings give."""
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
@@ -43,7 +44,8 @@ class TextReader:
         self._limit = limit
         self._shape = shape
         self._known: Statistics | None = None
-        self._scores: dict[int, float] = {}
+        self._rarities: dict[str, float] | None = None
+        self._matches: dict[int, Match] = {}
         self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
 
     def search(self, connection: sqlite3.Connection, candidates: Candidates, depth: int) -> Ranking:
@@ -71,12 +73,28 @@ class TextReader:
     def rank(self, connection: sqlite3.Connection, ids: Iterable[int]) -> Ranking:
         """Rank those of some memories that contain a word of the query, best first."""
         ids = list(ids)
-        unread = [memory_id for memory_id in ids if memory_id not in self._scores]
+        unread = [memory_id for memory_id in ids if memory_id not in self._matches]
         if unread and self._terms.words:
             statistics = self._statistics(connection)
-            self._scores.update(bm25.scores(connection, unread, self._terms, statistics, self._shape))
-        hits = (Hit(memory_id, -self._scores.get(memory_id, 0.0)) for memory_id in ids)
+            self._matches.update(bm25.matches(connection, unread, self._terms, statistics, self._shape))
+        hits = (Hit(memory_id, -self._match(memory_id).score) for memory_id in ids)
         return _sorted(hit for hit in hits if hit.measure)
+
+    def score(self, memory_id: int) -> float:
+        """Return the BM25 of a ranked memory; 0 if it contains no word."""
+        return self._match(memory_id).score
+
+    def matched_words(self, memory_id: int) -> tuple[str, ...]:
+        """Return the words of the query that a memory contains; none if it was not ranked."""
+        return self._match(memory_id).words
+
+    def share(self, connection: sqlite3.Connection, memory_id: int) -> float:
+        """Return how much of what is asked a ranked memory contains, in [0, 1], by the rarity of the words."""
+        if self._rarities is None:
+            statistics = self._statistics(connection)
+            self._rarities = {word: statistics.rarity(word) for word in self._terms.subject}
+        held = sum(self._rarities.get(word, 0.0) for word in self._match(memory_id).words)
+        return held / sum(self._rarities.values()) if held else 0.0
 
     def max_score(self, connection: sqlite3.Connection) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
@@ -111,6 +129,9 @@ class TextReader:
             return found
         sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
         return bulk.ids(connection, sql, (tokens.all_of(words), limit))
+
+    def _match(self, memory_id: int) -> Match:
+        return self._matches.get(memory_id, _NO_MATCH)
 
     def _statistics(self, connection: sqlite3.Connection) -> Statistics:
         if self._known is None:

@@ -1,0 +1,174 @@
+"""Fit the curves of relevance, and measure how many queries each `min_relevance` leaves empty, rightly and wrongly.
+
+The queries are those of `bench/data/episodes`, split `tune`, and of `bench/data/recall`, asked of the memories of both.
+What counts for a query is its most relevant result; a curve is fitted to the right ones of those with an answer among
+the first ten. The table is cross-validated: each query is judged by a curve fitted without it and all others of
+its episode.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bench.data import DATA, read_records
+from bench.internals.stages import Stages, load_model, tells_meaning
+from bench.options import add_model
+from bench.suites.episodes import FOLDER, opened_copy, store
+from bench.table import show
+from robotmem_ros.memory import Parameters, RobotMemory
+
+_N = 10
+_FOLDS = 6
+_HARD = ("paraphrase", "vocabulary", "vague")
+_THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6)
+_LOSING = ("answerable", "plain", "hard", "needs its episode")
+_EMPTY = ("far", "in-domain", "near")
+
+_Curve = npt.NDArray[np.float64]
+"""Factors of the cosine, if any, and of the cube of the share, and a constant."""
+
+
+class Result(NamedTuple):
+    """What a result has of a query."""
+
+    cosine: float
+    share: float
+    is_right: bool
+
+    def features(self, size: int) -> list[float]:
+        """Return what a curve of so many factors takes."""
+        return [self.cosine, self.share**3, 1.0][-size:]
+
+
+class Asked(NamedTuple):
+    """A query with its results; `group` is its row of the table."""
+
+    group: str
+    episode: str
+    reads: bool
+    """Whether the cosine counts."""
+    results: Sequence[Result]
+
+    @property
+    def is_answered(self) -> bool:
+        """Return whether a result is right."""
+        return any(one.is_right for one in self.results)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    with closing(load_model(options.model)) as embedder, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        ids = store(path, embedder, sessions=True)
+        with opened_copy(path, embedder) as memory:
+            by_both = [*_asked(memory, path, ids)]
+        with opened_copy(path, None) as memory:
+            by_words = [*_asked(memory, path, ids)]
+    reads = [one for one in by_both if one.reads]
+    print("x = " + _written(_fit(reads, 3)))
+    print("x = " + _written(_fit(by_words, 2)), "without a cosine\n")
+    print("Shares in % of those with an answer among the first ten, and of those that nothing answers.")
+    head = ("min_relevance", *(f"lost: {one}" for one in _LOSING), *(f"empty: {one}" for one in (*_EMPTY, "all")))
+    print("With the model; other than Latin script by words alone:\n")
+    show(head, _rows(by_both, by_words))
+    print("By words alone:\n")
+    show(head, _rows([one._replace(reads=False) for one in by_words], by_words))
+    print(f"The default is {Parameters().min_relevance}.")
+
+
+def _asked(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[Asked]:
+    with Stages.open(path) as stages:
+        for group, record in _queries():
+            query = record["query"]
+            relevant = {ids[item] for item in record["relevant"]}
+            found = memory.recall(query, n=_N, min_relevance=0.0).memories
+            shares = stages.shares(query, [one.id for one in found])
+            results = [
+                Result(one.similarity, share, one.id in relevant) for one, share in zip(found, shares, strict=True)
+            ]
+            yield Asked(group, record.get("episode", query), tells_meaning(query), results)
+
+
+def _queries() -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in ("answerable", "cases", "unanswerable"):
+        for record in read_records(FOLDER / f"{name}.jsonl"):
+            if record["split"] == "tune":
+                group = record.get("distance") or ("needs its episode" if name == "cases" else name)
+                yield group, {"relevant": [], **record}
+    for record in read_records(DATA / "recall" / "cases.jsonl"):
+        relevant = [item["corpus_item_id"] for item in record["relevant"]]
+        yield "hard" if record["category"] in _HARD else "plain", {**record, "relevant": relevant}
+
+
+def _fit(asked: Sequence[Asked], size: int) -> _Curve:
+    """Fit a logistic curve, as much by queries with an answer as by those without one."""
+    curve = np.array([8.0, 3.0, -4.0][-size:])
+    right = [one for one in asked if one.group in _LOSING[:3] and one.is_answered]
+    wrong = [one for one in asked if one.group in _EMPTY and one.results]
+    labels = np.array([1.0] * len(right) + [0.0] * len(wrong))
+    weights = np.where(labels > 0, 100 / len(right), 100 / len(wrong))
+    for _ in range(8):  # which result is the most relevant one depends on the curve
+        best = [_best([result for result in one.results if result.is_right], curve) for one in right]
+        best += [_best(one.results, curve) for one in wrong]
+        curve = _regression(np.array([one.features(size) for one in best]), labels, weights)
+    return curve
+
+
+def _best(results: Sequence[Result], curve: _Curve) -> Result:
+    return max(results, key=lambda result: float(np.dot(result.features(len(curve)), curve)))
+
+
+def _regression(
+    features: npt.NDArray[np.float64], labels: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
+) -> _Curve:
+    # Newton's method.
+    curve = np.zeros(features.shape[1])
+    for _ in range(30):
+        probable = 1 / (1 + np.exp(-features @ curve))
+        slope = features.T @ (weights * (labels - probable))
+        curvature = features.T @ (features * (weights * probable * (1 - probable))[:, None])
+        curve = curve + np.linalg.solve(curvature + 1e-3 * np.eye(len(curve)), slope)
+    return curve
+
+
+def _rows(asked: Sequence[Asked], by_words: Sequence[Asked]) -> Iterator[tuple[str, ...]]:
+    best: dict[str, list[float]] = {name: [] for name in (*_LOSING, *_EMPTY)}
+    episodes = list(dict.fromkeys(one.episode for one in asked))
+    fold = dict(zip(episodes, np.random.default_rng(1).integers(_FOLDS, size=len(episodes)).tolist(), strict=True))
+    for number in range(_FOLDS):
+        known = [one for one in asked if one.reads and fold[one.episode] != number]
+        with_cosine = _fit(known, 3) if known else np.zeros(3)
+        without = _fit([one for one in by_words if fold[one.episode] != number], 2)
+        for one in asked:
+            if fold[one.episode] == number and (one.group in _EMPTY or one.is_answered):
+                curve = with_cosine if one.reads else without
+                best[one.group].append(max((_relevance(result, curve) for result in one.results), default=0.0))
+    everything = [relevance for name in _EMPTY for relevance in best[name]]
+    for threshold in _THRESHOLDS:
+        shares = (_below(best[name], threshold) for name in (*_LOSING, *_EMPTY))
+        yield f"{threshold:g}", *shares, _below(everything, threshold)
+
+
+def _relevance(result: Result, curve: _Curve) -> float:
+    return 1 / (1 + math.exp(-float(np.dot(result.features(len(curve)), curve))))
+
+
+def _below(relevances: Sequence[float], threshold: float) -> str:
+    return f"{100 * sum(one < threshold for one in relevances) / max(len(relevances), 1):.1f}"
+
+
+def _written(curve: _Curve) -> str:
+    names = (" * cosine", " * share ** 3", "")[-len(curve) :]
+    return " ".join(f"{factor:+.1f}{name}" for factor, name in zip(curve.tolist(), names, strict=True))

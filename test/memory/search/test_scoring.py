@@ -52,7 +52,9 @@ def test_being_first_twice_beats_being_first_once() -> None:
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000), weights=WEIGHTS)
 def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int, weights: Weights) -> None:
-    outside = 1.5 * sum(weights) / (k + 1 + rrf_depth(n, k, weights, [Step((), float, 1.0, 1.5)]))
+    outside = (
+        1.5 * sum(weights) / (k + 1 + rrf_depth(n, k, weights, [Step("real", "multiply", (), float, str, 1.0, 1.5)]))
+    )
     nth_best_at_least = max(weights) / (k + n)
     assert outside < nth_best_at_least
 

@@ -145,13 +145,12 @@ class Oracle:
         if not query.text:
             return Result("structured", ids, [1.0] * len(ids), [distances[memory_id] for memory_id in ids], [], [])
         scores = self._fused(query.text, nearest, len(nearest))
-        if ids and not by_words and self._is_irrelevant(query, ids):
-            depth = max(50, 5 * query.n)
-            if self._is_irrelevant(query, self._fused(query.text, matching, depth)):
-                return Result(self._mode(query.text, matching), [], [], [], [], [])
+        is_weak = bool(ids) and not by_words and self._is_irrelevant(query, ids)
+        if is_weak and self._is_irrelevant(query, self._fused(query.text, matching, max(50, 5 * query.n))):
+            return Result(self._mode(query.text, matching), [], [], [], [], [])
+        measured = [distances[memory_id] for memory_id in ids]
         evidence = self._evidence(query.text, ids)
-        mode = self._mode(query.text, nearest)
-        return Result(mode, ids, _normal(ids, scores), [distances[memory_id] for memory_id in ids], [], evidence)
+        return Result(self._mode(query.text, nearest), ids, _normal(ids, scores), measured, [], evidence)
 
     def _mode(self, query: str, candidates: Sequence[ReferenceMemory]) -> str:
         if self._embed is None:

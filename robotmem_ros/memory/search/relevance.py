@@ -230,8 +230,6 @@ class Relevance:
         return text, vector
 
     def _evidence(self, found: Iterable[int], vector: Ranking) -> dict[int, Evidence]:
-        if not self.has_text:
-            self.text.rank(self.connection, found)
         similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}
         counts = tells_meaning(self.query)
         evidence = {}

@@ -93,7 +93,7 @@ def test_reciprocal_ranks_are_told(tmp_path: Path) -> None:
         memory.learn("the red mug is chipped")
         memory.flush()
         (found,) = memory.recall("red mug", explain=True)
-        assert part(found, "words").value == pytest.approx(1 / 61)
+        assert part(found, "words").value == pytest.approx(0.5 / 61)
         assert part(found, "words").reason == "rank 1"
 
 

@@ -90,11 +90,13 @@ class TextReader:
 
     def share(self, connection: sqlite3.Connection, memory_id: int) -> float:
         """Return how much of what is asked a ranked memory contains, in [0, 1], by the rarity of the words."""
+        words = self._match(memory_id).words
+        if not words:
+            return 0.0
         if self._rarities is None:
             statistics = self._statistics(connection)
             self._rarities = {word: statistics.rarity(word) for word in self._terms.subject}
-        held = sum(self._rarities.get(word, 0.0) for word in self._match(memory_id).words)
-        return held / sum(self._rarities.values()) if held else 0.0
+        return sum(self._rarities.get(word, 0.0) for word in words) / sum(self._rarities.values())
 
     def max_score(self, connection: sqlite3.Connection) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""

@@ -162,6 +162,8 @@ def _rows(asked: Sequence[Asked], by_words: Sequence[Asked]) -> Iterator[tuple[s
 
 
 def _relevance(result: Result, curve: _Curve) -> float:
+    if len(curve) == 2 and not result.share:
+        return 0.0
     return 1 / (1 + math.exp(-float(np.dot(result.features(len(curve)), curve))))
 
 

@@ -78,7 +78,7 @@ def test_a_forgotten_memory_is_not_found(real_memory: RobotMemory) -> None:
     right = real_memory.learn("the key lies in the drawer").memory_id
     real_memory.flush()
     real_memory.forget(wrong, "the key was moved")
-    for answer in (real_memory.recall("key"), real_memory.recall(kinds="fact"), real_memory.recall("beside the door")):
+    for answer in (real_memory.recall("key"), real_memory.recall(kinds="fact"), real_memory.recall("beside the key")):
         assert [found.id for found in answer] == [right]
     assert real_memory.status().facts == 1
 

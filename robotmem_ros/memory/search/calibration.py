@@ -2,9 +2,10 @@
 
     1 / (1 + exp(-x)),  x = 8.1 * cosine + 3.1 * share ** 3 - 4.5,  or  x = 7.1 * share ** 3 - 1.6  without a cosine
 
-The share is that of the query's words which the memory contains, weighed by their rarity. Both curves are logistic
-regressions over queries that a memory answers and queries that none does, one half each; `python3 -m bench relevance`
-fits them again. The cube is for what its words say: a half of them is little, all of them is nearly enough.
+The share is that of the query's words which the memory contains, weighed by their rarity. With neither of the two the
+relevance is 0. Both curves are logistic regressions over queries that a memory answers and queries that none does, one
+half each; `python3 -m bench relevance` fits them again. The cube says that half of the words is little, and all of them
+nearly enough.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _LAST_LATIN = "\u024f"
 def relevance(similarity: float, share: float) -> float:
     """Return the relevance, in [0, 1], of a memory with a cosine similarity (NaN for none) and a share of the words."""
     if math.isnan(similarity):
-        return _logistic(_SHARE_ALONE * share**3 + _NOTHING)
+        return _logistic(_SHARE_ALONE * share**3 + _NOTHING) if share else 0.0
     return _logistic(_COSINE * similarity + _SHARE * share**3 + _NEITHER)
 
 

@@ -28,10 +28,11 @@ def test_relevance_grows_with_cosine_and_share(cosine: float, share: float, more
     assert 0 < least < 1
     assert relevance(cosine + more, share) >= least
     assert relevance(cosine, share + more) >= least
-    assert relevance(math.nan, share + more) >= relevance(math.nan, share) > 0
+    assert relevance(math.nan, share + more) >= relevance(math.nan, share) >= 0
 
 
 def test_relevance_is_the_documented_formula() -> None:
+    assert relevance(math.nan, 0.0) == 0.0
     assert relevance(0.6, 0.5) == pytest.approx(1 / (1 + math.exp(-(8.1 * 0.6 + 3.1 * 0.125 - 4.5))))
     assert relevance(math.nan, 1.0) == pytest.approx(1 / (1 + math.exp(-(7.1 - 1.6))))
 
@@ -62,7 +63,7 @@ def memory(tmp_path: Path) -> RobotMemory:
 
 def test_a_query_that_nothing_answers_returns_nothing_and_the_reason(memory: RobotMemory) -> None:
     with memory:
-        found = memory.recall("zebra xylophone quantum shelf")
+        found = memory.recall("zebra xylophone quantum shelf", min_relevance=0.2)
         assert found.memories == ()
         assert found.mode is Mode.BM25_ONLY
         assert "nothing relevant: the best memory has relevance 0.1" in found.reason
@@ -80,6 +81,9 @@ def test_a_lower_bound_returns_it_after_all(memory: RobotMemory) -> None:
 def test_zero_returns_whatever_there_is(memory: RobotMemory, way: str) -> None:
     with memory:
         if way == "parameter":
+            assert not memory.recall("zebra quantum")
+            memory.parameters = replace(memory.parameters, min_relevance=0.3)
+            assert not memory.recall("zebra quantum shelf")
             memory.parameters = replace(memory.parameters, min_relevance=0.0)
             assert len(memory.recall("zebra quantum shelf")) == 1
         else:

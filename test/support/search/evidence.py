@@ -27,4 +27,5 @@ def evidence(memory: ReferenceMemory, words: Sequence[str], rarity: Mapping[str,
     held = [word for word in words if memory.frequency([word])]
     share = sum(rarity[word] for word in held if word in subject) / sum(rarity[word] for word in subject)
     x = 7.1 * share**3 - 1.6 if math.isnan(cosine) else 8.1 * cosine + 3.1 * share**3 - 4.5
-    return Evidence(1 / (1 + math.exp(-x)), cosine, tuple(held))
+    relevance = 0.0 if math.isnan(cosine) and not share else 1 / (1 + math.exp(-x))
+    return Evidence(relevance, cosine, tuple(held))

@@ -10,7 +10,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,8 @@ from .yaml_file import read_yaml
 
 _CHECK_PERIOD = 1.0
 """Seconds between two checks whether the file has changed."""
+AREA_PATH = "spatial.area"
+"""The path of the area in a context."""
 _AREA = "area"
 _LOG = logging.getLogger(__name__)
 
@@ -36,18 +38,19 @@ class Area(NamedTuple):
 
     def size(self) -> float:
         """Return the area in m² (shoelace formula)."""
-        doubled = sum(ax * by - bx * ay for (ax, ay), (bx, by) in self._edges())
+        doubled = sum(ax * by - bx * ay for (ax, ay), (bx, by) in self.edges())
         return abs(doubled) / 2.0
 
     def holds(self, x: float, y: float) -> bool:
         """Tell whether a point lies inside: whether a ray from it to the right crosses an odd number of edges."""
         inside = False
-        for (ax, ay), (bx, by) in self._edges():
+        for (ax, ay), (bx, by) in self.edges():
             if (ay > y) != (by > y) and x < ax + (y - ay) / (by - ay) * (bx - ax):
                 inside = not inside
         return inside
 
-    def _edges(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    def edges(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """Return the two ends of each edge, in order around the polygon."""
         return list(zip(self.corners, self.corners[1:] + self.corners[:1], strict=True))
 
 
@@ -96,6 +99,11 @@ class Areas:
         if not self._apply(frame_id, map_id):
             return context
         return self._with_area(context, position, moving=replace_area)
+
+    def by_name(self) -> Mapping[str, Area]:
+        """Return the areas of the file."""
+        self._refresh()
+        return {area.name: area for area in self._areas}
 
     def at(self, x: float, y: float) -> str:
         """Return the name of the smallest area that a point lies in; empty outside of all."""

@@ -63,13 +63,14 @@ class SessionNotFoundError(RobotMemoryError):
 
 
 class FrameMismatchError(RobotMemoryError):
-    """A target is given in a frame in which no memory has a position."""
+    """A position is given in a frame in which no memory has one. `field` is that of the request."""
 
-    def __init__(self, target_frame: str, memory_frame: str, why: str = "") -> None:
+    def __init__(self, field: str, target_frame: str, memory_frame: str, why: str = "") -> None:
         super().__init__(
-            f"spatial_sort.target: frame {target_frame!r} cannot be compared with memories in frame {memory_frame!r}"
-            f"{': ' + why if why else ''}; give the target in {memory_frame!r}"
+            f"{field}: frame {target_frame!r} cannot be compared with memories in frame {memory_frame!r}"
+            f"{': ' + why if why else ''}; give the position in {memory_frame!r}"
         )
+        self.field = field
 
 
 class DatabaseUnusableError(RobotMemoryError):

@@ -264,12 +264,12 @@ class RobotMemory:
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.
-            FrameMismatchError: the target is in a frame that cannot be compared.
+            FrameMismatchError: a position is in a frame that cannot be compared.
             StorageError: the database could not be read.
         """
         decay = self.decay()
         parts = self._parts
-        query = parse_query(self.parameters, request, decay=decay)
+        query = parse_query(self.parameters, request, decay=decay, areas=parts.areas.by_name())
         with parts.database.query_priority:
             result = parts.pipeline.run(query, self.parameters)
         parts.usage.add(result, max(decay.now, 0))

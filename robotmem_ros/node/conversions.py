@@ -16,11 +16,10 @@ from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
-from robotmem_ros.msg import Count, DecayReport, MemoryStatus, Perception, ScoreExplanation, ScorePart
+from robotmem_ros.msg import Box, Count, DecayReport, MemoryStatus, Perception, ScoreExplanation, ScorePart
 from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
 from robotmem_ros.msg import Sighting as SightingMessage
-from robotmem_ros.msg import SpatialSort as SpatialSortMessage
 from robotmem_ros.srv import EndSession, Learn, ObjectHistory, Update
 
 from ..memory import Pose, Sighting, Status
@@ -150,27 +149,28 @@ def fill_status(message: MemoryStatus, status: Status) -> None:
             setattr(message, name, _TO_FIELD[kind](getattr(status, name)))
 
 
-def target_from(message: SpatialSortMessage, parameters: Parameters) -> Target:
-    """Return the target of a spatial sort, to be transformed into the memory frame.
+def target_from(name: str, message: Any, parameters: Parameters) -> Target:
+    """Return the target of a SpatialSort or Place in a field of a request, to be transformed into the memory frame.
 
     Raises:
         InvalidFieldError: a time cannot be used.
     """
     header, point = message.target.header, message.target.point
     return Target(
+        field=f"{name}.target",
         point=(point.x, point.y, point.z),
         source=header.frame_id,
         target=parameters.memory_frame,
-        stamp_ns=time_from("spatial_sort.target.header.stamp", header.stamp) or 0,
-        timeout=_timeout_from(message.transform_timeout, parameters.max_transform_timeout),
+        stamp_ns=time_from(f"{name}.target.header.stamp", header.stamp) or 0,
+        timeout=_timeout_from(name, message.transform_timeout, parameters.max_transform_timeout),
     )
 
 
-def _timeout_from(message: Duration, most: float) -> float:
+def _timeout_from(name: str, message: Duration, most: float) -> float:
     seconds: float = message.sec + message.nanosec / _NS
     if message.nanosec >= _NS or not 0.0 <= seconds <= most:
         why = f"must lie in 0 to {most:g} s (parameter max_transform_timeout)"
-        raise InvalidFieldError("spatial_sort.transform_timeout", seconds, why)
+        raise InvalidFieldError(f"{name}.transform_timeout", seconds, why)
     return seconds
 
 
@@ -179,7 +179,7 @@ def exact_float(value: float) -> float:
     return round(value, 6) if math.isfinite(value) else value
 
 
-def _spatial_sort_from(message: SpatialSortMessage) -> dict[str, Any]:
+def _place_from(message: Any) -> dict[str, Any]:
     point = message.target.point
     return {
         "field": message.field,
@@ -187,6 +187,13 @@ def _spatial_sort_from(message: SpatialSortMessage) -> dict[str, Any]:
         "frame_id": message.target.header.frame_id,
         "max_distance": None if message.max_distance == 0.0 else message.max_distance,
     }
+
+
+def _box_from(message: Box) -> dict[str, Any]:
+    corners = [(corner.x, corner.y, corner.z) for corner in (message.min_corner, message.max_corner)]
+    size = 3 if any(z != 0.0 for _, _, z in corners) else 2
+    least, most = (corner[:size] for corner in corners)
+    return {"field": message.field, "frame_id": message.frame_id, "min_corner": least, "max_corner": most}
 
 
 def _pose_from(message: PoseMessage) -> tuple[float, ...]:
@@ -235,7 +242,9 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "sequence<uint8>": lambda name, value: bytes(value),
     "sequence<float, 1>": lambda name, value: exact_float(value[0]) if value else None,
     "sequence<geometry_msgs/Pose, 1>": lambda name, value: _pose_from(value[0]) if value else None,
-    "sequence<robotmem_ros/SpatialSort, 1>": lambda name, value: _spatial_sort_from(value[0]) if value else None,
+    "sequence<robotmem_ros/SpatialSort, 1>": lambda name, value: _place_from(value[0]) if value else None,
+    "sequence<robotmem_ros/Place, 1>": lambda name, value: _place_from(value[0]) if value else None,
+    "sequence<robotmem_ros/Box, 1>": lambda name, value: _box_from(value[0]) if value else None,
     "builtin_interfaces/Time": time_from,
     "builtin_interfaces/Duration": seconds_from,
 }

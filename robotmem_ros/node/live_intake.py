@@ -120,7 +120,7 @@ class LiveIntake:
         running = self._running
         if running is None or running.tf.missing:
             why = running.tf.missing if running else _NOT_ACTIVE
-            raise FrameMismatchError(target.source, target.target, why)
+            raise FrameMismatchError(target.field, target.source, target.target, why)
         hint = "" if running.tf.listens else _LISTENS_NOW
         if not running.tf.listens and self._node.executor is not None:
             # Called by a thread of a service; subscriptions are made by the executor's.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from rclpy.node import Node
@@ -30,6 +31,7 @@ from .executors import CallbackThread
 from .service import DEPTH, serve, then
 from .transforms import Point, Target
 
+_PLACES = ("spatial_sort", "near", "since_last_visit")
 _HISTORY, _LONGEST_HISTORY = 100, 10_000
 T = TypeVar("T")
 Memory = Callable[[], RobotMemory]
@@ -98,23 +100,29 @@ class Services:
         return memory.store(conversions.perception_from(request.perception, memory.parameters, self._clock))
 
     def _recall(self, request: Recall.Request) -> Future[RecallResult]:
-        memory = self._memory()
-        query = fields_of(request)
-        first = self._workers.submit(lambda: memory.recall(**query))
-        if not request.spatial_sort:
-            return first
-        target = conversions.target_from(request.spatial_sort[0], memory.parameters)
+        parameters = self._memory().parameters
+        targets = {
+            f"{name}.target": conversions.target_from(name, message, parameters)
+            for name in _PLACES
+            for message in getattr(request, name)
+        }
+        return self._recalled(fields_of(request), targets)
 
-        def again(transformed: Future[Point]) -> Future[RecallResult]:
-            sort = {**query["spatial_sort"], "target": transformed.result(), "frame_id": target.target}
-            return self._workers.submit(lambda: memory.recall(**{**query, "spatial_sort": sort}))
+    def _recalled(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[RecallResult]:
+        # A target in another frame becomes one in the memory frame, one after the other.
+        def again(target: Target, name: str, transformed: Future[Point]) -> Future[RecallResult]:
+            place = {**query[name], "target": transformed.result(), "frame_id": target.target}
+            rest = {field: one for field, one in targets.items() if one is not target}
+            return self._recalled({**query, name: place}, rest)
 
         def in_memory_frame(done: Future[RecallResult]) -> Future[RecallResult]:
-            if not isinstance(done.exception(), FrameMismatchError):
+            error = done.exception()
+            if not isinstance(error, FrameMismatchError) or error.field not in targets:
                 return done
-            return then(self._transformed(target), again)
+            target = targets[error.field]
+            return then(self._transformed(target), partial(again, target, error.field.partition(".")[0]))
 
-        return then(first, in_memory_frame)
+        return then(self._workers.submit(self._memory().recall, **query), in_memory_frame)
 
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)

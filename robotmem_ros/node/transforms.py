@@ -25,6 +25,8 @@ Point = tuple[float, float, float]
 class Target(NamedTuple):
     """A point in frame `source` that is wanted in frame `target`."""
 
+    field: str
+    """Of the request."""
     point: Point
     source: str
     target: str
@@ -113,7 +115,7 @@ class TargetFrames:
 
 
 def _mismatch(target: Target, why: str) -> FrameMismatchError:
-    return FrameMismatchError(target.source, target.target, why)
+    return FrameMismatchError(target.field, target.source, target.target, why)
 
 
 _TYPE = "tf2_msgs/msg/TFMessage"

@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PointStamped, Pose, Quaternion
 from std_msgs.msg import Header
 
-from robotmem_ros.msg import Perception, SpatialSort
+from robotmem_ros.msg import Box, Perception, Place, SpatialSort
 from robotmem_ros.srv import Forget, GetData, Learn, Recall, Restore, SavePerception, Update
 
 from ..support.node.graph import Client
@@ -217,6 +217,8 @@ BAD_QUESTIONS: list[tuple[dict[str, object], str]] = [
     ({"spatial_sort": target(INF, 0.0)}, r"spatial_sort.target\[0\]: inf must be a finite number"),
     ({"spatial_sort": target(0.0, 0.0, max_distance=-1.0)}, "spatial_sort.max_distance: -1.0 must lie in"),
     ({"spatial_sort": target(0.0, 0.0, field="pose")}, "spatial_sort.field: 'pose' must be `position`"),
+    ({"near": [Place()]}, "near.max_distance: None is missing; give a radius in metres"),
+    ({"within": [Box(frame_id="odd")]}, "within.frame_id: frame 'odd' cannot be compared .* 'map'"),
     ({"spatial_sort": target(0.0, 0.0, "base_link")}, "frame 'base_link' cannot be compared .* 'map'"),
 ]
 

@@ -11,7 +11,7 @@ from geometry_msgs.msg import PointStamped, PoseStamped, PoseWithCovarianceStamp
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
-from robotmem_ros.msg import SpatialSort
+from robotmem_ros.msg import Perception, Place, SpatialSort
 from robotmem_ros.srv import Recall, SavePerception
 
 from ..support.node.configured import IN_MEMORY, newest_diagnostics, recalled, stored, topic, values
@@ -133,10 +133,7 @@ def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     start(*IN_MEMORY)
     client: Client = connect()
     client.until_active()
-    perception = {"description": "a mug", "label": "mug"}
-    request = SavePerception.Request()
-    for field, value in perception.items():
-        setattr(request.perception, field, value)
+    request = SavePerception.Request(perception=Perception(description="a mug", label="mug"))
     request.perception.pose = [pose(0, x=5.0).pose]
     assert client.call(SavePerception, "save_perception", perception=request.perception).success
     target = PointStamped()
@@ -146,7 +143,7 @@ def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     refused = client.call(Recall, "recall", spatial_sort=[sort])
     assert "'base_link'" in refused.error
     assert "transform_timeout makes the query wait for it, and the node listens to /tf only since this" in refused.error
-    assert "give the target in 'map'" in refused.error
+    assert "give the position in 'map'" in refused.error
     sort.transform_timeout.sec = 10
     waiting = client.start(Recall, "recall", spatial_sort=[sort])
     tf = client.publisher(tf2_msgs.TFMessage, "/tf")
@@ -154,6 +151,8 @@ def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     assert client.result(waiting).memories[0].distance == pytest.approx(1.0)
     sort.transform_timeout.sec = 0
     assert client.call(Recall, "recall", spatial_sort=[sort]).memories[0].distance == pytest.approx(1.0)
+    near = [Place(target=target, max_distance=0.5)]
+    assert client.call(Recall, "recall", spatial_sort=[sort], near=near).memories == []
 
 
 def absent(timeout: float) -> dict[str, Any]:

@@ -165,6 +165,10 @@ class Parameters:
         "", "YAML file with named areas, polygons in the memory frame; reloaded when it changes. Empty disables.",
         read_only=True,
     )  # fmt: skip
+    visit_gap: float = parameter(
+        600.0, "Time without an observation at a place after which the next one is another visit.", unit="s",
+        minimum=0.0, maximum=86_400.0,
+    )  # fmt: skip
     max_memories: int = parameter(
         0, "Largest number of memories; beyond it, the least useful are deleted. 0 disables.",
         unit="memories", minimum=0, maximum=1_000_000_000,

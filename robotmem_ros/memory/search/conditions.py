@@ -7,43 +7,27 @@ it gives is checked and complete, and turns into SQL on the snapshot that the qu
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from .. import validation
+from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, did_you_mean
 from ..models import Kind
 from ..storage import rows
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
-from .condition import Condition, Source
+from .condition import NAMES, Condition, Source, Wanted, distinct
 from .filters import ContextFilter, parse_filter
+from .in_areas import InAreas
+from .places import Near, Place, Within, parse_box, parse_place
 from .request import Names, RecallRequest
+from .visits import SinceLastVisit
 
 ALL_COLLECTIONS = "*"
-_NAMES = 1000
-"""How many names are searched for near ones."""
-
-
-class Wanted(Protocol):
-    """A condition that was given."""
-
-    @property
-    def suffices(self) -> bool:
-        """Return whether a query may have it alone, without words and other conditions."""
-
-    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
-        """Return it in SQL, in as many parts as indexes can list by themselves.
-
-        Raises:
-            InvalidFieldError: it cannot be met in this database.
-        """
-
-    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
-        """Say what it names that no memory has."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +38,23 @@ class Given:
     parameters: Parameters
     decay: Decay
     """What confidence means at the time of the query."""
+    areas: Mapping[str, Area]
+    """The areas of the parameter `areas_file`, by name."""
+
+    def place(self, name: str) -> Place | None:
+        """Return the place that a field of the request names.
+
+        Raises:
+            InvalidFieldError: it cannot be used, or has no radius.
+        """
+        found = parse_place(name, getattr(self.request, name), self.parameters)
+        if found is not None and math.isinf(found.max_distance):
+            raise InvalidFieldError(f"{name}.max_distance", None, "is missing; give a radius in metres")
+        return found
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Wanted):
     """A condition that is SQL as it stands, and names nothing."""
 
     sql: Condition
@@ -67,13 +64,9 @@ class Plain:
         """Return it in SQL."""
         return (self.sql,)
 
-    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
-        """Yield nothing."""
-        return iter(())
-
 
 @dataclass(frozen=True)
-class Collections:
+class Collections(Wanted):
     """The collections to search; none for all."""
 
     names: tuple[str, ...]
@@ -103,13 +96,13 @@ class Collections:
             if not rows.count_in(connection, name):
                 others = connection.execute(
                     "SELECT DISTINCT collection FROM collection_counters WHERE n > 0 AND collection <> ? LIMIT ?",
-                    (name, _NAMES),
+                    (name, NAMES),
                 )
                 yield f"there is no memory in the collection {name!r}{did_you_mean(name, (one for (one,) in others))}"
 
 
 @dataclass(frozen=True)
-class OneOf:
+class OneOf(Wanted):
     """One of some values in a column of `memories` that has an index."""
 
     name: str
@@ -117,7 +110,6 @@ class OneOf:
     column: str
     values: tuple[str, ...]
     collections: Collections
-    suffices: bool = True
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
@@ -140,13 +132,12 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class Tags:
+class Tags(Wanted):
     """All of some tags, or any of them."""
 
     tags: tuple[str, ...]
     is_any: bool
     collections: Collections
-    suffices: bool = True
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL, so that the rarest of the tags may be looked up."""
@@ -163,12 +154,11 @@ class Tags:
 
 
 @dataclass(frozen=True)
-class Ids:
+class Ids(Wanted):
     """Some memories, by their ids."""
 
     ids: tuple[int, ...]
     collections: Collections
-    suffices: bool = True
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
@@ -199,17 +189,6 @@ def one_of(column: str, values: tuple[object, ...]) -> tuple[str, tuple[object, 
     if len(values) == 1:
         return f"{column} = ?", values
     return f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(values),)
-
-
-def distinct(connection: sqlite3.Connection, table: str, column: str, where: str) -> list[str]:
-    """Return the values of an indexed column, not more than are searched for near ones, from value to value."""
-    next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
-    found = connection.execute(
-        f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
-        "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
-        (_NAMES,),
-    )
-    return [value for (value,) in found]
 
 
 def parse_conditions(given: Given) -> tuple[Wanted, ...]:
@@ -299,6 +278,29 @@ def _tagged(tags: tuple[str, ...]) -> Condition:
     return Condition(f"EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id AND {test})", arguments, source)
 
 
+def _near(given: Given) -> Wanted | None:
+    place = given.place("near")
+    return Near(place) if place else None
+
+
+def _within(given: Given) -> Wanted | None:
+    box = parse_box("within", given.request.within, given.parameters)
+    return Within(box) if box else None
+
+
+def _areas(given: Given) -> Wanted | None:
+    names = _names("areas", given.request.areas)
+    return InAreas(names, given.areas, given.parameters) if names else None
+
+
+def _since_last_visit(given: Given) -> Wanted | None:
+    place = given.place("since_last_visit")
+    if place is None:
+        return None
+    gap = round(given.parameters.visit_gap * 1e9)
+    return SinceLastVisit(place, gap, given.decay.now, searched_collections(given).test("m.collection"))
+
+
 def _window(given: Given) -> Wanted | None:
     after, before = (
         None if value is None else validation.time_ns(name, value)
@@ -326,6 +328,10 @@ CONDITIONS: tuple[Callable[[Given], Wanted | None], ...] = (
     _window,
     _tags,
     _any_tags,
+    _near,
+    _within,
+    _areas,
+    _since_last_visit,
     _context_filter,
 )
 """The conditions, in the order in which they are checked: cheap ones first."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .. import validation
 from ..errors import InvalidFieldError
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
-from .condition import Condition, Source, in_source
+from .condition import Condition, Source, Wanted, in_source
 
 OWN_FIELDS = {
     "id": ("m.id", float),
@@ -102,12 +101,11 @@ def condition(comparison: Comparison, decay: Decay) -> Condition:
 
 
 @dataclass(frozen=True)
-class ContextFilter:
+class ContextFilter(Wanted):
     """A filter as a condition: all of its comparisons must hold."""
 
     comparisons: tuple[Comparison, ...]
     decay: Decay
-    suffices: bool = True
 
     def conditions(self, connection: sqlite3.Connection) -> tuple[Condition, ...]:
         """Return it in SQL, each comparison by itself.
@@ -118,10 +116,6 @@ class ContextFilter:
         for comparison in self.comparisons:
             _check_path(connection, comparison)
         return tuple(condition(comparison, self.decay) for comparison in self.comparisons)
-
-    def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
-        """Yield nothing: unknown paths are named whatever was found."""
-        return iter(())
 
 
 def context_path(path: str) -> str:

@@ -25,12 +25,13 @@ from ..storage.rows import read
 from ..text.tokens import spellings
 from .candidates import Candidates, enumerate_if_few, find_candidates, most_recent, narrow_down, newest, only
 from .match import Matching, matching, query_words, similar_enough
-from .query import Query, SpatialSort
-from .reasons import not_relevant, unknown_field, unknown_paths, why_nothing, without_position
+from .places import Place, Space, find_space, unknown_positions, within
+from .query import Query
+from .reasons import not_relevant, unknown_paths, why_nothing, without_position
 from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
-from .spatial import Space, find_space, nearest, within
+from .spatial import nearest
 from .stopwatch import Stopwatch
 from .text_index import TextIndex
 from .vector_index import VectorIndex
@@ -68,7 +69,7 @@ class Pipeline:
         two that run at once slower than one after the other.
 
         Raises:
-            FrameMismatchError: the target of the spatial sort is in a frame that cannot be compared.
+            FrameMismatchError: a position is given in a frame that cannot be compared.
             MemoryClosedError: the memory was closed.
             StorageError: the database cannot be read.
         """
@@ -123,6 +124,7 @@ class _Recall:
         else:
             found = self._by_time(candidates)
         reasons = [found.reason, *unknown_paths(self.connection, self.query.comparisons)]
+        reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
         if not found.memories:
             reasons += why_nothing(self.connection, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
@@ -136,14 +138,14 @@ class _Recall:
         best_first = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))
         return self._read(best_first[: self.query.n], ranked)
 
-    def _by_distance(self, spatial: SpatialSort, candidates: Candidates) -> RecallResult:
-        space = find_space(self.connection, spatial, self.parameters.map_id, self.parameters.memory_frame)
+    def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
+        space = find_space(self.connection, place.field)
         if not self.query.text:
             candidates = narrow_down(self.connection, candidates)
         found = Matching(candidates, by_words=True)
         if self.query.text and space.id is not None:
-            found = self._matching(candidates.and_(within(spatial, space)))
-        hits = nearest(self.connection, found.candidates, spatial, space, self.query.n)
+            found = self._matching(candidates.and_(within(place, space)))
+        hits = nearest(self.connection, found.candidates, place, space, self.query.n)
         ids = [hit.memory_id for hit in hits]
         self.times.lap("distance")
         ranked = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
@@ -152,8 +154,8 @@ class _Recall:
             all_matching = self._rank(found.candidates, self.relevance.depth(self.query.n))
             if self._lacks_relevance(all_matching):
                 return self._nothing(all_matching)
-        reasons = [f"positions in {', '.join(map(repr, space.others))} were not compared"] if space.others else []
-        reasons += self._without_position(spatial, space, candidates, len(ids))
+        reasons = [*unknown_positions(self.connection, place.field)]
+        reasons += self._without_position(place, space, candidates, len(ids))
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
         return self._read(ids, ranked, {hit.memory_id: hit.measure for hit in hits})
 
@@ -179,9 +181,7 @@ class _Recall:
             _LOG.warning("text search failed: %s", error)
             return similar_enough(self.relevance, enumerate_if_few(self.connection, placed))
 
-    def _without_position(
-        self, spatial: SpatialSort, space: Space, candidates: Candidates, found: int
-    ) -> Iterator[str]:
+    def _without_position(self, place: Place, space: Space, candidates: Candidates, found: int) -> Iterator[str]:
         # To look for what has no position must not take long beside the search.
         is_listed = bool(self.query.text) or candidates.ids is not None
         is_full = found == self.query.n
@@ -195,9 +195,9 @@ class _Recall:
             else:
                 ids = newest(self.connection, candidates, most + 1)
             is_all = len(ids) <= most
-            told = [*without_position(self.connection, ids[:most], candidates, spatial, space, is_all=is_all)]
-            yield "" if space.id else unknown_field(self.connection, spatial)
-            yield from told
+            yield from [
+                *without_position(self.connection, ids[:most], candidates, place.field.name, space, is_all=is_all)
+            ]
         except sqlite3.Error as error:
             _LOG.warning("what has no position could not be counted: %s", error)
 

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import validation
+from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..storage.decay import Decay
-from .conditions import Given, Wanted, parse_conditions, searched_collections
+from .condition import Wanted
+from .conditions import Given, parse_conditions, searched_collections
 from .filters import Comparison, ContextFilter
+from .places import Place, parse_place
 from .request import RecallRequest
 
 DEFAULT_N = 5
 MAX_N = 100
-POSITION = "position"
-
-
-@dataclass(frozen=True)
-class SpatialSort:
-    """Order by distance to a target: metres, in `frame_id`; `max_distance` is inf when there is no limit."""
-
-    field: str
-    target: tuple[float, ...]
-    frame_id: str
-    max_distance: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -42,7 +33,7 @@ class Query:
     """The collections to search; none for all."""
     conditions: tuple[Wanted, ...]
     """All must hold, before anything is ranked."""
-    spatial_sort: SpatialSort | None
+    spatial_sort: Place | None
     explain: bool
     """Whether to explain the scores."""
     decay: Decay
@@ -55,18 +46,20 @@ class Query:
         return tuple(comparison for one in filters for comparison in one.comparisons)
 
 
-def parse_query(parameters: Parameters, request: RecallRequest, *, decay: Decay) -> Query:
+def parse_query(
+    parameters: Parameters, request: RecallRequest, *, decay: Decay, areas: Mapping[str, Area] | None = None
+) -> Query:
     """Check all fields; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
 
     A `min_relevance` of None means the parameter.
 
-    `decay` is what memories are seen by at the time of the query.
+    `decay` is what memories are seen by at the time of the query, `areas` are the areas that have a polygon.
 
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
     """
     text = validation.text("query", request.query, limit=parameters.content_limit)
-    given = Given(request, parameters, decay)
+    given = Given(request, parameters, decay, areas or {})
     parsed = Query(
         text="" if text == "*" else text,
         n=_clamped_n(request.n),
@@ -75,7 +68,7 @@ def parse_query(parameters: Parameters, request: RecallRequest, *, decay: Decay)
         else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
         collections=searched_collections(given).names,
         conditions=parse_conditions(given),
-        spatial_sort=_parse_spatial_sort(request.spatial_sort, parameters),
+        spatial_sort=parse_place("spatial_sort", request.spatial_sort, parameters),
         explain=validation.flag("explain", request.explain),
         decay=decay,
     )
@@ -90,41 +83,3 @@ def parse_query(parameters: Parameters, request: RecallRequest, *, decay: Decay)
 def _clamped_n(n: object) -> int:
     wanted = validation.whole("n", n)
     return DEFAULT_N if wanted == 0 else min(max(wanted, 1), MAX_N)
-
-
-def _parse_spatial_sort(value: object, parameters: Parameters) -> SpatialSort | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        value = validation.json_object("spatial_sort", value, limit=parameters.context_limit)
-    if not isinstance(value, Mapping):
-        raise InvalidFieldError("spatial_sort", value, "must be an object with `field`, `target` and `max_distance`")
-    unknown = set(value) - {"field", "target", "max_distance", "frame_id"}
-    if unknown:
-        raise InvalidFieldError(
-            "spatial_sort", sorted(map(str, unknown)), "is unknown; there are field, target, max_distance and frame_id"
-        )
-    max_distance = value.get("max_distance")
-    return SpatialSort(
-        field=_parse_field(value.get("field", POSITION)),
-        target=_parse_target(value.get("target")),
-        frame_id=validation.name("spatial_sort.frame_id", value.get("frame_id"), default=parameters.memory_frame),
-        max_distance=math.inf
-        if max_distance is None
-        else validation.number("spatial_sort.max_distance", max_distance, low=0.0),
-    )
-
-
-def _parse_field(value: object) -> str:
-    field = validation.name("spatial_sort.field", value, default=POSITION)
-    parts = field.split(".")
-    if field != POSITION and (parts[0] != "spatial" or len(parts) < 2 or not all(parts)):
-        raise InvalidFieldError(
-            "spatial_sort.field", value, "must be `position` or a path under `spatial`, such as spatial.object_position"
-        )
-    return field
-
-
-def _parse_target(value: object) -> tuple[float, ...]:
-    wanted = "must be two or three numbers in metres"
-    return validation.vector("spatial_sort.target", value, sizes=(2, 3), wanted=wanted)

@@ -10,9 +10,9 @@ from ..errors import did_you_mean, shown
 from ..storage import bulk, rows, vector_rows
 from .candidates import Candidates
 from .filters import OWN_FIELDS, Comparison, context_path
-from .query import Query, SpatialSort
+from .places import Space
+from .query import Query
 from .result import Mode
-from .spatial import Space
 
 _NAMES, _TOLD = 1000, 3
 """How many names are searched for near ones, and how many unknown ones are named."""
@@ -28,17 +28,11 @@ _FRAMES = """
 """
 
 
-def unknown_field(connection: sqlite3.Connection, spatial: SpatialSort) -> str:
-    """Say that no memory has the field of a spatial sort, and name near ones; empty if one has."""
-    fields = [field for (field,) in connection.execute("SELECT DISTINCT field FROM spaces")]
-    return "" if spatial.field in fields else f"no memory has a {spatial.field!r}{did_you_mean(spatial.field, fields)}"
-
-
 def without_position(
     connection: sqlite3.Connection,
     ids: Sequence[int],
     candidates: Candidates,
-    spatial: SpatialSort,
+    field: str,
     space: Space,
     *,
     is_all: bool,
@@ -50,11 +44,11 @@ def without_position(
     check = candidates.check()
     arguments = (json.dumps(ids), space.id or 0, *check.arguments)
     elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
-    found = connection.execute(_FRAMES, (json.dumps(elsewhere), spatial.field)) if elsewhere else ()
+    found = connection.execute(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
     for frame, in_map, count in found:
-        what = f"a {spatial.field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
+        what = f"a {field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
         verb = "memory matches but has" if count == 1 else "memories match but have"
-        yield f"{'' if is_all else 'at least '}{count} {verb} {what if frame is not None else f'no {spatial.field!r}'}"
+        yield f"{'' if is_all else 'at least '}{count} {verb} {what if frame is not None else f'no {field!r}'}"
 
 
 def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparison]) -> Iterator[str]:

@@ -50,5 +50,17 @@ class RecallRequest:
     tags: Names = argument((), "memories with all of these tags")
     any_tags: Names = argument((), "memories with at least one of these tags")
     ids: Iterable[int] | int | None = argument((), "these memories")
+    near: Mapping[str, object] | str | None = argument(
+        None, 'memories near a place, such as \'{"target": [1.0, 2.0], "max_distance": 5.0}\''
+    )
+    """As `spatial_sort`, with a `max_distance`."""
+    within: Mapping[str, object] | str | None = argument(
+        None, 'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\''
+    )
+    """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
+    areas: Names = argument((), "memories in these areas")
+    since_last_visit: Mapping[str, object] | str | None = argument(
+        None, "memories observed since the robot's last visit to a place, given as for --near"
+    )
     representatives_only: bool = argument(False, "of similar facts, only the representative")
     explain: bool = argument(False, "how each score came about")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from ...support.embedders import WordVectors
 from ...support.search.errors import InvalidQueryError, UndecidedError
 from ...support.search.queries import queries
 from ...support.search.reference_model import Query
-from ...support.search.worlds import START, World, build
+from ...support.search.worlds import AREAS, START, World, build
 
 SMALL_WORLDS = 16
 Worlds = Callable[[int, int, bool], World]
@@ -37,7 +38,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
             made = build(opened(path, clock, embeds), clock, seed, size, embeds=embeds)
             # Rebuilt postings cover the last memories too.
             made.memory.close()
-            built[key] = replace(made, memory=opened(path, clock, embeds))
+            built[key] = replace(made, memory=opened(path, clock, embeds, areas=True), areas=AREAS)
             built[key].memory.flush()
         return built[key]
 
@@ -65,10 +66,15 @@ def test_recall_from_many_memories_gives_the_result_of_brute_force(
     check(world, data.draw(queries(world)))
 
 
-def opened(path: Path, clock: Clock, embeds: bool) -> RobotMemory:
-    """A memory with the parameters that all have."""
+def opened(path: Path, clock: Clock, embeds: bool, *, areas: bool = False) -> RobotMemory:
+    """A memory with the parameters that all have; with areas that it had not when it was filled."""
+    file = path.parent / "areas.yaml"
+    file.write_text(json.dumps({"areas": {name: list(map(list, polygon)) for name, polygon in AREAS.items()}}))
     embedder = WordVectors() if embeds else None
-    return RobotMemory(path, embedder=embedder, embedding_model="", synchronous="normal", clock=clock)
+    return RobotMemory(
+        path, embedder=embedder, embedding_model="", synchronous="normal", clock=clock,
+        areas_file=str(file) if areas else "",
+    )  # fmt: skip
 
 
 def is_covered(world: World) -> bool:
@@ -87,7 +93,9 @@ def check(world: World, query: Query) -> None:
     except UndecidedError:
         assume(False)
     result = world.recall(query)
-    event(f"{min(len(result), 2)} results or more, by {'distance' if query.field else query.text and 'relevance'}")
+    event(
+        f"{min(len(result), 2)} results or more, by {'distance' if query.spatial_sort else query.text and 'relevance'}"
+    )
     assert result.mode.value == expected.mode
     assert [memory.id for memory in result] == expected.ids
     assert [memory.confidence for memory in result] == expected.confidences
@@ -105,7 +113,7 @@ def check(world: World, query: Query) -> None:
         similarities = [e.similarity for e in expected.evidence]
         assert [memory.similarity for memory in result] == pytest.approx(similarities, abs=1e-5, nan_ok=True)
         assert [memory.matched_terms for memory in result] == [e.terms for e in expected.evidence]
-    if query.field:
+    if query.spatial_sort:
         assert [memory.distance for memory in result] == pytest.approx(expected.distances, abs=1e-9)
 
 

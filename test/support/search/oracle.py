@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
 
+from .conditions import Conditions, distance
 from .errors import InvalidQueryError, UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
-from .reference_model import ABSENT, MAIN_FRAME, OWN_NAMES, Query, ReferenceMemory, Result, at_path, folded, holds
+from .reference_model import Place, Polygon, Query, ReferenceMemory, Result, at_path
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the queries of these tests use."""
-_MAIN_MAP = ""
+_FAR = 1e300
 _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _SESSION_SHARE = 1.5, 0.75, 0.2, 0.2
 _NEAR_TIE, _NEAR_SCORES, _NEAR_RELEVANCE, _LEAST_NEARNESS = 3e-6, 1e-4, 1e-5, 0.1
 
@@ -29,11 +31,14 @@ Scores = dict[int, float]
 class Oracle:
     """Recalls by brute force from the memories that it is given."""
 
-    def __init__(self, memories: Sequence[ReferenceMemory], embed: Callable[[str], Vector] | None) -> None:
+    def __init__(
+        self, memories: Sequence[ReferenceMemory], embed: Callable[[str], Vector] | None, areas: Mapping[str, Polygon]
+    ) -> None:
         self._all = memories
         self._recalled_at: dict[int, int] = {}
         self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
+        self._conditions = Conditions(memories, areas, self._confidence)
         self._sessions: dict[str, list[int]] = {}
         for memory in sorted(memories, key=lambda memory: memory.id):
             self._sessions.setdefault(memory.new.session_id, []).append(memory.id)
@@ -47,9 +52,10 @@ class Oracle:
             InvalidQueryError: a path goes into a list, or the target is in a frame that cannot be compared.
             UndecidedError: the result depends on the rounding of a cosine.
         """
-        for path in query.context_filter:
-            self._check_path(path)
-        expected = self._recall(query, [memory for memory in self._all if self._is_candidate(memory, query)])
+        wrong = [*self._conditions.wrong(query)]
+        if wrong:
+            raise InvalidQueryError("|".join(map(re.escape, wrong)))
+        expected = self._recall(query, [memory for memory in self._all if self._conditions.hold(memory, query)])
         by_id = {memory.id: memory for memory in self._all}
         expected.confidences.extend(self._confidence(by_id[memory_id], query) for memory_id in expected.ids)
         for memory_id in expected.ids:
@@ -57,8 +63,8 @@ class Oracle:
         return expected
 
     def _recall(self, query: Query, candidates: list[ReferenceMemory]) -> Result:
-        if query.field:
-            return self._by_distance(query, candidates)
+        if query.spatial_sort:
+            return self._by_distance(query, query.spatial_sort, candidates)
         if not query.text:
             newest = sorted(candidates, key=_newest_first)[: query.n]
             return Result("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [], [])
@@ -82,62 +88,12 @@ class Oracle:
         meaning = self._meaning(query, memories) if self._embed else {}
         return [evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan)) for memory in memories]
 
-    def _is_candidate(self, memory: ReferenceMemory, query: Query) -> bool:
-        new = memory.new
-        return (
-            memory.active
-            and ("*" in query.collections or new.collection in query.collections)
-            and self._confidence(memory, query) >= query.min_confidence
-            and (not query.session_ids or new.session_id in query.session_ids)
-            and new.session_id not in query.excluded_session_ids
-            and (not query.kinds or new.kind.value in query.kinds)
-            and (not query.categories or new.category in query.categories)
-            and (not query.labels or folded(new.label) in map(folded, query.labels))
-            and set(query.tags) <= set(new.tags)
-            and (not query.any_tags or not set(query.any_tags).isdisjoint(new.tags))
-            and (not query.ids or memory.id in query.ids)
-            and (query.after is None or new.observed_at >= query.after)
-            and (query.before is None or new.observed_at < query.before)
-            and all(self._fits(memory, query, path, wanted) for path, wanted in query.context_filter.items())
-        )
-
     def _confidence(self, memory: ReferenceMemory, query: Query) -> float:
         return memory.confidence(query.now, self._recalled_at.get(memory.id, 0))
 
-    def _fits(self, memory: ReferenceMemory, query: Query, path: str, wanted: object) -> bool:
-        value = self._confidence(memory, query) if path == "confidence" else memory.own_fields.get(path, ABSENT)
-        if path not in OWN_NAMES:
-            value = at_path(memory.context, path.removeprefix("context."))
-        operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}
-        if path == "label":
-            operators = {operator: _folded(operand) for operator, operand in operators.items()}
-        return all(holds(operator, operand, value) for operator, operand in operators.items())
-
-    def _check_path(self, path: str) -> None:
-        if path in OWN_NAMES:
-            return
-        names = path.removeprefix("context.").split(".")
-        contexts = [memory.context for memory in self._all]
-        if all(at_path(context, ".".join(names)) is ABSENT for context in contexts):
-            prefixes = [".".join(names[:length]) for length in range(1, len(names))]
-            if any(isinstance(at_path(context, prefix), list) for context in contexts for prefix in prefixes):
-                raise InvalidQueryError(path)
-
-    def _by_distance(self, query: Query, candidates: list[ReferenceMemory]) -> Result:
-        frames = {
-            memory.new.frame_id
-            for memory in self._all
-            if memory.new.map_id == _MAIN_MAP and memory.position(query.field) is not None
-        }
-        if query.frame_id not in frames | {MAIN_FRAME}:
-            raise InvalidQueryError(query.frame_id)
-        distances = {}
-        for memory in candidates:
-            position = memory.position(query.field)
-            if position and (memory.new.frame_id, memory.new.map_id) == (query.frame_id, _MAIN_MAP):
-                distance = _distance(position, query.target)
-                if distance <= query.max_distance:
-                    distances[memory.id] = distance
+    def _by_distance(self, query: Query, place: Place, candidates: list[ReferenceMemory]) -> Result:
+        distances = {memory.id: distance(memory, place) for memory in candidates}
+        distances = {memory_id: one for memory_id, one in distances.items() if one <= min(place.max_distance, _FAR)}
         placed = [memory for memory in candidates if memory.id in distances]
         matching, by_words = self._matching(query.text, placed) if query.text else (placed, True)
         nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))[: query.n]
@@ -288,13 +244,3 @@ def _words(query: str, stop_words: frozenset[str]) -> list[str]:
 
 def _holding(memories: Iterable[ReferenceMemory], words: Sequence[str]) -> list[ReferenceMemory]:
     return [memory for memory in memories if words and all(memory.frequency([word]) for word in words)]
-
-
-def _distance(position: Sequence[float], target: Sequence[float]) -> float:
-    return math.sqrt(sum((a - b) * (a - b) for a, b in zip(position, target, strict=False)))
-
-
-def _folded(operand: object) -> object:
-    if isinstance(operand, list):
-        return [_folded(item) for item in operand]
-    return folded(operand) if isinstance(operand, str) else operand

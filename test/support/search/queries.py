@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .reference_model import DAY, Query
-from .worlds import COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
+from .reference_model import DAY, Box, Place, Query
+from .worlds import AREAS, COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
 
 _CONDITIONS = (
     "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
-    "categories", "labels", "tags", "any_tags", "ids", "min_relevance",
+    "categories", "labels", "tags", "any_tags", "ids", "min_relevance", "near", "within", "areas", "since_last_visit",
 )  # fmt: skip
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
@@ -32,6 +32,7 @@ def queries(draw: st.DrawFn, world: World) -> Query:
         "labels": ("mug", "MUG", "desk lamp", "unknown"),
         "tags": (*TAGS, *TAGS, "unknown"),
         "any_tags": (*TAGS, "unknown"),
+        "areas": (*AREAS, *AREAS, "attic", "unknown"),
     }
     if "ids" in conditions:
         changes["ids"] = tuple(draw(st.lists(st.integers(0, len(world.memories) + 1), min_size=1, max_size=20)))
@@ -49,8 +50,11 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     changes["explain"] = draw(st.booleans())
     if "min_relevance" in conditions:
         changes["min_relevance"] = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1))
+    place = _places(least=0.5).filter(lambda place: place.max_distance < math.inf)
+    where = {"near": place, "since_last_visit": place, "within": _boxes()}
+    changes |= {name: draw(where[name]) for name in sorted(conditions & where.keys())}
     if draw(st.booleans()):
-        changes |= draw(_spatial_sorts(world))
+        changes["spatial_sort"] = draw(_places())
     if draw(st.booleans()):
         some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
         changes["text"] = draw(st.sampled_from(world.texts) | some_words)
@@ -70,14 +74,23 @@ def _window(after: int, before: int) -> Mapping[str, object]:
     return {"after": after, "before": before if before > after else after + 1}
 
 
+_fields = st.sampled_from((*FIELDS, *FIELDS, "spatial.nowhere"))
+_frames = st.sampled_from(("map", "map", "map", "map", "odom", "unknown"))
+_numbers = st.floats(-10, 10) | st.integers(-8, 8).map(float)
+
+
 @st.composite
-def _spatial_sorts(draw: st.DrawFn, world: World) -> Mapping[str, object]:
-    field = draw(st.sampled_from((*FIELDS, *FIELDS, "spatial.nowhere")))
-    frame = draw(st.sampled_from(("map", "map", "map", "odom", "unknown")))
-    numbers = st.floats(-10, 10) | st.integers(-8, 8).map(float)
-    target = tuple(draw(st.lists(numbers, min_size=2, max_size=3)))
-    distances = st.sampled_from((math.inf, 0.0, 1e6)) | st.floats(0, 30) | st.integers(0, 20).map(float)
-    return {"field": field, "target": target, "frame_id": frame, "max_distance": draw(distances)}
+def _places(draw: st.DrawFn, least: float = 0.0) -> Place:
+    target = tuple(draw(st.lists(_numbers, min_size=2, max_size=3)))
+    distances = st.sampled_from((math.inf, least, 1e6)) | st.floats(least, 30) | st.integers(1, 20).map(float)
+    return Place(draw(_fields), target, draw(_frames), draw(distances))
+
+
+@st.composite
+def _boxes(draw: st.DrawFn) -> Box:
+    sides = st.lists(st.tuples(_numbers, _numbers).map(sorted), min_size=2, max_size=3)
+    least, most = zip(*draw(sides), strict=True)
+    return Box(draw(_fields), least, most, draw(_frames))
 
 
 @st.composite

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
@@ -104,6 +104,32 @@ def folded(label: str) -> str:
     return " ".join(label.casefold().split())
 
 
+Polygon = Sequence[tuple[float, float]]
+
+
+class Place(NamedTuple):
+    """A place, as the target of a spatial sort or as a condition."""
+
+    field: str
+    target: tuple[float, ...]
+    frame_id: str = MAIN_FRAME
+    max_distance: float = math.inf
+
+    def arguments(self) -> dict[str, object]:
+        """Return it as an argument of recall."""
+        given = self._asdict()
+        return {**given, "max_distance": None} if math.isinf(self.max_distance) else given
+
+
+class Box(NamedTuple):
+    """A box, as a condition."""
+
+    field: str
+    min_corner: tuple[float, ...]
+    max_corner: tuple[float, ...]
+    frame_id: str = MAIN_FRAME
+
+
 @dataclass(frozen=True)
 class Query:
     """A query, already validated."""
@@ -126,10 +152,11 @@ class Query:
     after: int | None = None
     before: int | None = None
     context_filter: Mapping[str, object] = field(default_factory=dict)
-    field: str = ""
-    target: tuple[float, ...] = ()
-    frame_id: str = MAIN_FRAME
-    max_distance: float = math.inf
+    near: Place | None = None
+    within: Box | None = None
+    areas: tuple[str, ...] = ()
+    since_last_visit: Place | None = None
+    spatial_sort: Place | None = None
 
 
 @dataclass(frozen=True)

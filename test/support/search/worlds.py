@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import random
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
@@ -17,7 +17,7 @@ from robotmem_ros.memory.storage.connection import connect
 from ..clock import Clock
 from ..embedders import WordVectors
 from .oracle import Oracle
-from .reference_model import DAY, DEFAULT_COLLECTION, Query, ReferenceMemory
+from .reference_model import DAY, DEFAULT_COLLECTION, Polygon, Query, ReferenceMemory
 
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
@@ -30,6 +30,11 @@ START = EPOCH + 200 * SECOND
 COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
 SESSIONS = ("", "morning", "evening", "rare 100%")
 TAGS = ("kitchen", "fragile", "Fragile", "rare 50%")
+AREAS: Mapping[str, Polygon] = {
+    "kitchen": ((-6.3, -5.7), (2.6, -7.1), (3.3, 2.2), (-1.4, 0.3), (-5.2, 4.6)),
+    "O'Hara's hall": ((-200.1, -3.2), (150.3, -3.2), (150.3, 90.9), (-200.1, 91.7)),
+}
+"""Areas with a polygon; no corner or edge is where positions are."""
 FRAMES = ("map", "odom")
 FIELDS = ("position", "spatial.object_position", "spatial.grasp.point")
 VALUES: tuple[object, ...] = (
@@ -51,21 +56,16 @@ class World:
     memories: list[ReferenceMemory]
     texts: list[str]
     embeds: bool
+    areas: Mapping[str, Polygon] = field(default_factory=dict)
 
     @cached_property
     def oracle(self) -> Oracle:
         """Return the oracle of this world."""
-        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None)
+        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None, self.areas)
 
     def recall(self, query: Query) -> RecallResult:
         """Query the real memory and wait until its result counts as recalled."""
         self.clock.now = query.now
-        spatial = {
-            "field": query.field,
-            "target": list(query.target),
-            "frame_id": query.frame_id,
-            "max_distance": None if math.isinf(query.max_distance) else query.max_distance,
-        }
         # One of several names may be given by itself.
         one, *more = query.session_ids or ("",)
         answer = self.memory.recall(
@@ -74,7 +74,7 @@ class World:
             query.min_confidence,
             one,
             query.context_filter,
-            spatial if query.field else None,
+            query.spatial_sort and query.spatial_sort.arguments(),
             query.after,
             query.before,
             collections=query.collections,
@@ -88,6 +88,10 @@ class World:
             ids=query.ids,
             min_relevance=query.min_relevance,
             explain=query.explain,
+            near=query.near and query.near.arguments(),
+            within=query.within and query.within._asdict(),
+            areas=query.areas,
+            since_last_visit=query.since_last_visit and query.since_last_visit.arguments(),
         )
         self.memory._parts.usage.write()
         self.memory._database.write(lambda connection: None).result()
@@ -197,11 +201,13 @@ def _context(draw: random.Random) -> dict[str, object]:
     if draw.random() < 0.5:
         _put(context, "task.success", draw.random() < 0.5)
         _put(context, "params.force", draw.randint(0, 30) / 2)
+    if draw.random() < 0.15:
+        _put(context, "spatial.area", draw.choice((*AREAS, "attic", 5)))
     if draw.random() < 0.3:
         _put(context, "env.sim_or_real", draw.choice(("real", "sim")))
-    for field in FIELDS[1:]:
+    for path in FIELDS[1:]:
         if draw.random() < 0.4:
-            _put(context, field, _point(draw, draw.choice((2, 3, 3))))
+            _put(context, path, _point(draw, draw.choice((2, 3, 3))))
     return context
 
 

@@ -1,0 +1,245 @@
+"""Places: points with a distance around them, and boxes, as conditions on the position of a memory.
+
+Only positions of one space are compared: one field, in one frame of the current map.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .. import validation
+from ..config.parameters import Parameters
+from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
+from .condition import NONE, Condition, Source, Wanted
+
+POSITION = "position"
+
+
+class Field(NamedTuple):
+    """Which positions to compare: a field of memories in a frame of the current map."""
+
+    located: str
+    """What names the frame in the request, such as `near.target`."""
+    name: str
+    """`position`, or a path into the context."""
+    frame_id: str
+    map_id: str
+    memory_frame: str
+
+
+class Space(NamedTuple):
+    """The space that positions are compared in; `id` is None when no memory has a position in it."""
+
+    id: int | None
+    others: tuple[str, ...]
+    """Other frames of the same map in which memories have this field: they are not compared."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point in metres, and how far from it; `max_distance` is inf when there is no limit."""
+
+    field: Field
+    target: tuple[float, ...]
+    max_distance: float = math.inf
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box in metres, between two corners of two or three numbers, which belong to it."""
+
+    field: Field
+    least: tuple[float, ...]
+    most: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Near(Wanted):
+    """A position within the radius of a place."""
+
+    place: Place
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        space = find_space(connection, self.place.field)
+        return (NONE if space.id is None else within(self.place, space),)
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterable[str]:
+        """Say that no memory has the field, or that positions in other frames were not compared."""
+        return unknown_positions(connection, self.place.field)
+
+
+@dataclass(frozen=True)
+class Within(Wanted):
+    """A position in a box."""
+
+    box: Box
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        space = find_space(connection, self.box.field)
+        if space.id is None:
+            return (NONE,)
+        test = "p.x BETWEEN ? AND ? AND p.y BETWEEN ? AND ?"
+        limits: tuple[float, ...] = (self.box.least[0], self.box.most[0], self.box.least[1], self.box.most[1])
+        if len(self.box.least) > 2:
+            test += " AND (p.z IS NULL OR p.z BETWEEN ? AND ?)"
+            limits += self.box.least[2], self.box.most[2]
+        return (_placed(space, test, limits, overlapping(space, limits)),)
+
+    def unknown(self, connection: sqlite3.Connection) -> Iterable[str]:
+        """Say that no memory has the field, or that positions in other frames were not compared."""
+        return unknown_positions(connection, self.box.field)
+
+
+def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
+    """Read a place from its JSON object; None stays None.
+
+    Raises:
+        InvalidFieldError: it cannot be used.
+    """
+    given = _object(argument, value, ("field", "target", "max_distance", "frame_id"), parameters)
+    if given is None:
+        return None
+    max_distance = given.get("max_distance")
+    return Place(
+        _field(f"{argument}.target", given, parameters),
+        _point(f"{argument}.target", given.get("target")),
+        math.inf if max_distance is None else validation.number(f"{argument}.max_distance", max_distance, low=0.0),
+    )
+
+
+def parse_box(argument: str, value: object, parameters: Parameters) -> Box | None:
+    """Read a box from its JSON object; None stays None.
+
+    Raises:
+        InvalidFieldError: it cannot be used.
+    """
+    given = _object(argument, value, ("field", "min_corner", "max_corner", "frame_id"), parameters)
+    if given is None:
+        return None
+    least, most = (_point(f"{argument}.{corner}", given.get(corner)) for corner in ("min_corner", "max_corner"))
+    if len(least) != len(most) or any(low > high for low, high in zip(least, most, strict=True)):
+        why = f"must have as many numbers as min_corner, {list(least)}, and none of them smaller"
+        raise InvalidFieldError(f"{argument}.max_corner", list(most), why)
+    return Box(_field(f"{argument}.frame_id", given, parameters), least, most)
+
+
+def find_space(connection: sqlite3.Connection, field: Field) -> Space:
+    """Find the space of a field.
+
+    Raises:
+        FrameMismatchError: no memory has a position in the frame, and it is not the frame of the memory.
+    """
+    rows = connection.execute(
+        "SELECT frame_id, id FROM spaces WHERE field = ? AND map_id = ? ORDER BY frame_id", (field.name, field.map_id)
+    )
+    spaces = dict(rows.fetchall())
+    if field.frame_id not in spaces and field.frame_id != field.memory_frame:
+        raise FrameMismatchError(field.located, field.frame_id, field.memory_frame)
+    others = tuple(frame for frame in spaces if frame != field.frame_id)
+    return Space(spaces.get(field.frame_id), others)
+
+
+def unknown_positions(connection: sqlite3.Connection, field: Field) -> Iterable[str]:
+    """Say that no memory has a field, and name near ones, or that its positions in other frames were not compared."""
+    space = find_space(connection, field)
+    if space.others:
+        yield f"positions in {', '.join(map(repr, space.others))} were not compared"
+    if space.id is not None:
+        return
+    fields = [name for (name,) in connection.execute("SELECT DISTINCT field FROM spaces")]
+    if field.name not in fields:
+        yield f"no memory has a {field.name!r}{did_you_mean(field.name, fields)}"
+
+
+def within(place: Place, space: Space) -> Condition:
+    """Require a position in the space, near enough to the target."""
+    if math.isinf(place.max_distance):
+        return Condition("EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = ?)", (space.id,))
+    squared, arguments = squared_distance(place.target)
+    limits = (*arguments, greatest_square(place.max_distance))
+    return _placed(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
+
+
+def squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...]]:
+    """Return SQL for the squared distance of a row `p` with a position to a target, and its arguments."""
+    x, y = target[:2]
+    sql = "(p.x - ?) * (p.x - ?) + (p.y - ?) * (p.y - ?)"
+    if len(target) == 2:
+        return sql, (x, x, y, y)
+    z = target[2]
+    return f"{sql} + CASE WHEN p.z IS NULL THEN 0 ELSE (p.z - ?) * (p.z - ?) END", (x, x, y, y, z, z)
+
+
+def box_around(place: Place, space: Space, radius: float) -> Source:
+    """Return the positions in a box around a place, and perhaps some beside it, by the R*Tree."""
+    x, y = place.target[:2]
+    return overlapping(space, (x - radius, x + radius, y - radius, y + radius))
+
+
+def _placed(space: Space, test: str, arguments: tuple[object, ...], box: Source) -> Condition:
+    return Condition(
+        f"EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ? AND {test})",
+        (space.id, *arguments),
+        Source(
+            f"SELECT p.memory_id AS id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id WHERE {test}",
+            (*box.arguments, *arguments),
+        ),
+    )
+
+
+def overlapping(space: Space, limits: Sequence[float]) -> Source:
+    """Return the positions between limits, low and high x, low and high y, and perhaps some beside them."""
+    # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
+    low_x, high_x, low_y, high_y = limits[:4]
+    margin = 1e-9 * (1 + max(high_x - low_x, high_y - low_y, *map(abs, limits[:4])))
+    # A space reaches a quarter to both sides of its number.
+    least, most = (space.id or 0) - 0.5, (space.id or 0) + 0.5
+    overlaps = "space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
+    around = (low_x - margin, high_x + margin, low_y - margin, high_y + margin)
+    return Source(f"SELECT id FROM positions_rtree WHERE {overlaps}", (least, most, *around))
+
+
+def greatest_square(radius: float) -> float:
+    """Return the greatest number whose root is at most a radius, so that the same memories are near enough always."""
+    square = radius * radius
+    while math.sqrt(square) > radius:
+        square = math.nextafter(square, 0.0)
+    while math.sqrt(greater := math.nextafter(square, math.inf)) <= radius:
+        square = greater
+    return square
+
+
+def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:
+    if isinstance(value, str):
+        value = validation.json_object(argument, value, limit=parameters.context_limit) or None
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        named = ", ".join(f"`{name}`" for name in names[:-2])
+        raise InvalidFieldError(argument, value, f"must be an object with {named} and `{names[-2]}`")
+    unknown = set(value) - set(names)
+    if unknown:
+        known = f"{', '.join(names[:-1])} and {names[-1]}"
+        raise InvalidFieldError(argument, sorted(map(str, unknown)), f"is unknown; there are {known}")
+    return value
+
+
+def _field(located: str, given: Mapping[str, object], parameters: Parameters) -> Field:
+    argument = located.partition(".")[0]
+    name = validation.name(f"{argument}.field", given.get("field"), default=POSITION)
+    parts = name.split(".")
+    if name != POSITION and (parts[0] != "spatial" or len(parts) < 2 or not all(parts)):
+        why = "must be `position` or a path under `spatial`, such as spatial.object_position"
+        raise InvalidFieldError(f"{argument}.field", name, why)
+    frame_id = validation.name(f"{argument}.frame_id", given.get("frame_id"), default=parameters.memory_frame)
+    return Field(located, name, frame_id, parameters.map_id, parameters.memory_frame)
+
+
+def _point(name: str, value: object) -> tuple[float, ...]:
+    return validation.vector(name, value, sizes=(2, 3), wanted="must be two or three numbers in metres")

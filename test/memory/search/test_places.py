@@ -1,0 +1,156 @@
+"""Places and boxes as conditions, and what a visit is; test_oracle.py compares them with brute force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
+from robotmem_ros.memory.models import NewPerception
+from robotmem_ros.memory.new_memory import new_perception
+
+from ...support.clock import Clock
+from ..conftest import OpenMemory
+
+SECOND = 10**9
+MINUTE = 60 * SECOND
+NOON = 1_700_000_000 * SECOND
+KITCHEN = {"target": [0.0, 0.0], "max_distance": 2.0}
+
+
+@pytest.fixture
+def patrol(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
+    """A robot that perceives something in the kitchen, in the hall, in the kitchen again, and so on."""
+    clock.now = NOON
+    return open_memory(clock=clock)
+
+
+def perceive(memory: RobotMemory, minute: float, x: float, **more: Any) -> str:
+    """Perceive something at x, some minutes after noon; return what."""
+    content = f"something at {x} m after {minute} min"
+    memory.save_perception(content, pose=[x, 0, 0], observed_at=NOON + round(minute * MINUTE), **more)
+    return content
+
+
+def since_last_visit(memory: RobotMemory, minute: float, **more: Any) -> set[str]:
+    """What was observed since the last visit to the kitchen, seen from some minutes after noon."""
+    memory._clock = lambda: NOON + round(minute * MINUTE)
+    return {found.content for found in memory.recall(since_last_visit=KITCHEN, n=100, **more)}
+
+
+def test_what_was_observed_since_the_last_visit_is_found(patrol: RobotMemory) -> None:
+    early = [perceive(patrol, minute, x) for minute, x in ((0, 0.0), (5, 1.0), (14, 2.0))]
+    hall = [perceive(patrol, minute, 9.0) for minute in (3, 20, 40)]
+    # Back, 31 minutes after the first visit ended, and still there.
+    now = [perceive(patrol, minute, 0.5) for minute in (45, 46, 55)]
+    assert since_last_visit(patrol, 56) == {*hall[1:], *now}
+    # An hour later the robot comes back again, and has observed nothing there yet.
+    later = perceive(patrol, 100, 9.0)
+    assert since_last_visit(patrol, 116) == {later}
+    assert not set(early) & since_last_visit(patrol, 56)
+
+
+def test_visits_end_with_a_gap_longer_than_the_parameter(patrol: RobotMemory) -> None:
+    first, second = perceive(patrol, 0, 0.0), perceive(patrol, 10, 0.0)
+    assert since_last_visit(patrol, 20) == {first, second}
+    assert since_last_visit(patrol, 20 + 1 / 60) == set()
+    patrol.parameters = patrol.parameters.changed(visit_gap=599.0)
+    assert since_last_visit(patrol, 19) == {second}
+
+
+def test_a_first_visit_leaves_nothing_out_and_says_so(patrol: RobotMemory) -> None:
+    perceive(patrol, 0, 9.0)
+    result = patrol.recall(since_last_visit=KITCHEN)
+    assert len(result) == 1
+    assert result.reason == "since_last_visit: nothing tells of an earlier visit, so the time is not limited"
+
+
+def test_only_memories_of_the_searched_collections_tell_of_visits(patrol: RobotMemory) -> None:
+    mine = perceive(patrol, 0, 9.0)
+    theirs = perceive(patrol, 30, 0.0, collection="lab")
+    assert since_last_visit(patrol, 60) == {mine}
+    assert since_last_visit(patrol, 60, collections="*") == set()
+    assert since_last_visit(patrol, 31, collections="*") == {mine, theirs}
+
+
+def test_an_earlier_sighting_of_an_object_is_a_visit_too(patrol: RobotMemory, clock: Clock) -> None:
+    def see(minute: int) -> None:
+        clock.now = NOON + minute * MINUTE
+        fields = NewPerception("a mug", label="mug", pose=[0, 0, 0], observed_at=NOON + minute * MINUTE)
+        patrol.store(new_perception(patrol.parameters, fields, now=patrol._clock)).result()
+
+    see(0)
+    between = perceive(patrol, 15, 9.0)
+    before = perceive(patrol, -5, 9.0)
+    see(30)
+    assert since_last_visit(patrol, 31) == {"a mug", between}
+    assert before not in since_last_visit(patrol, 31)
+
+
+def test_a_place_does_not_change_the_order(patrol: RobotMemory) -> None:
+    far, near, out = perceive(patrol, 2, 2.0), perceive(patrol, 1, 0.0), perceive(patrol, 3, 2.1)
+    assert [found.content for found in patrol.recall(near=KITCHEN)] == [far, near]
+    nearest = patrol.recall(near=KITCHEN, spatial_sort={"target": [3.0, 0.0]})
+    assert [(found.content, found.distance) for found in nearest] == [(far, 1.0), (near, 3.0)]
+    assert out not in [found.content for found in patrol.recall("something", near=KITCHEN)]
+
+
+def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:
+    one, two, high = (
+        patrol.save_perception(f"at {at}", pose=at).memory_id for at in ([0, 0, 0], [0.1, 0.2, 1], [0.1, 0.2, 2])
+    )
+    flat = patrol.learn("on the plane", {"spatial": {"at": [0.1, 0.2]}}).memory_id
+
+    def found(**box: object) -> list[int]:
+        return sorted(one.id for one in patrol.recall(within=box))
+
+    assert found(min_corner=[0, 0, 0], max_corner=[0.1, 0.2, 1]) == [one, two]
+    assert found(min_corner=[0.1, 0.2], max_corner=[0.1, 0.2]) == [two, high]
+    assert found(min_corner=[0.1, 0.2, 5], max_corner=[1, 1, 6], field="spatial.at") == [flat]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "error"),
+    [
+        ({"near": {"target": [0, 0]}}, "near.max_distance: None is missing; give a radius in metres"),
+        ({"near": {"target": [0], "max_distance": 1}}, "near.target: [0] must be two or three numbers in metres"),
+        ({"near": {"radius": 1}}, "near: ['radius'] is unknown; there are field, target, max_distance and frame_id"),
+        ({"near": [1, 2]}, "near: [1, 2] must be an object with `field`, `target` and `max_distance`"),
+        ({"near": {**KITCHEN, "field": "x."}}, "near.field: 'x.' must be"),
+        ({"near": "{"}, "near: '{' is not valid JSON"),
+        ({"since_last_visit": {"target": [0, 0]}}, "since_last_visit.max_distance: None is missing"),
+        ({"since_last_visit": {**KITCHEN, "max_distance": -1}}, "since_last_visit.max_distance: -1 must lie in 0 to"),
+        ({"within": {"min_corner": [0, 0]}}, "within.max_corner: None must be two or three numbers"),
+        ({"within": {"min_corner": [0, 0], "max_corner": [1, -1]}}, "within.max_corner: [1.0, -1.0] must have as many"),
+        (
+            {"within": {"min_corner": [0, 0], "max_corner": [1, 1, 1]}},
+            "within.max_corner: [1.0, 1.0, 1.0] must have as many",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_named(patrol: RobotMemory, conditions: dict[str, Any], error: str) -> None:
+    with pytest.raises(InvalidFieldError) as raised:
+        patrol.recall("mug", **conditions)
+    assert str(raised.value).startswith(error)
+
+
+@pytest.mark.parametrize("name", ["near", "since_last_visit", "within"])
+def test_a_frame_in_which_no_memory_has_a_position_is_an_error(patrol: RobotMemory, name: str) -> None:
+    corners = {"min_corner": [0, 0], "max_corner": [1, 1], "frame_id": "base_link"}
+    condition: dict[str, Any] = {name: corners if name == "within" else {**KITCHEN, "frame_id": "base_link"}}
+    with pytest.raises(FrameMismatchError, match=rf"^{name}\.(target|frame_id): frame 'base_link'"):
+        patrol.recall(**condition)
+
+
+def test_positions_that_were_not_compared_are_told(patrol: RobotMemory) -> None:
+    patrol.save_perception("a mug", pose=[0, 0, 0], frame_id="odom")
+    assert patrol.recall(near=KITCHEN).reason == "positions in 'odom' were not compared"
+    result = patrol.recall(near={**KITCHEN, "field": "spatial.x"})
+    assert result.reason == "no memory has a 'spatial.x'"
+
+
+def test_a_place_may_be_json_text(patrol: RobotMemory) -> None:
+    perceive(patrol, 0, 0.0)
+    assert len(patrol.recall(near='{"target": [0, 0], "max_distance": 1}')) == 1
+    assert len(patrol.recall("something", near="", within=" ", spatial_sort="")) == 1

@@ -1,0 +1,42 @@
+"""The conditions of Recall.srv, as a planner gives them to a real node."""
+
+from __future__ import annotations
+
+from geometry_msgs.msg import Point, PointStamped, Pose
+
+from robotmem_ros.msg import Box, Perception, Place
+from robotmem_ros.srv import Learn, Recall, SavePerception
+
+from ..support.node.graph import Client
+
+
+def test_every_condition_reaches_the_memory(client: Client) -> None:
+    collection = "conditions"
+    begun = client.call(Learn, "learn", insight="Grasp the mug", session_id=f"{collection}-1", tags=["fragile", "cup"],
+                        category="grasp", collection=collection)  # fmt: skip
+    for x, session in ((1.0, "2"), (5.0, "3")):
+        perception = Perception(
+            description="a red mug", label="mug", pose=[Pose(position=Point(x=x))], as_object=False,
+            collection=collection, session_id=f"{collection}-{session}",
+        )  # fmt: skip
+        client.call(SavePerception, "save_perception", perception=perception)
+    place = PointStamped(point=Point(x=1.0))
+
+    def found(**conditions: object) -> list[str]:
+        answer = client.call(Recall, "recall", collections=[collection], **conditions)
+        assert answer.success, answer.error
+        return [memory.session_id[-1] for memory in answer.memories]
+
+    assert found(ids=[begun.memory_id]) == ["1"]
+    assert found(kinds=["fact"]) == found(categories=["grasp", "place"]) == ["1"]
+    assert found(tags=["cup", "fragile"]) == found(any_tags=["cup", "plate"]) == ["1"]
+    assert found(tags=["cup", "plate"]) == []
+    assert found(labels=["MUG"]) == ["3", "2"]
+    assert found(session_ids=[f"{collection}-1", f"{collection}-3"]) == ["3", "1"]
+    assert found(session_id=f"{collection}-1") == ["1"]
+    assert found(excluded_session_ids=[f"{collection}-1", f"{collection}-3"]) == ["2"]
+    assert found(near=[Place(target=place, max_distance=1.0)]) == ["2"]
+    assert found(within=[Box(min_corner=Point(x=4.0), max_corner=Point(x=6.0, y=1.0))]) == ["3"]
+    assert found(within=[Box(min_corner=Point(x=4.0, z=1.0), max_corner=Point(x=6.0, y=1.0, z=2.0))]) == []
+    # All of it was observed just now, on the first visit.
+    assert len(found(since_last_visit=[Place(target=place, max_distance=1.0)])) == 3

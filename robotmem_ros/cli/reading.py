@@ -41,9 +41,13 @@ def _memory_lines(memory: Memory) -> Iterator[str]:
         return
     ranks = ((told.text_rank, "in words"), (told.vector_rank, "in meaning"))
     placed = "".join(f", number {rank} {where}" for rank, where in ranks if rank)
-    words = " ".join(memory.matched_terms) or "no word"
+    words = "holds no word"
+    if memory.matched_terms:
+        words = (
+            f"holds {' '.join(memory.matched_terms)} (BM25 {told.bm25:.2f}, {told.bm25_share:.0%} of each word once)"
+        )
     meaning = "no vector" if math.isnan(memory.similarity) else f"cosine {memory.similarity:.3f}"
-    yield f"      holds {words} (BM25 {told.bm25:.2f}, {told.bm25_share:.0%} of the words once), {meaning}{placed}"
+    yield f"      {words}, {meaning}{placed}"
     rows = [(one.name, _SIGNS[one.operation].format(one.value), f"= {one.score:.3f}", one.reason) for one in told.parts]
     yield from (f"      {line}" for line in table((), rows).splitlines())
 

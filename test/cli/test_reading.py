@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,9 +28,25 @@ def db(tmp_path: Path) -> Path:
 def test_recall_writes_the_memories_best_first(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["recall", "red mug", "--db", str(db), "--no-model"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "1.00  a red mug on the table at (1.00, 2.00, 3.00) in map  [928.500 s, id 1]"
-    assert lines[1].endswith("[2096-10-02 07:06:40 UTC, id 2]")
+    assert lines[0] == "1.00  a red mug on the table at (1.00, 2.00, 3.00) in map  [relevance 1.00, 928.500 s, id 1]"
+    assert lines[1].endswith(", 2096-10-02 07:06:40 UTC, id 2]")
     assert lines[2].startswith("(bm25_only: ")
+
+
+def test_recall_explains_each_score_as_a_table(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recall", "red mug", "--db", str(db), "--no-model", "--explain", "--n", "1"]) == 0
+    _, held, words, *_ = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(
+        r"      holds red mug \(BM25 [\d.]+, \d+% of each word once\), no vector, number 1 in words", held
+    )
+    assert re.fullmatch(r"      words  \+ [\d.]+  = [\d.]+  BM25 [\d.]+, over that of each word once", words)
+
+
+def test_recall_says_how_near_the_best_memory_comes(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["recall", "zebra mug", "--db", str(db), "--no-model", "--min-relevance", "0.9"]) == 0
+    first, why = capsys.readouterr().out.splitlines()
+    assert first == "nothing found"
+    assert re.search(r"nothing relevant: the best memory has relevance 0\.\d+, less than min_relevance 0\.9\)$", why)
 
 
 def test_recall_writes_json_and_takes_conditions(db: Path, capsys: pytest.CaptureFixture[str]) -> None:

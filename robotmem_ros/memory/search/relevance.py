@@ -9,7 +9,7 @@ import logging
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,8 +39,6 @@ from .stopwatch import Stopwatch
 from .text_index import TextReader
 from .vector_index import VectorIndex
 
-_BM25 = "BM25 {:.2f}, relative to a memory with each word once"
-_COSINE = "cosine distance {:.3f}, relative to the nearest memory"
 _LOG = logging.getLogger(__name__)
 
 
@@ -130,7 +128,8 @@ class Relevance:
     def _parts_of_fusion(self, rankings: tuple[Ranking, Ranking], fused: Scores) -> Parts:
         parts: Parts = defaultdict(list)
         by_meaning = self._fused([], rankings[1])
-        why_words, why_meaning = map(self._reasons, rankings, (_BM25, _COSINE))
+        why_words = self._reasons(rankings[0], lambda bm25: f"BM25 {-bm25:.2f}, over that of each word once")
+        why_meaning = self._reasons(rankings[1], lambda distance: f"cosine {1 - distance:.3f}, over the greatest one")
         for memory_id, score in fused.items():
             meaning = by_meaning.get(memory_id, 0.0)
             if meaning:
@@ -139,10 +138,10 @@ class Relevance:
                 parts[memory_id].append(ScorePart("words", ADD, words, why_words[memory_id], score))
         return parts
 
-    def _reasons(self, ranking: Ranking, measured: str) -> dict[int, str]:
+    def _reasons(self, ranking: Ranking, tell: Callable[[float], str]) -> dict[int, str]:
         if self.parameters.fusion == "rrf":
             return {hit.memory_id: f"rank {rank}" for rank, hit in enumerate(ranking, start=1)}
-        return {hit.memory_id: measured.format(hit.measure) for hit in ranking}
+        return {hit.memory_id: tell(hit.measure) for hit in ranking}
 
     def _explanations(
         self, scores: Scores, parts: Parts, text: Ranking, vector: Ranking

@@ -44,7 +44,8 @@ def test_both_searches_tell_what_they_measured(tmp_path: Path) -> None:
         assert first.explanation.bm25 > second.explanation.bm25 > 0
         assert first.explanation.bm25_share > second.explanation.bm25_share > 0
         assert [one.name for one in first.explanation.parts] == ["meaning", "words"]
-        assert f"{first.explanation.bm25:.2f}" in part(first, "words").reason.replace("-", "")
+        assert part(first, "words").reason == f"BM25 {first.explanation.bm25:.2f}, over that of each word once"
+        assert part(first, "meaning").reason == f"cosine {first.similarity:.3f}, over the greatest one"
 
 
 def test_without_a_model_there_are_words_alone(tmp_path: Path) -> None:

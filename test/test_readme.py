@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.search.filters import OPERATORS, OWN_FIELDS
+from robotmem_ros.memory.search.comparison import OPERATORS, OWN_FIELDS
+from robotmem_ros.memory.search.filters import JOINS
 
 from .support.readme import PAGES, ROOT, TEXT
 
@@ -69,7 +70,7 @@ def test_the_launch_arguments_are_those_of_the_launch_file() -> None:
 
 
 def test_the_operators_and_own_fields_are_those_of_the_code() -> None:
-    assert sorted(re.findall(r"`(\$\w+)`", section("recall.md", "Operators"))) == sorted(OPERATORS)
+    assert sorted(re.findall(r"`(\$\w+)`", section("recall.md", "Operators"))) == sorted({*OPERATORS, *JOINS})
     named = section("recall.md", "Fields of the memory").partition("\n\n`context.label`")[0]
     assert re.findall(r"`(\w+)`", named) == list(OWN_FIELDS)
 

@@ -98,6 +98,8 @@ def _leaves(value: dict[str, object], path: str) -> Iterator[tuple[str, object]]
             yield path + name, _stored(item)
             if isinstance(item, dict):
                 yield from _leaves(item, f"{path}{name}.")
+            if isinstance(item, list):
+                yield from {(f"{path}{name}.", text) for text in item if isinstance(text, str)}
 
 
 def _stored(item: object) -> object:
@@ -153,9 +155,8 @@ def _check_facts(connection: sqlite3.Connection, memories: list[sqlite3.Row]) ->
 def _points(row: sqlite3.Row) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     if row["x"] is not None:
         yield "position", (row["x"], row["y"], row["z"])
-    spatial = json.loads(row["context"]).get("spatial")
-    if isinstance(spatial, dict):
-        yield from _arrays(spatial, "spatial")
+    for path, point in _arrays(json.loads(row["context"]), ""):
+        yield (f"context.{path}" if path == "position" or path.startswith("context.") else path), point
 
 
 def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[float | None, ...]]]:
@@ -163,6 +164,6 @@ def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[fl
         if not name or "." in name:
             continue  # no path leads there
         if isinstance(item, dict):
-            yield from _arrays(item, f"{path}.{name}")
+            yield from _arrays(item, f"{path}{name}.")
         elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):
-            yield f"{path}.{name}", (*map(float, item), *([None] * (3 - len(item))))
+            yield f"{path}{name}", (*map(float, item), *([None] * (3 - len(item))))

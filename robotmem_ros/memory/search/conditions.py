@@ -215,8 +215,8 @@ def _names(field: str, values: Names, single_field: str = "", single: object = N
 
 
 def _context_filter(given: Given) -> Wanted | None:
-    comparisons = parse_filter(given.request.context_filter, limit=given.parameters.context_limit)
-    return ContextFilter(comparisons, given.decay) if comparisons else None
+    parts = parse_filter(given.request.context_filter, limit=given.parameters.context_limit)
+    return ContextFilter(parts, given.decay) if parts else None
 
 
 def _confidence(given: Given) -> Wanted | None:

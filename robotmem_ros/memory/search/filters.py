@@ -1,126 +1,184 @@
-"""The condition `context_filter`: its parser, and its SQL.
-
-JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match; only
-`$ne` holds for a value of another type, which is not equal.
-A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches a key of that name in the context.
-"""
+"""The condition `context_filter`: comparisons, joined by `$and`, `$or` and `$not`."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import validation
 from ..errors import InvalidFieldError
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
-from .condition import Condition, Source, Wanted, in_source
+from .comparison import OPERATORS, OWN_FIELDS, Comparison, conditions, context_path
+from .condition import Condition, Wanted, any_of, joined
 
-OWN_FIELDS = {
-    "id": ("m.id", float),
-    "kind": ("m.type", str),
-    "content": ("m.content", str),
-    "human_summary": ("m.human_summary", str),
-    "perception_type": ("m.perception_type", str),
-    "label": ("m.label_key", str),
-    "category": ("m.category", str),
-    "confidence": ("m.confidence", float),
-    "session_id": ("m.session_id", str),
-    "collection": ("m.collection", str),
-    "frame_id": ("m.frame_id", str),
-    "map_id": ("m.map_id", str),
-    "stamp": ("m.observed_at / 1e9", float),
-    "access_count": ("m.access_count", float),
-    "times_seen": ("(SELECT times_seen FROM objects WHERE memory_id = m.id)", int),
-    # Booleans are the blobs of the schema here too.
-    "confirmed": ("(SELECT CASE confirmed WHEN 1 THEN x'01' ELSE x'00' END FROM objects WHERE memory_id = m.id)", bool),
+_FIELD = "context_filter"
+JOINS = ("$and", "$or", "$not")
+_ORDERED = ("$lt", "$lte", "$gt", "$gte")
+_OTHER_NAMES = {
+    "observed_at": "`after` and `before`, or `stamp` in seconds",
+    "time": "`after` and `before`, or `stamp` in seconds",
+    "type": "`kinds`, or `kind` and `perception_type`",
+    "kinds": "`kinds`, or `kind`",
+    "categories": "`categories`, or `category`",
+    "labels": "`labels`, or `label`",
+    "any_tags": "`any_tags`, or `tags`",
+    "ids": "`ids`, or `id`",
+    "session": "`session_ids`, or `session_id`",
+    "session_ids": "`session_ids`, or `session_id`",
+    "collections": "`collections`",
+    "min_confidence": "`min_confidence`, or `confidence`",
+    "area": "`areas`, or `spatial.area`",
+    "areas": "`areas`, or `spatial.area`",
+    **dict.fromkeys(("pose", "position", "distance", "x", "y", "z"), "`near`, `within` or `spatial_sort`"),
 }
-"""Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent.
-
-A label is compared by its key. The confidence is the stored one; in a condition it counts as it is now, decayed.
-"""
-
-_ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
-_TAGS = "tags"
-OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists")
+"""Names that mean something of the memory, and what asks for it: a field of the request, or a name in a filter."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One condition: the value at a dot path, an operator with its `$`, and what to compare with."""
+class Join:
+    """Filters joined by `$or` or `$and`, or one after `$not`; of the parts of each filter, all must hold."""
 
-    path: str
     operator: str
-    operand: object
+    filters: tuple[tuple[Comparison | Join, ...], ...]
 
 
-def parse_filter(context_filter: object, *, limit: int) -> tuple[Comparison, ...]:
-    """Parse a filter into comparisons, all of which must hold.
-
-    Raises:
-        InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
-    """
-    parsed = validation.json_object("context_filter", context_filter, limit=limit)
-    comparisons = []
-    for path, wanted in parsed.items():
-        field = f"context_filter.{path}"
-        if not all(path.split(".")):
-            raise InvalidFieldError("context_filter", path, "is no dot path such as task.success")
-        if path.split(".")[0] == _TAGS:
-            raise InvalidFieldError(
-                "context_filter", path, "cannot be asked for: tags of a memory are no part of its context; a key of "
-                f"that name in the context is context.{path}"
-            )  # fmt: skip
-        if isinstance(wanted, dict):
-            if not wanted:
-                raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(OPERATORS)}")
-            comparisons += [_comparison(field, path, operator, operand) for operator, operand in wanted.items()]
-        else:
-            comparisons.append(_comparison(field, path, "$eq", wanted))
-    return tuple(comparisons)
-
-
-def condition(comparison: Comparison, decay: Decay) -> Condition:
-    """Turn a comparison into SQL, at the time of the query."""
-    if comparison.path == "confidence":
-        return _confidence_condition(comparison, decay)
-    own = OWN_FIELDS.get(comparison.path)
-    if own is not None:
-        return _own_condition(comparison, *own)
-    path = context_path(comparison.path)
-    at_path = "SELECT memory_id AS id FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = ?)"
-    if comparison.operator == "$exists":
-        source = Source(at_path, (path,))
-        return in_source(source) if comparison.operand else Condition(f"m.id NOT IN ({at_path})", (path,))
-    test, operands = _test("value", comparison)
-    source = Source(f"{at_path} AND {test}", (path, *operands))
-    if comparison.operator in ("$eq", "$in"):
-        return Condition(f"EXISTS ({source.sql} AND memory_id = m.id)", source.arguments, source)
-    return _json_condition(comparison, path, source)
+Part = Comparison | Join
 
 
 @dataclass(frozen=True)
 class ContextFilter(Wanted):
-    """A filter as a condition: all of its comparisons must hold."""
+    """A filter as a condition: all of its parts must hold."""
 
-    comparisons: tuple[Comparison, ...]
+    parts: tuple[Part, ...]
     decay: Decay
 
-    def conditions(self, connection: sqlite3.Connection) -> tuple[Condition, ...]:
-        """Return it in SQL, each comparison by itself.
+    @property
+    def comparisons(self) -> Iterator[Comparison]:
+        """Return all comparisons, joined ones too."""
+        return _comparisons_of(self.parts)
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL, each part by itself.
 
         Raises:
-            InvalidFieldError: a path goes into a list.
+            InvalidFieldError: a path goes into a list, or names what is no part of a context.
         """
         for comparison in self.comparisons:
             _check_path(connection, comparison)
-        return tuple(condition(comparison, self.decay) for comparison in self.comparisons)
+        return [condition for part in self.parts for condition in self._in_sql(part)]
+
+    def _in_sql(self, part: Part) -> Sequence[Condition]:
+        if isinstance(part, Comparison):
+            return conditions(part, self.decay)
+        filters = [[one for inner in parts for one in self._in_sql(inner)] for parts in part.filters]
+        if part.operator == "$and":
+            return [condition for filter_ in filters for condition in filter_]
+        either = any_of([filter_[0] if len(filter_) == 1 else _all_of(filter_) for filter_ in filters])
+        # What is not known to hold does not.
+        return [either if part.operator == "$or" else Condition(f"NOT coalesce({either.check}, 0)", either.arguments)]
 
 
-def context_path(path: str) -> str:
-    """Return the path into the context that the path of a comparison names; empty for a field of the memory itself."""
-    return "" if path in OWN_FIELDS else path.removeprefix("context.")
+def parse_filter(context_filter: object, *, limit: int) -> tuple[Part, ...]:
+    """Parse a filter into parts, all of which must hold.
+
+    Raises:
+        InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
+    """
+    return tuple(_parts(_FIELD, validation.json_object(_FIELD, context_filter, limit=limit)))
+
+
+def _parts(field: str, given: Mapping[str, object]) -> Iterator[Part]:
+    for path, wanted in given.items():
+        if path in JOINS:
+            yield _join(f"{field}.{path}", path, wanted)
+            continue
+        if path.startswith("$"):
+            known = ", ".join(JOINS)
+            raise InvalidFieldError(field, path, f"is an unknown operator; {known} join filters, others follow a path")
+        if not all(path.split(".")):
+            raise InvalidFieldError(field, path, "is no dot path such as task.success")
+        if path.startswith("tags."):
+            why = (
+                f"goes into the tags of a memory, which are a list; a key of that name in the context is context.{path}"
+            )
+            raise InvalidFieldError(field, path, why)
+        yield from _comparisons(f"{field}.{path}", path, wanted)
+
+
+def _join(field: str, operator: str, wanted: object) -> Join:
+    filters = [wanted] if operator == "$not" else wanted
+    if not isinstance(filters, list) or not filters or not all(isinstance(one, dict) and one for one in filters):
+        shape = "a filter" if operator == "$not" else "a list of filters"
+        raise InvalidFieldError(field, wanted, f"must be {shape}, each a JSON object with at least one condition")
+    return Join(operator, tuple(tuple(_parts(field, one)) for one in filters))
+
+
+def _comparisons(field: str, path: str, wanted: object) -> Iterator[Part]:
+    if not isinstance(wanted, dict):
+        yield _comparison(field, path, "$eq", wanted)
+        return
+    if not wanted:
+        raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(OPERATORS)}")
+    for operator, operand in wanted.items():
+        if operator == "$not":
+            if not isinstance(operand, dict):
+                raise InvalidFieldError(
+                    f"{field}.$not", operand, 'must be an operator with its value, as in {"$gt": 5}'
+                )
+            yield Join("$not", (tuple(_comparisons(f"{field}.$not", path, operand)),))
+        else:
+            yield _comparison(field, path, operator, operand)
+
+
+def _comparison(field: str, path: str, operator: str, operand: object) -> Comparison:
+    if operator not in OPERATORS:
+        raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(OPERATORS)} and $not")
+    where = field if operator == "$eq" else f"{field}.{operator}"
+    if operator in _ORDERED and (isinstance(operand, bool) or not isinstance(operand, (int, float, str))):
+        raise InvalidFieldError(where, operand, "must be a number or a text")
+    if operator == "$prefix" and not isinstance(operand, str):
+        raise InvalidFieldError(where, operand, "must be a text")
+    if operator == "$exists" and not isinstance(operand, bool):
+        raise InvalidFieldError(where, operand, "must be true or false")
+    if operator == "$in" and (not isinstance(operand, list) or any(isinstance(item, (dict, list)) for item in operand)):
+        raise InvalidFieldError(where, operand, "must be a list of numbers, texts, booleans or nulls")
+    if operator in ("$eq", "$ne") and isinstance(operand, dict):
+        why = "cannot be compared; compare a number, text, boolean, null or list, or name the path of a value in it"
+        raise InvalidFieldError(where, operand, why)
+    _check_own(where, path, operator, operand)
+    return Comparison(path, operator, _keyed(operand) if path == "label" else operand)
+
+
+def _check_own(where: str, path: str, operator: str, operand: object) -> None:
+    if path not in OWN_FIELDS:
+        return
+    if path == "tags":
+        if operator not in ("$contains", "$exists") or (operator == "$contains" and not isinstance(operand, str)):
+            why = 'cannot be compared with tags; use {"$contains": "a tag"}, or the fields `tags` and `any_tags`'
+            raise InvalidFieldError(where, operand, why)
+    elif operator == "$contains" or (operator in ("$eq", "$ne") and isinstance(operand, list)):
+        raise InvalidFieldError(where, operand, f"cannot be compared: `{path}` of a memory is no list")
+
+
+def _keyed(operand: object) -> object:
+    if isinstance(operand, list):
+        return [_keyed(item) for item in operand]
+    return label_key(operand) if isinstance(operand, str) else operand
+
+
+def _comparisons_of(parts: Sequence[Part]) -> Iterator[Comparison]:
+    for part in parts:
+        if isinstance(part, Comparison):
+            yield part
+        else:
+            for inner in part.filters:
+                yield from _comparisons_of(inner)
+
+
+def _all_of(every: Sequence[Condition]) -> Condition:
+    return Condition(*joined("AND", every)[:2])
 
 
 _LIST_ON_PATH = """
@@ -131,102 +189,19 @@ _LIST_ON_PATH = """
 
 
 def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
+    path = context_path(comparison.path)
+    prefixes = [path[:at] for at, character in enumerate(path) if character == "."]
+    if (not prefixes and comparison.path not in _OTHER_NAMES) or _is_known(connection, path):
+        return
+    if comparison.path in _OTHER_NAMES:
+        right = _OTHER_NAMES[comparison.path]
+        why = f"is no key of any context. For the memory itself use {right}; a key in the context is context.{path}"
+        raise InvalidFieldError(_FIELD, path, why)
     # A path may end at a list, but not go through one.
-    parts = context_path(comparison.path).split(".")
-    for prefix in (".".join(parts[:length]) for length in range(1, len(parts))):
+    for prefix in prefixes:
         if connection.execute(_LIST_ON_PATH, (prefix,)).fetchone():
-            known = connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (comparison.path,)).fetchone()
-            if not known:
-                why = f"goes into the list {prefix!r}; a path leads through objects only"
-                raise InvalidFieldError("context_filter", comparison.path, why)
+            raise InvalidFieldError(_FIELD, path, f"goes into the list {prefix!r}; a path leads through objects only")
 
 
-def _comparison(field: str, path: str, operator: str, operand: object) -> Comparison:
-    if operator not in OPERATORS:
-        raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(OPERATORS)}")
-    where = field if operator == "$eq" else f"{field}.{operator}"
-    if operator in _ORDER and (isinstance(operand, bool) or not isinstance(operand, (int, float, str))):
-        raise InvalidFieldError(where, operand, "must be a number or a text")
-    if operator == "$exists" and not isinstance(operand, bool):
-        raise InvalidFieldError(where, operand, "must be true or false")
-    if operator == "$in" and (not isinstance(operand, list) or any(isinstance(item, (dict, list)) for item in operand)):
-        raise InvalidFieldError(where, operand, "must be a list of numbers, texts, booleans or nulls")
-    if operator in ("$eq", "$ne") and isinstance(operand, (dict, list)):
-        raise InvalidFieldError(where, operand, "cannot be compared; compare a number, text, boolean or null")
-    return Comparison(path, operator, _keyed(operand) if path == "label" else operand)
-
-
-def _keyed(operand: object) -> object:
-    if isinstance(operand, list):
-        return [_keyed(item) for item in operand]
-    return label_key(operand) if isinstance(operand, str) else operand
-
-
-def _sql_value(operand: object) -> object:
-    # As in the schema: booleans and null are blobs, so that they equal nothing but themselves.
-    if operand is None:
-        return b""
-    if isinstance(operand, bool):
-        return b"\x01" if operand else b"\x00"
-    if isinstance(operand, int) and not -(2**63) <= operand < 2**63:
-        return float(operand)
-    return operand
-
-
-def _test(value: str, comparison: Comparison) -> tuple[str, tuple[object, ...]]:
-    operator, operand = comparison.operator, comparison.operand
-    if operator == "$in":
-        assert isinstance(operand, list)
-        return f"{value} IN ({', '.join('?' * len(operand))})", tuple(_sql_value(item) for item in operand)
-    operands = (_sql_value(operand),)
-    if operator in _ORDER:
-        # Numbers < '' <= texts < x'' <= blobs: the second bound keeps the comparison within the operand's type.
-        is_text = isinstance(operand, str)
-        sql = f"{value} {_ORDER[operator]} ?"
-        if operator in ("$gt", "$gte"):
-            return sql + (f" AND {value} < x''" if is_text else f" AND {value} < ''"), operands
-        return sql + (f" AND {value} >= ''" if is_text else ""), operands
-    return f"{value} {'<>' if operator == '$ne' else '='} ?", operands
-
-
-def _json_condition(comparison: Comparison, path: str, source: Source) -> Condition:
-    # The index is ordered by value, so of one memory it cannot tell quickly; the memory's own JSON can. SQLite's JSON
-    # paths have no way to write some names.
-    if re.search(r'["\\\x00-\x1f]', path):
-        return in_source(source)
-    steps = "".join(f'."{step}"' for step in path.split("."))
-    kind, value = "json_type(m.context, ?)", "json_extract(m.context, ?)"
-    operand, json_path = comparison.operand, f"${steps}"
-    if operand is None or isinstance(operand, bool):
-        return Condition(f"{kind} <> ?", (json_path, {None: "null", True: "true", False: "false"}[operand]), source)
-    same_kind = f"{kind} = 'text'" if isinstance(operand, str) else f"{kind} IN ('integer', 'real')"
-    if comparison.operator == "$ne":
-        sql = f"{kind} IS NOT NULL AND NOT ({same_kind} AND {value} = ?)"
-        return Condition(sql, (json_path, json_path, json_path, _sql_value(operand)), source)
-    sql = f"{same_kind} AND {value} {_ORDER[comparison.operator]} ?"
-    return Condition(sql, (json_path, json_path, _sql_value(operand)), source)
-
-
-def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition:
-    # Only an object has a value where the kind is a whole number or a boolean.
-    present = f"{column} <> ''" if kind is str else "1" if kind is float else f"{column} IS NOT NULL"
-    if comparison.operator == "$exists":
-        wanted = f"coalesce({present}, 0)"
-        return Condition(wanted if comparison.operand else f"NOT {wanted}")
-    # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
-    test, operands = _test(f"+({column})", comparison)
-    return Condition(f"{present} AND {test}", operands, _own_source(comparison, operands))
-
-
-def _confidence_condition(comparison: Comparison, decay: Decay) -> Condition:
-    if comparison.operator == "$exists":
-        return Condition("1" if comparison.operand else "0")
-    now = decay.confidence()
-    test, operands = _test("+c.now", comparison)
-    return Condition(f"(SELECT {test} FROM (SELECT {now.sql} AS now) AS c)", (*operands, *now.arguments))
-
-
-def _own_source(comparison: Comparison, operands: tuple[object, ...]) -> Source | None:
-    if comparison.operator == "$eq" and comparison.path == "label" and comparison.operand:
-        return Source("SELECT id FROM memories WHERE label_key = ? AND label_key <> ''", operands)
-    return None
+def _is_known(connection: sqlite3.Connection, path: str) -> bool:
+    return connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (path,)).fetchone() is not None

@@ -14,9 +14,12 @@ from typing import NamedTuple
 from .. import validation
 from ..config.parameters import Parameters
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
+from ..storage.indexing.positions import POSE_FIELD, context_field
 from .condition import NONE, Condition, Source, Wanted
 
-POSITION = "position"
+POSITION = POSE_FIELD
+_NO_FIELDS = ("pose", "orientation", "x", "y", "z")
+"""Names of which only `position` can be meant; a key in the context is `context.pose`."""
 
 
 class Field(NamedTuple):
@@ -233,10 +236,11 @@ def _object(argument: str, value: object, names: Sequence[str], parameters: Para
 def _field(located: str, given: Mapping[str, object], parameters: Parameters) -> Field:
     argument = located.partition(".")[0]
     name = validation.name(f"{argument}.field", given.get("field"), default=POSITION)
-    parts = name.split(".")
-    if name != POSITION and (parts[0] != "spatial" or len(parts) < 2 or not all(parts)):
-        why = "must be `position` or a path under `spatial`, such as spatial.object_position"
+    if not all(name.split(".")) or name in _NO_FIELDS:
+        why = "must be `position` or a path into the context, such as spatial.object_position"
         raise InvalidFieldError(f"{argument}.field", name, why)
+    if name != POSITION:
+        name = context_field(name.removeprefix("context."))
     frame_id = validation.name(f"{argument}.frame_id", given.get("frame_id"), default=parameters.memory_frame)
     return Field(located, name, frame_id, parameters.map_id, parameters.memory_frame)
 

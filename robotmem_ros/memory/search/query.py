@@ -10,9 +10,10 @@ from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..storage.decay import Decay
+from .comparison import Comparison
 from .condition import Wanted
 from .conditions import Given, parse_conditions, searched_collections
-from .filters import Comparison, ContextFilter
+from .filters import ContextFilter
 from .places import Place, parse_place
 from .request import RecallRequest
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ..errors import did_you_mean, shown
 from ..storage import bulk, rows, vector_rows
 from .candidates import Candidates
-from .filters import OWN_FIELDS, Comparison, context_path
+from .comparison import OWN_FIELDS, Comparison, context_path
 from .places import Space
 from .query import Query
 from .result import Mode
@@ -57,7 +57,7 @@ def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparis
     find = "SELECT 1 FROM json_paths WHERE path = ?"
     unknown = [path for path in paths if path and not connection.execute(find, (path,)).fetchone()]
     for path in unknown[:_TOLD]:
-        seen = connection.execute("SELECT path FROM json_paths LIMIT ?", (_NAMES,))
+        seen = connection.execute("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (_NAMES,))
         others = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in seen)])
         yield f"context_filter: no memory ever had {shown(paths[path])}{others}"
     if len(unknown) > _TOLD:

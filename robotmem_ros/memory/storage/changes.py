@@ -122,7 +122,7 @@ def _before(
 def _check_frame(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> None:
     # One frame holds for the pose, for the positions of the context and for the sightings of an object.
     frame, has_pose, has_positions, is_object = connection.execute(
-        "SELECT frame_id, x IS NOT NULL, context_positions(context) <> '{}', "
+        "SELECT frame_id, x IS NOT NULL, context_positions(context) LIKE '%\"spatial.%', "
         "EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id) FROM memories AS m WHERE id = ?",
         (memory_id,),
     ).fetchone()

@@ -13,7 +13,7 @@ import numpy as np
 from ..text.normal_form import digest, label_key
 from . import codec
 from .indexing.fact_words import fact_signature, fact_words
-from .indexing.json_values import context_values
+from .indexing.json_values import context_contains, context_equals, context_values
 from .indexing.positions import context_positions
 from .indexing.text import distinct_words, holds_words, indexed_text, word_count
 from .indexing.vectors import text_digest
@@ -28,6 +28,8 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("holds_words", -1, holds_words, deterministic=True)
     connection.create_function("label_key", 1, label_key, deterministic=True)
     connection.create_function("context_values", 1, context_values, deterministic=True)
+    connection.create_function("context_contains", 3, context_contains, deterministic=True)
+    connection.create_function("context_equals", 3, context_equals, deterministic=True)
     connection.create_function("context_positions", 1, context_positions, deterministic=True)
     connection.create_function("content_digest", 1, digest, deterministic=True)
     connection.create_function("fact_words", 2, fact_words, deterministic=True)

@@ -242,7 +242,7 @@ CREATE TABLE vector_segments (
 
 -- The values of each context by dot path. Numbers and texts are stored as such, the rest as blobs: false x'00',
 -- true x'01', null x'', a list x'5b' and an object x'7b' ('[' and '{'). SQLite orders numbers before texts before
--- blobs, so a comparison never mixes types.
+-- blobs, so a comparison never mixes types. The texts in a list stand under its path and a dot, each once.
 CREATE TABLE json_paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
 CREATE TABLE json_values (
     path_id INTEGER NOT NULL,
@@ -287,7 +287,7 @@ END;
 -- Positions -----------------------------------------------------------------------------------------------------------
 
 -- Only positions of one space can be compared: one field, in one frame of one map. `field` is `position` for the pose
--- of a memory, or the dot path of a position in its context.
+-- of a memory, or the dot path of an array of two or three numbers in its context (`context.position` for `position`).
 CREATE TABLE spaces (
     id INTEGER PRIMARY KEY,
     field TEXT NOT NULL,
@@ -319,7 +319,7 @@ CREATE TRIGGER positions_rtree_delete AFTER DELETE ON positions BEGIN
 END;
 
 CREATE TRIGGER positions_delete AFTER DELETE ON memories
-WHEN old.x IS NOT NULL OR instr(old.context, '"spatial"') BEGIN
+WHEN old.x IS NOT NULL OR instr(old.context, '[') BEGIN
     DELETE FROM positions WHERE memory_id = old.id;
 END;
 -- Every sighting of an object moves its position and changes nothing else. Deleting and inserting all positions of the

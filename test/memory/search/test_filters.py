@@ -57,6 +57,16 @@ def matched(memory: RobotMemory, wanted: Any, path: str = "a") -> list[Any]:
         ({"$in": [1, "1", None, True]}, [True, None, 1, "1"]),
         ({"$in": []}, []),
         ({"$exists": False}, ["ABSENT"]),
+        ([], [[]]),
+        ([1.0], [[1]]),
+        ({"$eq": [True]}, []),
+        ({"$contains": 1}, [[1]]),
+        ({"$contains": True}, []),
+        ({"$contains": "1"}, []),
+        ({"$prefix": ""}, ["", "1", "true", "null"]),
+        ({"$prefix": "t"}, ["true"]),
+        ({"$not": {"$exists": True}}, ["ABSENT"]),
+        ({"$not": {"$gt": 0}, "$gte": 0}, [0]),
     ],
 )
 def test_equality_tells_types_apart(one_of_each: RobotMemory, wanted: Any, expected: list[Any]) -> None:
@@ -73,6 +83,94 @@ def test_not_equal_is_every_other_value_that_is_there(one_of_each: RobotMemory) 
     others = matched(one_of_each, {"$ne": 1})
     assert others == [value for value in VALUES[:-1] if value is True or value != 1]
     assert None not in matched(one_of_each, {"$ne": None})
+
+
+def test_a_list_that_is_not_equal_is_still_there(one_of_each: RobotMemory) -> None:
+    assert matched(one_of_each, {"$ne": [1]}) == [value for value in VALUES[:-1] if value != [1]]
+
+
+@pytest.mark.parametrize("path", ["seen", "a.b", 'an "odd" name', "back\\slash"])
+def test_lists_are_searched_wherever_they_are(memory: RobotMemory, path: str) -> None:
+    def stored(value: object) -> int:
+        context: Any = value
+        for name in reversed(path.split(".")):
+            context = {name: context}
+        return memory.learn(f"fact {value}", context).memory_id
+
+    first = stored(["mug", "mug", "plate", 5, None, {"name": "cup"}, [1, 2.0]])
+    second = stored(["plate", 5.0, "mug", False])
+    stored("mug")
+
+    def found(**wanted: object) -> list[int]:
+        wanted_ = {f"${name}": value for name, value in wanted.items()}
+        return sorted(one.id for one in memory.recall(context_filter={path: wanted_}, n=100))
+
+    assert found(contains="mug") == found(contains=5) == found(contains="plate") == [first, second]
+    assert found(contains=None) == found(contains={"name": "cup"}) == found(contains=[1.0, 2]) == [first]
+    assert found(contains=False) == found(eq=["plate", 5, "mug", False]) == [second]
+    assert found(contains="mu") == found(contains={"name": "cu"}) == found(eq=["mug", "plate", 5.0, False]) == []
+    memory.update(first, context={})
+    assert found(contains="mug") == [second]
+    memory.forget(second, "a test")
+    assert found(contains="mug") == []
+
+
+@pytest.mark.parametrize("last", ["a", "\ud7ff", "\uffff", "\U0010ffff", "é"])
+def test_a_prefix_may_end_with_any_character(memory: RobotMemory, last: str) -> None:
+    ids = [memory.learn(f"fact {end!r}", {"name": f"x{end}"}).memory_id for end in (last, f"{last}{last}", f"y{last}")]
+    memory.learn("another", {"name": "x"})
+    assert sorted(one.id for one in memory.recall(context_filter={"name": {"$prefix": f"x{last}"}})) == ids[:2]
+    assert len(memory.recall(context_filter={"content": {"$prefix": "fact"}})) == 3
+
+
+def test_filters_are_joined(memory: RobotMemory) -> None:
+    for number in range(6):
+        memory.learn(f"fact {number}", {"a": number % 2, "b": number % 3}, tags=["low"] if number < 3 else [])
+
+    def found(**wanted: object) -> list[str]:
+        filter_ = {f"${name}": value for name, value in wanted.items()}
+        return sorted(one.content[-1] for one in memory.recall(context_filter=filter_, n=100))
+
+    odd, third = {"a": 1}, {"b": 0}
+    assert found(**{"or": [odd, third]}) == ["0", "1", "3", "5"]
+    assert found(**{"and": [odd, third]}) == ["3"]
+    assert found(**{"not": {"$or": [odd, third]}}) == ["2", "4"]
+    assert found(**{"or": [{**odd, **third}, {"tags": {"$contains": "low"}, "b": {"$gt": 1}}]}) == ["2", "3"]
+    assert found(**{"not": {"c": 1}}) == ["0", "1", "2", "3", "4", "5"]
+    assert len(found(**{"or": [{"a": 7}] * 700 + [odd]})) == 3
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error"),
+    [
+        ({"$or": []}, r"context_filter.\$or: \[\] must be a list of filters"),
+        ({"$or": {"a": 1}}, r"context_filter.\$or: .* must be a list of filters"),
+        ({"$and": [{"a": 1}, {}]}, r"context_filter.\$and: .* each a JSON object with at least one"),
+        ({"$not": 5}, r"context_filter.\$not: 5 must be a filter"),
+        ({"$nor": [{"a": 1}]}, r"context_filter: '\$nor' is an unknown operator; \$and, \$or, \$not join filters"),
+        ({"$or": [{"a": {"$is": 1}}]}, r"context_filter.\$or.a: '\$is' is an unknown operator; there are"),
+        ({"a": {"$not": 5}}, r"context_filter.a.\$not: 5 must be an operator"),
+        ({"a": {"$prefix": 5}}, r"context_filter.a.\$prefix: 5 must be a text"),
+        ({"a": {"$eq": {"b": 1}}}, "context_filter.a: .* cannot be compared; compare a number"),
+        ({"tags": "kitchen"}, "context_filter.tags: 'kitchen' cannot be compared with tags; .* `tags` and `any_tags`"),
+        ({"label": {"$contains": "mug"}}, r"context_filter.label.\$contains: 'mug' .*`label` of a memory is no list"),
+        ({"label": ["mug"]}, "context_filter.label: .*`label` of a memory is no list"),
+        ({"observed_at": 5}, "context_filter: 'observed_at' is no key of any context. .* `after` and `before`"),
+        ({"$not": {"areas": "hall"}}, "context_filter: 'areas' is no key of any context. .* `areas`"),
+    ],
+)
+def test_what_a_filter_cannot_say_is_an_error_that_names_the_way(
+    memory: RobotMemory, wanted: dict[str, Any], error: str
+) -> None:
+    memory.learn("one", {"a": 1})
+    with pytest.raises(InvalidFieldError, match=f"^{error}"):
+        memory.recall("one", context_filter=wanted)
+
+
+def test_a_key_of_the_context_may_have_a_name_that_means_something_else(memory: RobotMemory) -> None:
+    memory.learn("one", {"distance": 5})
+    assert len(memory.recall(context_filter={"distance": {"$gt": 4}})) == 1
+    assert len(memory.recall(context_filter={"context.position": {"$exists": False}})) == 1
 
 
 def test_a_path_leads_through_objects(memory: RobotMemory) -> None:

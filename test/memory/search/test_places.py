@@ -150,6 +150,26 @@ def test_positions_that_were_not_compared_are_told(patrol: RobotMemory) -> None:
     assert result.reason == "no memory has a 'spatial.x'"
 
 
+@pytest.mark.parametrize(
+    "field", ["robot.at", "context.robot.at", "at", "context.position", "context.context.position"]
+)
+def test_any_path_to_two_or_three_numbers_may_be_compared(memory: RobotMemory, field: str) -> None:
+    def context(x: float) -> dict[str, Any]:
+        value: Any = [x, 0]
+        for name in reversed(field.removeprefix("context.").split(".")):
+            value = {name: value}
+        return dict(value)
+
+    far, near = (memory.learn(f"fact {x}", context(x)).memory_id for x in (5.0, 1.0))
+    memory.save_perception("has a pose", pose=[0, 0, 0])
+    nearest = memory.recall(spatial_sort={"field": field, "target": [0, 0]})
+    assert [(one.id, one.distance) for one in nearest] == [(near, 1.0), (far, 5.0)]
+    memory.update(near, context=context(9.0))
+    assert [one.id for one in memory.recall(near={"field": field, "target": [0, 0], "max_distance": 6})] == [far]
+    memory.forget(far, "a test")
+    assert len(memory.recall(spatial_sort={"field": field, "target": [0, 0]})) == 1
+
+
 def test_a_place_may_be_json_text(patrol: RobotMemory) -> None:
     perceive(patrol, 0, 0.0)
     assert len(patrol.recall(near='{"target": [0, 0], "max_distance": 1}')) == 1

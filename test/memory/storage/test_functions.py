@@ -65,14 +65,18 @@ def test_leaves_are_addressed_by_dot_paths() -> None:
     assert context_values("[1, 2]") == "{}"
 
 
-def test_positions_are_arrays_of_two_or_three_numbers_under_spatial() -> None:
+def test_positions_are_arrays_of_two_or_three_numbers() -> None:
     spatial = {
         "two": [1, 2], "three": [1.5, -2, 3], "deep": {"er": [0, 0]}, "one": [1], "four": [1, 2, 3, 4],
         "text": ["1", "2"], "bool": [True, 1], "null": [None, 1], "nested": [[1, 2], [3, 4]], "a.b": [1, 2],
     }  # fmt: skip
-    found = json.loads(context_positions(json.dumps({"spatial": spatial, "other": [1, 2]})))
-    assert found == {"spatial.two": [1, 2], "spatial.three": [1.5, -2, 3], "spatial.deep.er": [0, 0]}
-    for context in ("[]", "{}", '{"spatial": [1, 2]}', '{"spatial": null}'):
+    others = {"other": [1, 2], "position": [3, 4], "context": {"position": [5, 6]}}
+    found = json.loads(context_positions(json.dumps({"spatial": spatial, **others})))
+    assert found == {
+        "spatial.two": [1, 2], "spatial.three": [1.5, -2, 3], "spatial.deep.er": [0, 0],
+        "other": [1, 2], "context.position": [3, 4], "context.context.position": [5, 6],
+    }  # fmt: skip
+    for context in ("[]", "{}", '{"spatial": [1]}', '{"spatial": null}'):
         assert context_positions(context) == "{}"
 
 

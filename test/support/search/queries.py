@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .reference_model import DAY, Box, Place, Query
-from .worlds import AREAS, COLLECTIONS, FIELDS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
+from .reference_model import DAY, OWN_NAMES, Box, Place, Query
+from .worlds import AREAS, COLLECTIONS, FIELDS, OBJECTS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
 
 _CONDITIONS = (
     "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
@@ -94,7 +94,25 @@ def _boxes(draw: st.DrawFn) -> Box:
 
 
 @st.composite
-def _filters(draw: st.DrawFn, world: World) -> Mapping[str, object]:
+def _filters(draw: st.DrawFn, world: World, depth: int = 2) -> Mapping[str, object]:
+    join = draw(st.sampled_from(("", "", "", "$and", "$or", "$not"))) if depth else ""
+    if not join:
+        return draw(_comparisons(world))
+    filters = [draw(_filters(world, depth - 1)) for _ in range(1 if join == "$not" else draw(st.integers(1, 3)))]
+    return {join: filters[0] if join == "$not" else filters}
+
+
+def _about_lists(operands: st.SearchStrategy[object]) -> tuple[st.SearchStrategy[object], ...]:
+    lists = st.sampled_from([[], [1, 2], [1.0, 2], ["mug"], ["mug", "mug"], [7, "mug"], [True], [["mug"]]])
+    return (
+        lists,
+        st.builds(lambda operator, operand: {operator: operand}, st.sampled_from(("$eq", "$ne")), lists),
+        (operands | lists | st.sampled_from(OBJECTS)).map(lambda operand: {"$contains": operand}),
+    )
+
+
+@st.composite
+def _comparisons(draw: st.DrawFn, world: World) -> Mapping[str, object]:
     some = draw(st.sampled_from(world.memories))
     own = {name: value for name, value in some.own_fields.items() if value}
     values = dict.fromkeys((*PATHS, "context.label", "objects.name", "params.unheard", "task", "env"), None) | own
@@ -102,6 +120,8 @@ def _filters(draw: st.DrawFn, world: World) -> Mapping[str, object]:
     scalars = [value for value in VALUES if not isinstance(value, list | dict)]
     operands = st.sampled_from([values.get(path), *scalars]) | st.integers(0, 30).map(lambda half: half / 2)
     ordered = st.sampled_from([value for value in scalars if type(value) in (int, float, str)]) | st.floats(-1, 16)
+    if path == "tags":
+        return {path: {"$contains": draw(st.sampled_from((*TAGS, "unknown")))}}
     comparison = draw(
         st.one_of(
             operands,
@@ -110,6 +130,9 @@ def _filters(draw: st.DrawFn, world: World) -> Mapping[str, object]:
             st.builds(lambda low, high: {"$gte": low, "$lt": high}, ordered, ordered),
             st.lists(operands, max_size=4).map(lambda items: {"$in": items}),
             st.booleans().map(lambda wanted: {"$exists": wanted}),
+            st.sampled_from((*VOCABULARY, "", "m", "杯", "a'b", "1")).map(lambda prefix: {"$prefix": prefix}),
+            ordered.map(lambda operand: {"$not": {"$gt": operand}}),
+            *(() if path in OWN_NAMES else _about_lists(operands)),
         )
     )
     others = draw(st.just({}) | st.booleans().map(lambda success: {"task.success": success}))

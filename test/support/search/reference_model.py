@@ -88,6 +88,8 @@ class ReferenceMemory:
             "perception_type": new.perception_type, "label": folded(new.label), "category": new.category,
             "session_id": new.session_id, "collection": new.collection, "frame_id": new.frame_id, "map_id": new.map_id,
         }  # fmt: skip
+        if new.tags:
+            found["tags"] = new.tags
         numbers = {"id": self.id, "stamp": new.observed_at / 1e9}
         return {name: text for name, text in found.items() if text} | numbers
 
@@ -95,7 +97,7 @@ class ReferenceMemory:
         """Return the position of a spatial field."""
         if path == "position":
             return None if self.new.pose is None else tuple(self.new.pose[:3])
-        value = at_path(self.context, path)
+        value = at_path(self.context, path.removeprefix("context."))
         return tuple(float(part) for part in value) if is_position(value) else None
 
 
@@ -195,6 +197,10 @@ def holds(operator: str, operand: object, value: object) -> bool:
         return (value is not ABSENT) == operand
     if value is ABSENT:
         return False
+    if operator == "$contains":
+        return isinstance(value, list | tuple) and any(_equal(item, operand) for item in value)
+    if operator == "$prefix":
+        return isinstance(value, str) and value.startswith(str(operand))
     if operator == "$in":
         return any(_equal(value, item) for item in operand)  # type: ignore[attr-defined]
     if operator in ("$eq", "$ne"):
@@ -215,10 +221,14 @@ def _type(value: object) -> type:
 
 
 def _equal(left: object, right: object) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(_equal(*pair) for pair in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return set(left) == set(right) and all(_equal(left[name], right[name]) for name in left)
     return _type(left) is _type(right) and left == right
 
 
 OWN_NAMES = frozenset({
     "id", "kind", "content", "human_summary", "perception_type", "label", "category", "confidence", "session_id",
-    "collection", "frame_id", "map_id", "stamp",
+    "collection", "frame_id", "map_id", "stamp", "tags",
 })  # fmt: skip

@@ -36,11 +36,12 @@ AREAS: Mapping[str, Polygon] = {
 }
 """Areas with a polygon; no corner or edge is where positions are."""
 FRAMES = ("map", "odom")
-FIELDS = ("position", "spatial.object_position", "spatial.grasp.point")
+FIELDS = ("position", "spatial.object_position", "spatial.grasp.point", "robot.at", "context.position")
 VALUES: tuple[object, ...] = (
     True, False, None, 0, 1, 1.0, -3, 12.5, 12.500000001, 0.1 + 0.2, 2**53 + 1, 1e300, "", "1", "true", "null", "real",
     "käse", "杯子", "a'b\"c", [], [1, 2], {},
 )  # fmt: skip
+OBJECTS: tuple[object, ...] = ("mug", "desk lamp", 7, 1.0, True, None, ["mug"], {"name": "mug"})
 PATHS = (
     "params.force", "params.grip.width", "task.success", "task.name", "env.sim_or_real", "objects", "robot", "params",
     "spatial.object_position", "label", "odd key!",
@@ -201,13 +202,15 @@ def _context(draw: random.Random) -> dict[str, object]:
     if draw.random() < 0.5:
         _put(context, "task.success", draw.random() < 0.5)
         _put(context, "params.force", draw.randint(0, 30) / 2)
+    if draw.random() < 0.3:
+        _put(context, "objects", [deepcopy(one) for one in draw.choices(OBJECTS, k=draw.randint(1, 3))])
     if draw.random() < 0.15:
         _put(context, "spatial.area", draw.choice((*AREAS, "attic", 5)))
     if draw.random() < 0.3:
         _put(context, "env.sim_or_real", draw.choice(("real", "sim")))
     for path in FIELDS[1:]:
         if draw.random() < 0.4:
-            _put(context, path, _point(draw, draw.choice((2, 3, 3))))
+            _put(context, path.removeprefix("context."), _point(draw, draw.choice((2, 3, 3))))
     return context
 
 

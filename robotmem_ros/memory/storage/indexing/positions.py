@@ -10,6 +10,8 @@ from functools import lru_cache
 from ...models import NewMemory
 from .. import bulk
 
+POSE_FIELD = "position"
+"""The field of the pose of a memory."""
 _Space = tuple[str, str, str]
 _Point = tuple[float, float, float | None]
 
@@ -30,19 +32,23 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], 
 
 @lru_cache(maxsize=8)  # triggers need the same context several times
 def context_positions(context: str) -> str:
-    """Return the arrays of two or three numbers under `spatial`, by dot path, as a JSON object."""
+    """Return the arrays of two or three numbers of a context, by field, as a JSON object."""
     return json.dumps(dict(points(json.loads(context))))
 
 
 def points(context: object) -> list[tuple[str, list[float]]]:
-    """Return the arrays of two or three numbers under `spatial`, with their dot paths."""
-    spatial = context.get("spatial") if isinstance(context, dict) else None
-    return list(_arrays(spatial, "spatial")) if isinstance(spatial, dict) else []
+    """Return the arrays of two or three numbers of a context, with their fields."""
+    return [(context_field(path), point) for path, point in _arrays(context, "")] if isinstance(context, dict) else []
+
+
+def context_field(path: str) -> str:
+    """Return the field of a dot path into the context: the path, unless that means the pose or another path."""
+    return f"context.{path}" if path == POSE_FIELD or path.startswith("context.") else path
 
 
 def _fields(new: NewMemory, context: object) -> Iterator[tuple[str, _Point]]:
     if new.pose is not None:
-        yield "position", (new.pose.x, new.pose.y, new.pose.z)
+        yield POSE_FIELD, (new.pose.x, new.pose.y, new.pose.z)
     for path, point in points(context):
         yield path, (point[0], point[1], point[2] if len(point) > 2 else None)
 
@@ -61,9 +67,9 @@ def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, list[flo
         if not name or "." in name:
             continue
         if isinstance(item, dict):
-            yield from _arrays(item, f"{path}.{name}")
+            yield from _arrays(item, f"{path}{name}.")
         elif isinstance(item, list) and len(item) in (2, 3) and all(_is_number(part) for part in item):
-            yield f"{path}.{name}", [float(part) for part in item]
+            yield f"{path}{name}", [float(part) for part in item]
 
 
 def _is_number(value: object) -> bool:

@@ -46,6 +46,8 @@ quality: setup ## how well facts are classified and compared, and how often reca
 	@$(ENV) python3 -m bench deduplication
 	@$(ENV) python3 -m bench recall $(SETS)
 	@$(ENV) python3 -m bench fusions $(SETS)
+	@$(ENV) python3 -m bench episodes
+	@$(ENV) python3 -m bench steps
 
 clean: ## remove what was built and the caches
 	rm -rf .build .build-* build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

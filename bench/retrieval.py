@@ -1,4 +1,4 @@
-"""Run the queries of a labelled set on both searches of recall, and count how often a way to fuse them is right.
+"""Run the queries of a labelled set on recall, or on its two searches, and count how often the result is right.
 
 A set is a folder with `corpus.jsonl` (id, content, and session if known) and `cases.jsonl` (query, relevant: a list of
 corpus_item_id, category).
@@ -7,22 +7,24 @@ corpus_item_id, category).
 from __future__ import annotations
 
 import copy
+import math
 import statistics
 import tempfile
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.data import DATA, read_records
 from bench.internals.stages import Embedder, Ranking, Scores, Stages, fuse
 from bench.options import add_model
-from robotmem_ros.memory import Parameters, RobotMemory
+from robotmem_ros.memory import RobotMemory
 
 MEASURES = ("hit@5, %", "hit@10, %", "recall@10, %", "MRR")
 """Shares of the queries with a relevant memory among the first five and ten; the share of the relevant memories among
 the first ten; the mean of 1 / rank of the first relevant one."""
-_DEPTH = 1000
+_DEPTH, _RECALLED = 1000, 100
 
 
 class Case(NamedTuple):
@@ -59,18 +61,23 @@ class LabelledSet:
             if case["relevant"]
         ]
         self.title = f"{folder.name}: {len(self._corpus)} memories, {len(self.cases)} queries"
-        is_told = all("session" in item for item in self._corpus)
-        self.sessions: list[str] = [item["session"] for item in self._corpus] if is_told else []
-        """The session of each memory, in the order of their ids in the database, which count from 1."""
+
+    def recall(self, embedder: Embedder) -> list[list[float]]:
+        """Store the corpus and recall each query; return the ranks of the relevant memories of each."""
+        with self._stored(embedder) as (path, ids), RobotMemory(path, embedder=copy.copy(embedder)) as memory:
+            found = [
+                [ids[one.id] for one in memory.recall(case.query, n=_RECALLED, min_relevance=0.0)]
+                for case in self.cases
+            ]
+        return [
+            [results.index(one) + 1 if one in results else math.inf for one in case.relevant]
+            for case, results in zip(self.cases, found, strict=True)
+        ]
 
     def search(self, embedder: Embedder) -> list[Found]:
-        """Store the corpus and run all queries."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "retrieval.db"
-            # A copy, since a memory closes its embedder.
-            with RobotMemory(path, embedder=copy.copy(embedder)) as memory:
-                ids = {item["id"]: memory.save_perception(item["content"]).memory_id for item in self._corpus}
-                memory.flush()
+        """Store the corpus and run both searches for each query."""
+        with self._stored(embedder) as (path, names):
+            ids = {name: memory_id for memory_id, name in names.items()}
             with Stages.open(path) as stages:
                 return [
                     Found(
@@ -80,10 +87,19 @@ class LabelledSet:
                     for case in self.cases
                 ]  # fmt: skip
 
-    def default_way(self) -> Way:
-        """Return the way of recall by default, with the neighbours in the session if sessions are known."""
-        way = way_of_recall(Parameters().fusion)
-        return with_neighbours(way, self.sessions, Parameters().session_neighbor_weight) if self.sessions else way
+    @contextmanager
+    def _stored(self, embedder: Embedder) -> Iterator[tuple[Path, dict[int, str]]]:
+        # With sessions where the set tells them, in the order of the corpus.
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "retrieval.db"
+            # A copy, since a memory closes its embedder.
+            with RobotMemory(path, embedder=copy.copy(embedder)) as memory:
+                ids = {
+                    memory.save_perception(item["content"], session_id=item.get("session")).memory_id: item["id"]
+                    for item in self._corpus
+                }
+                memory.flush()
+            yield path, ids
 
 
 def add_set_options(parser: ArgumentParser) -> None:
@@ -97,25 +113,8 @@ def way_of_recall(method: str) -> Way:
     return lambda found: fuse(method, found.text, found.vector, found.max_score)
 
 
-def with_neighbours(way: Way, sessions: Sequence[str], share: float) -> Way:
-    """Add a share of the better of the two neighbours in the same session."""
-    by_id = ["", *sessions]
-
-    def widened(found: Found) -> Scores:
-        scores = way(found)
-
-        def near(memory_id: int) -> float:
-            beside = (one for one in (memory_id - 1, memory_id + 1) if 0 < one < len(by_id))
-            return max((scores.get(one, 0.0) for one in beside if by_id[one] == by_id[memory_id]), default=0.0)
-
-        return {memory_id: score + share * near(memory_id) for memory_id, score in scores.items()}
-
-    return widened
-
-
-def measures(found: Sequence[Found], way: Way) -> tuple[str, ...]:
-    """Return the cells for MEASURES."""
-    all_ranks = [ranks(one, way) for one in found]
+def measures(all_ranks: Sequence[Sequence[float]]) -> tuple[str, ...]:
+    """Return the cells for MEASURES, given the ranks of the relevant memories of each query."""
     hit_5 = statistics.fmean(min(of_case) <= 5 for of_case in all_ranks)
     hit_10 = statistics.fmean(min(of_case) <= 10 for of_case in all_ranks)
     recall_10 = statistics.fmean(sum(rank <= 10 for rank in of_case) / len(of_case) for of_case in all_ranks)

@@ -37,7 +37,7 @@ from robotmem_ros.memory import RobotMemory
 
 FOLDER = DATA / "episodes"
 _N = 10
-_MEASURES = ("hit@1, %", "hit@5, %", "hit@10, %", "MRR")
+MEASURES = ("hit@1, %", "hit@5, %", "hit@10, %", "MRR")
 _SAMPLES = 10_000
 _QUANTILES = (5, 25, 50, 75, 95)
 _SECOND = 1_000_000_000
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
         path_of_shared = Path(folder) / "shared.db"
         shared = path_of_shared, store(path_of_shared, embedder, sessions=True, shared_context=_SHARED)
         print(f"{len(ids)} memories, split {options.split}, {len(cases)} queries that need their episode, n={_N}\n")
-        print(markdown(("memories stored", "queries", *_MEASURES), [*_case_rows(ranked)]), end="\n\n")
+        print(markdown(("memories stored", "queries", *MEASURES), [*_case_rows(ranked)]), end="\n\n")
         if options.misses:
             print("Not among the results, with sessions given:")
             for case, rank in ranked[_WITH]:
@@ -165,10 +165,10 @@ def _rank(memory: RobotMemory, ids: _Ids, case: _Record) -> Ranked:
 
 def _case_rows(ranked: Mapping[str, Sequence[Ranked]]) -> Iterator[tuple[str, ...]]:
     for way, cases in ranked.items():
-        yield way, str(len(cases)), *_with_intervals(cases, [one.measures for one in cases])
+        yield way, str(len(cases)), *with_intervals(cases, [one.measures for one in cases])
     before, after = ranked[_WITHOUT], ranked[_WITH]
     gains = [tuple(np.subtract(a.measures, b.measures)) for b, a in zip(before, after, strict=True)]
-    yield "difference", str(len(after)), *_with_intervals(after, gains)
+    yield "difference", str(len(after)), *with_intervals(after, gains)
     groups: dict[str, Callable[[_Record], bool]] = {
         f"{key} {value}": lambda case, key=key, value=value: case[key] == value  # type: ignore[misc]
         for key in ("link", "language")
@@ -176,10 +176,10 @@ def _case_rows(ranked: Mapping[str, Sequence[Ranked]]) -> Iterator[tuple[str, ..
     }
     for name, belongs in groups.items():
         chosen = [one for one in after if belongs(one.case)]
-        yield f"{_WITH}, {name}", str(len(chosen)), *_with_intervals(chosen, [one.measures for one in chosen])
+        yield f"{_WITH}, {name}", str(len(chosen)), *with_intervals(chosen, [one.measures for one in chosen])
 
 
-def _with_intervals(cases: Sequence[Ranked], values: Sequence[tuple[float, ...]]) -> Iterator[str]:
+def with_intervals(cases: Sequence[Ranked], values: Sequence[tuple[float, ...]]) -> Iterator[str]:
     """Yield a cell for each measure: its mean, and the bounds of its interval."""
     table = np.array(values)
     names = [one.case["episode"] for one in cases]
@@ -189,7 +189,7 @@ def _with_intervals(cases: Sequence[Ranked], values: Sequence[tuple[float, ...]]
     drawn = np.random.default_rng(1).integers(len(counts), size=(_SAMPLES, len(counts)))
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1, keepdims=True)
     low, high = np.percentile(means, (2.5, 97.5), axis=0)
-    for name, *numbers in zip(_MEASURES, table.mean(axis=0), low, high, strict=True):
+    for name, *numbers in zip(MEASURES, table.mean(axis=0), low, high, strict=True):
         scale, digits = (1, 3) if name == "MRR" else (100, 1)
         yield "{} ({} to {})".format(*(f"{scale * number:.{digits}f}" for number in numbers))
 

@@ -1,13 +1,12 @@
 """Compare ways to fuse text search and vector search, those of recall among them.
 
-Each way is measured on labelled sets (see the suite `recall`): with the words as they are indexed, then without stop
-words or stemming; and with a share for the neighbours in the session, if sessions are known.
+Each way is measured on labelled sets (see the suite `recall`), without sessions: with the words as they are indexed,
+then without stop words or stemming.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -20,8 +19,8 @@ from bench.retrieval import (
     Way,
     add_set_options,
     measures,
+    ranks,
     way_of_recall,
-    with_neighbours,
 )
 from bench.table import show
 from robotmem_ros.memory import Parameters
@@ -48,16 +47,12 @@ def run(options: argparse.Namespace) -> None:
 def _rows(labelled: LabelledSet, embedder: Embedder) -> Iterator[tuple[str, ...]]:
     found = labelled.search(embedder)
     for name, way in _WAYS.items():
-        yield name, _INDEXED, *measures(found, way)
-    if labelled.sessions:
-        for name, share in itertools.product(("rrf", Parameters().fusion), (0.05, 0.1, 0.2, 0.3, 0.5)):
-            near = with_neighbours(_WAYS[name], labelled.sessions, share)
-            yield f"{name}, neighbours {share}", _INDEXED, *measures(found, near)
+        yield name, _INDEXED, *measures([ranks(one, way) for one in found])
     for words, without_stop_words, stems in _PLAINER:
         with plainer_words(without_stop_words=without_stop_words, stems=stems):
             found = labelled.search(embedder)
         for name in ("text only", "rrf", Parameters().fusion):
-            yield name, words, *measures(found, _WAYS[name])
+            yield name, words, *measures([ranks(one, _WAYS[name]) for one in found])
 
 
 def _weighted_rrf(share: float, k: int = _K) -> Way:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 
 from bench.internals.stages import load_model
-from bench.retrieval import MEASURES, Case, Found, LabelledSet, Way, add_set_options, measures, ranks
+from bench.retrieval import MEASURES, Case, LabelledSet, add_set_options, measures
 from bench.table import show
 from robotmem_ros.memory import Parameters
 
@@ -30,24 +30,25 @@ def run(options: argparse.Namespace) -> None:
     with closing(load_model(options.model)) as embedder:
         for folder in options.folders:
             labelled = LabelledSet(folder)
-            found, way = labelled.search(embedder), labelled.default_way()
+            found = list(zip(labelled.cases, labelled.recall(embedder), strict=True))
             print(f"{labelled.title}\n")
-            show((f"queries, by {Parameters().fusion}", "number", *MEASURES), _rows(found, way))
+            show((f"queries, by {Parameters().fusion}", "number", *MEASURES), _rows(found))
             if options.misses:
                 print("Not among the first ten:")
-                for one in found:
-                    if min(ranks(one, way)) > 10:
-                        print(f"  {one.case.category}: {one.case.query} ({', '.join(sorted(one.case.relevant))})")
+                for case, ranks in found:
+                    if min(ranks) > 10:
+                        print(f"  {case.category}: {case.query} ({', '.join(sorted(case.relevant))})")
 
 
-def _rows(found: Sequence[Found], way: Way) -> Iterator[tuple[str, ...]]:
+def _rows(found: Sequence[tuple[Case, Sequence[float]]]) -> Iterator[tuple[str, ...]]:
     groups: dict[str, Callable[[Case], bool]] = {
         category: lambda case, category=category: case.category == category  # type: ignore[misc]
-        for category in dict.fromkeys(one.case.category for one in found)
+        for category in dict.fromkeys(case.category for case, _ in found)
     }
+    groups["all"] = lambda case: True
     groups["direct, natural and exact"] = lambda case: case.category in _PLAIN
     groups["the same in English"] = lambda case: case.category in _PLAIN and case.query.isascii()
     groups["the same in Chinese"] = lambda case: case.category in _PLAIN and not case.query.isascii()
     for name, belongs in groups.items():
-        if chosen := [one for one in found if belongs(one.case)]:
-            yield name, str(len(chosen)), *measures(chosen, way)
+        if chosen := [ranks for case, ranks in found if belongs(case)]:
+            yield name, str(len(chosen)), *measures(chosen)

@@ -13,7 +13,7 @@ WORDS = ("red", "blue", "mug", "grip", "forc", "12", "5", "杯子", "杯", "käs
 Texts = Mapping[int, Sequence[str]]
 """The words of each memory, by id."""
 
-FORMULA = Formula(0.9, 0.54, 0.36 / 4.0)
+FORMULA = Formula(1.2, 0.3, 0.9 / 4.0)
 
 texts_behind_three = st.dictionaries(st.integers(4, 63), st.lists(st.sampled_from(WORDS), max_size=9), max_size=40).map(
     lambda found: dict(sorted(found.items()))

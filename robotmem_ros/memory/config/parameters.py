@@ -71,8 +71,16 @@ class Parameters:
         minimum=0.0, maximum=1.0,
     )  # fmt: skip
     session_neighbor_weight: float = parameter(
-        0.2, "Share of the better score of its session neighbours that a memory gains; only if `fusion` is `scores`.",
+        0.4, "Share of the score of its best session neighbour that a memory gains; only if `fusion` is `scores`.",
         minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    session_weight: float = parameter(
+        0.4, "Share of the scores of the best memories of its session that a memory gains; only if `fusion` is "
+        "`scores`.", minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    session_vector_weight: float = parameter(
+        0.2, "Weight of the vectors of the two memories before it in its session, which are added to that of a memory; "
+        "only if `fusion` is `scores`.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     min_relevance: float = parameter(
         0.15, "If no memory is so relevant to the text of a query, the result is empty; 0 disables. A request may say "

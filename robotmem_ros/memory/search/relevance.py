@@ -9,7 +9,7 @@ import logging
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,14 +20,16 @@ from ..embedding import ModelUnavailableError, Vector
 from ..embedding.backfill import check_kept_model
 from ..models import ScoreExplanation, ScorePart
 from .calibration import relevance, tells_meaning
-from .candidates import Candidates, only
+from .candidates import Candidates, filter_ids, only
 from .result import Mode, Ranking
 from .scoring import (
     ADD,
+    Gain,
     Parts,
     Scores,
     Step,
     Weights,
+    add_gains,
     apply_steps,
     blend,
     blend_depth,
@@ -35,6 +37,7 @@ from .scoring import (
     rrf_depth,
     scoring_steps,
 )
+from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .stopwatch import Stopwatch
 from .text_index import TextReader
 from .vector_index import VectorIndex
@@ -110,9 +113,16 @@ class Relevance:
         measured = self._measured(text.ranking, vector.ranking)
         rankings = (text.ranking, vector.ranking) if self.parameters.fusion == "rrf" else measured
         fused = self._fused(*rankings)
+        gains: Sequence[Gain] = ()
+        if self.parameters.fusion == "scores" and fused and self._in_session:
+            fused, measured = self._joined(candidates, fused, measured)
+            if places := read_places(self.connection, fused):
+                rankings = measured[0], self._measured_in_session(measured[1], places)
+                fused |= self._fused(*rankings)
+                gains = gains_in_session(fused, places, self.parameters)
         self.times.lap("fusion")
         parts = self._parts_of_fusion(rankings, fused) if explain else None
-        scores = apply_steps(self.connection, fused, self._steps, parts)
+        scores = apply_steps(self.connection, add_gains(fused, gains, parts), self._steps, parts)
         self.times.lap("scoring")
         ranked = Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
         ranked = replace(ranked, evidence=self._evidence(scores, measured[1]))
@@ -227,6 +237,28 @@ class Relevance:
             if only_by_text := sorted(by_text - by_vector):
                 vector = [*vector, *self._search_vectors(only(only_by_text), len(only_by_text)).ranking]
         return text, vector
+
+    def _joined(
+        self, candidates: Candidates, fused: Scores, measured: tuple[Ranking, Ranking]
+    ) -> tuple[Scores, tuple[Ranking, Ranking]]:
+        # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
+        beside = neighbors_of_best(self.connection, fused) if self.parameters.session_neighbor_weight else set()
+        joined = sorted(filter_ids(self.connection, candidates, beside))
+        text, vector = measured
+        if text and joined:
+            text = [*text, *self.text.rank(self.connection, joined)]
+        if vector and joined:
+            vector = [*vector, *self._search_vectors(only(joined), len(joined)).ranking]
+        return fused | dict.fromkeys(joined, 0.0), (text, vector)
+
+    def _measured_in_session(self, vector: Ranking, places: Places) -> Ranking:
+        weight = self.parameters.session_vector_weight
+        return measure_in_session(self.connection, self._vector, vector, places, weight) if vector else vector
+
+    @property
+    def _in_session(self) -> bool:
+        weights = self.parameters
+        return bool(weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight)
 
     def _evidence(self, found: Iterable[int], vector: Ranking) -> dict[int, Evidence]:
         similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}

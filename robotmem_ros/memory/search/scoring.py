@@ -22,9 +22,6 @@ Parts = defaultdict[int, list[ScorePart]]
 """What each step did, by memory id."""
 ADD, MULTIPLY = "add", "multiply"
 
-_NEIGHBOR = """(SELECT p.id FROM memories AS p INDEXED BY idx_mem_session
-    WHERE p.session_id = m.session_id AND p.session_id <> '' AND p.id {before} m.id ORDER BY p.id {order} LIMIT 1)"""
-_NEIGHBORS = (_NEIGHBOR.format(before="<", order="DESC"), _NEIGHBOR.format(before=">", order="ASC"))
 _IS_REAL = """EXISTS (
     SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
     AND value = 'real' AND memory_id = m.id)"""
@@ -64,7 +61,6 @@ class Step(NamedTuple):
 def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, ...]:
     """List the steps in their order. `has_outcomes` tells whether any memory was recalled in a rated session."""
     steps = (
-        _neighbors(0.0 if parameters.fusion == "rrf" else parameters.session_neighbor_weight),
         _weight("real world", _IS_REAL, parameters.real_weight, lambda _: "env.sim_or_real is real"),
         _weight(
             "contradicted",
@@ -75,22 +71,6 @@ def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, 
         _outcomes(parameters.outcome_weight if has_outcomes else 0.0),
     )
     return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
-
-
-def _neighbors(share: float) -> Step:
-    # What was stored just before or after something relevant, in the same session, belongs to it. A neighbour without a
-    # score adds nothing.
-    def better(scores: Scores, *neighbors: int | None) -> tuple[float, int]:
-        return max((scores.get(one or 0, 0.0), one or 0) for one in neighbors)
-
-    def value(scores: Scores, *neighbors: int | None) -> float:
-        return share * better(scores, *neighbors)[0]
-
-    def reason(scores: Scores, *neighbors: int | None) -> str:
-        score, neighbor = better(scores, *neighbors)
-        return f"{share:g} of the score {score:.3f} of memory {neighbor}, which stands beside it in its session"
-
-    return Step("session neighbour", ADD, _NEIGHBORS, value, reason, 1.0, math.inf if share else 1.0)
 
 
 def _weight(name: str, condition: str, weight: float, reason: Callable[[int], str]) -> Step:
@@ -138,6 +118,28 @@ def apply_steps(
                 if after[row[0]] != scores[row[0]]:
                     parts[row[0]].append(step.part(scores, scores[row[0]], row[first:last]))
         scores, first = after, last
+    return scores
+
+
+class Gain(NamedTuple):
+    """What memories gain from others."""
+
+    name: str
+    values: Scores
+    reason: Callable[[int], str]
+    """The reason in words, by memory id."""
+
+
+def add_gains(scores: Scores, gains: Sequence[Gain], parts: Parts | None = None) -> Scores:
+    """Return the scores with what the memories gain; `parts` as in `apply_steps`."""
+    scores = dict(scores)
+    for gain in gains:
+        for memory_id, value in gain.values.items():
+            if value:
+                scores[memory_id] += value
+                if parts is not None:
+                    reason = gain.reason(memory_id)
+                    parts[memory_id].append(ScorePart(gain.name, ADD, value, reason, scores[memory_id]))
     return scores
 
 

@@ -117,6 +117,16 @@ def named(connection: sqlite3.Connection, ids: Sequence[int]) -> list[tuple[int,
     ).fetchall()
 
 
+def of_memories(connection: sqlite3.Connection, ids: Iterable[int], size: int) -> list[tuple[int, bytes]]:
+    """Return the vectors of memories, by memory, as they are kept; those of `size` bytes only."""
+    return connection.execute(
+        "SELECT mv.memory_id, v.embedding FROM json_each(?) AS j "
+        "CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value CROSS JOIN vectors AS v ON v.id = mv.vector_id "
+        "WHERE length(v.embedding) = ?",
+        (json.dumps(list(ids)), size),
+    ).fetchall()
+
+
 def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> list[int]:
     """Return the facts that have one of these vectors."""
     found = connection.execute(

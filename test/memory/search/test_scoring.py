@@ -8,23 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import Kind, Parameters
-from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.result import Hit, Ranking
 from robotmem_ros.memory.search.scoring import (
     Step,
     Weights,
-    apply_steps,
     blend,
     blend_depth,
     normalise,
     reciprocal_rank_fusion,
     rrf_depth,
-    scoring_steps,
 )
-from robotmem_ros.memory.storage import Database, rows
-
-from ..conftest import OpenMemory
 
 RANKING = st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Hit(one, 0.0) for one in ids])
 WEIGHTS = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).filter(lambda both: max(both) > 0.01).map(Weights._make)
@@ -103,41 +96,3 @@ def test_the_best_becomes_one_and_the_order_stays(scores: dict[int, float]) -> N
 def test_scores_that_are_all_zero_become_one() -> None:
     assert normalise({1: 0.0, 2: 0.0}) == {1: 1.0, 2: 1.0}
     assert normalise({}) == {}
-
-
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
-        ({1: 1.0, 3: 0.5}, {1: 1.0 + 0.25, 3: 0.5 + 0.5}),
-        ({1: 1.0, 2: 0.4}, {1: 1.0, 2: 0.4}),
-        ({3: 0.2, 4: 0.8, 1: 0.6}, {3: 0.2 + 0.4, 4: 0.8 + 0.1, 1: 0.6 + 0.1}),
-        ({1: 1.0, 4: 1.0}, {1: 1.0, 4: 1.0}),
-        ({5: 1.0, 6: 1.0}, {5: 1.0, 6: 1.0}),
-        ({}, {}),
-    ],
-)
-def test_the_better_neighbour_of_the_session_adds_its_share(
-    scores: dict[int, float], expected: dict[int, float]
-) -> None:
-    database = Database(Parameters(db_path=":memory:"))
-    for session in ("patrol", "other", "patrol", "patrol", "", ""):
-        new = NewMemory(Kind.FACT, "text", "default", 1, "map", "", session_id=session)
-        database.write(lambda connection, new=new: rows.insert(connection, new)).result()  # type: ignore[misc]
-    with database.reader() as connection:
-        for share, scored in ((0.5, expected), (0.0, scores)):
-            steps = scoring_steps(Parameters(session_neighbor_weight=share), has_outcomes=False)
-            assert apply_steps(connection, scores, steps) == pytest.approx(scored)
-        rrf = scoring_steps(Parameters(session_neighbor_weight=0.5, fusion="rrf"), has_outcomes=False)
-        assert apply_steps(connection, scores, rrf) == scores
-    database.close()
-
-
-def test_of_two_equal_matches_the_neighbour_of_another_match_comes_first(open_memory: OpenMemory) -> None:
-    memory = open_memory(embedder=None, embedding_model="", deduplication="off")
-    beside = memory.learn("the valve leaks", session_id="patrol").memory_id
-    memory.learn("the valve and the pump leak oil near the pump", session_id="patrol")
-    alone = memory.learn("the valve leaks", session_id="round").memory_id
-    order = [found.id for found in memory.recall("which pump and valve leak oil")]
-    assert order.index(beside) < order.index(alone)
-    without = open_memory(embedder=None, embedding_model="", session_neighbor_weight=0.0)
-    assert without.recall("valve").memories[0].id == alone

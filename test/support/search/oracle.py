@@ -18,11 +18,12 @@ from .conditions import Conditions, distance
 from .errors import InvalidQueryError, UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
 from .reference_model import Place, Polygon, Query, ReferenceMemory, Result, at_path
+from .session_oracle import SessionOracle
 
 STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
 """Those of the function words that the queries of these tests use."""
 _FAR = 1e300
-_REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _SESSION_SHARE = 1.5, 0.75, 0.2, 0.2
+_REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _JOINED = 1.5, 0.75, 0.2, 5
 _NEAR_TIE, _NEAR_SCORES, _NEAR_RELEVANCE, _LEAST_NEARNESS = 3e-6, 1e-4, 1e-5, 0.1
 
 Scores = dict[int, float]
@@ -39,10 +40,7 @@ class Oracle:
         self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
         self._conditions = Conditions(memories, areas, self._confidence)
-        self._sessions: dict[str, list[int]] = {}
-        for memory in sorted(memories, key=lambda memory: memory.id):
-            self._sessions.setdefault(memory.new.session_id, []).append(memory.id)
-        self._session_of = {memory.id: memory.new.session_id for memory in memories}
+        self._sessions = SessionOracle(memories)
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
     def recall(self, query: Query) -> Result:
@@ -140,16 +138,16 @@ class Oracle:
         blended: set[int] = set()
         for found in (by_text, by_meaning):
             blended |= set(sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:depth])
-        marks = sum(self._weight(word) for word in _words(query, STOP_WORDS - {SPATIAL_WORD})) or 1.0
-        nearest = 1 - min((by_meaning.get(memory_id, 1.0) for memory_id in blended), default=1.0)
-        if 0 < nearest < _LEAST_NEARNESS:
+        first = self._blend(query, blended, by_text, by_meaning)
+        best = sorted(first, key=lambda memory_id: (-first[memory_id], -memory_id))
+        if len(best) > _JOINED and 1e-12 < first[best[_JOINED - 1]] - first[best[_JOINED]] < _NEAR_SCORES:
             raise UndecidedError
-        own = {
-            memory_id: -by_text.get(memory_id, 0.0) / marks / (2 if memory_id in by_meaning else 1)
-            + (max(1 - by_meaning.get(memory_id, 1.0), 0.0) / nearest / 2 if nearest > 0 else 0.0)
-            for memory_id in blended
-        }
-        scores = {memory_id: score + self._beside(memory_id, own) for memory_id, score in own.items()}
+        beside = {other for one in best[:_JOINED] for other, _ in self._sessions.neighbors(one)}
+        blended |= {memory.id for memory in candidates if memory.id in beside}
+        if self._embed:
+            by_meaning = self._sessions.distances(self._embed(query), blended & by_meaning.keys())
+        own = self._blend(query, blended, by_text, by_meaning)
+        scores = {memory_id: score + self._sessions.gain(memory_id, own) for memory_id, score in own.items()}
         real = {memory.id for memory in candidates if at_path(memory.context, "env.sim_or_real") == "real"}
         weights = {memory.id: memory.weight * (_REAL_WEIGHT if memory.id in real else 1) for memory in candidates}
         for memory in candidates:
@@ -161,15 +159,16 @@ class Oracle:
         other = self._by_id[other_id]
         return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
-    def _beside(self, memory_id: int, scores: Scores) -> float:
-        # A share of the better neighbour in the session, of those that were stored next before and next after.
-        session = self._session_of[memory_id]
-        if not session:
-            return 0.0
-        ids = self._sessions[session]
-        at = ids.index(memory_id)
-        beside = [*ids[max(at - 1, 0) : at], *ids[at + 1 : at + 2]]
-        return _SESSION_SHARE * max((scores.get(one, 0.0) for one in beside), default=0.0)
+    def _blend(self, query: str, ids: set[int], by_text: Scores, by_meaning: Scores) -> Scores:
+        marks = sum(self._weight(word) for word in _words(query, STOP_WORDS - {SPATIAL_WORD})) or 1.0
+        nearest = 1 - min((by_meaning.get(memory_id, 1.0) for memory_id in ids), default=1.0)
+        if 0 < nearest < _LEAST_NEARNESS:
+            raise UndecidedError
+        return {
+            memory_id: -by_text.get(memory_id, 0.0) / marks / (2 if memory_id in by_meaning else 1)
+            + (max(1 - by_meaning.get(memory_id, 1.0), 0.0) / nearest / 2 if nearest > 0 else 0.0)
+            for memory_id in ids
+        }
 
     @staticmethod
     def _best(scores: Scores, n: int) -> list[int]:

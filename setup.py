@@ -18,7 +18,7 @@ setup(
     python_requires=">=3.10",
     install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={
-        "all": ["usearch<2.26", "sqlite-vec", "fastembed", "jieba", "rosbags", "pillow"],
+        "all": ["usearch<2.26", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"],
         "replay": ["rosbags", "pillow"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},

@@ -12,7 +12,7 @@ from .parts import Parts
 from .search.result import Mode
 from .storage import rows
 from .storage.retention_rows import removed
-from .text import tokens
+from .text import chinese, scripts
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,10 @@ def status(parts: Parts) -> Status:
         parts.vectors.missing,
         parts.maintenance.trouble,
     ]
-    if not tokens.has_jieba():
+    if not chinese.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
+    if not scripts.has_icu():
+        missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
     return Status(
         mode=Mode.HYBRID if embedder.available and not foreign else Mode.BM25_ONLY,
         reason="; ".join(filter(None, missing)),

@@ -1,4 +1,4 @@
-"""Without sqlite-vec, usearch, jieba or fastembed the core still works, and says what is missing."""
+"""Without sqlite-vec, usearch, jieba, icu4py or fastembed the core still works, and says what is missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from robotmem_ros.memory import RobotMemory
 
 from ..support.subprocesses import output_of, without
 
-ALL = ("sqlite_vec", "usearch", "jieba", "fastembed", "onnxruntime")
+ALL = ("sqlite_vec", "usearch", "jieba", "icu4py", "fastembed", "onnxruntime")
 USE = """
 import sys
 from robotmem_ros.memory import RobotMemory
@@ -39,11 +39,11 @@ def test_without_any_optional_package_text_position_and_conditions_work(tmp_path
         "[('厨房里的红色杯子', 4.0)]",
         "1",
     ]
-    for missing in ("fastembed", "sqlite-vec", "jieba"):
+    for missing in ("fastembed", "sqlite-vec", "jieba", "icu4py"):
         assert f"{missing} is not installed (pip install {missing})" in reason
 
 
-@pytest.mark.parametrize("missing", ["sqlite_vec", "jieba"])
+@pytest.mark.parametrize("missing", ["sqlite_vec", "jieba", "icu4py"])
 def test_without_one_optional_package_the_model_still_works(tmp_path: Path, missing: str) -> None:
     *answers, reason = output_of(without(missing) + USE, tmp_path / "memory.db").splitlines()
     assert answers[:4] == [
@@ -55,7 +55,7 @@ def test_without_one_optional_package_the_model_still_works(tmp_path: Path, miss
     assert reason.startswith(f"{missing.replace('_', '-')} is not installed")
 
 
-def test_a_text_index_made_without_jieba_is_rebuilt_with_it_and_back(tmp_path: Path) -> None:
+def test_texts_stored_without_jieba_are_found_with_it_and_back(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     ask = """
 import sys

@@ -1,8 +1,9 @@
 """Find the candidates that really match a query, for a spatial sort to order by distance.
 
-Memories that contain all of its words match, however many there are and whatever their vectors say; words that no
-memory contains are left out, as long as two words remain. If no memory contains all that are left, single letters and
-digits go first, then the most common words, until some memory does. If so little of a query is left, the meaning must
+Memories that contain all of its words match, however many there are and whatever their vectors say; if some contain its
+phrases too, such as `dock A`, only these. Words that no memory contains are left out, as long as two words remain. If
+no memory contains all that are left, single letters and digits go first, then the most common words, until some memory
+does. If so little of a query is left, the meaning must
 decide as well, if there is a model: only memories about as near in meaning as the nearest one match, and those that
 contain these words and have no vector yet.
 """
@@ -18,27 +19,32 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import rows
+from ..storage import bulk, rows
+from ..storage.indexing.text import holds_all
 from ..text import tokens
-from ..text.stop_words import SPATIAL_WORDS
+from ..text.phrases import query_phrases
+from ..text.stop_words import ERRAND_WORDS, POSITION_WORDS
 from .candidates import Candidates, enumerate_if_few, filter_ids, only
 from .condition import Condition, Source
 from .query import Query
 from .relevance import Relevance
 from .text_index import TextReader
-from .text_index.bm25 import Terms, read_statistics, words_of
+from .text_index.bm25 import Terms, read_statistics, texts_of
 
 _MARGIN = 0.2
 """The greatest distance above that of the nearest memory that still matches by meaning."""
 _COUNTED = 2000
 """Counting the memories that contain a word ends here; beyond that the document frequency decides."""
+_MATCHING = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?"
 _JSON = 20_000
 """From this many ids on they are not handed to SQLite: it never goes through so long a list."""
 
 
 def query_words(query: Query) -> list[str]:
     """Return the words that a matching memory should contain: not those that only say where, such as "near"."""
-    return tokens.query_words(query.text, extra_stop_words=SPATIAL_WORDS)
+    named = {word for phrase in query_phrases(query.text) for word in phrase.split()}
+    unneeded = {word for word in POSITION_WORDS if named.isdisjoint(tokens.terms(word))}  # but not robot in `robot 2`
+    return tokens.query_words(query.text, extra_stop_words=ERRAND_WORDS | unneeded)
 
 
 class Matching(NamedTuple):
@@ -51,27 +57,30 @@ class Matching(NamedTuple):
 
 def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Matching:
     """Find the candidates that match the query."""
-    connection, words = relevance.connection, query_words(query)
+    connection, words, phrases = relevance.connection, query_words(query), query_phrases(query.text)
     if not relevance.has_text:
         return similar_enough(relevance, enumerate_if_few(connection, candidates))
-    holding = _Many(connection, relevance.text, candidates, query.n).holding(words)
+    holding = _holding(_Many(connection, relevance.text, candidates, query.n), words, phrases)
     if holding is not None:
         return Matching(holding, by_words=True)
     # Only now: the conditions alone may hold for so many that listing them is a waste.
     candidates = enumerate_if_few(connection, candidates)
     searched: _Many | _Few = _Many(connection, relevance.text, candidates, query.n)
     if candidates.ids is not None:
-        searched = _Few(words_of(connection, candidates.ids))
+        searched = _Few(texts_of(connection, candidates.ids))
     frequencies = read_statistics(connection, Terms(words, ())).frequencies
     counts = {word: searched.count(word) for word in frequencies}
     rarest_first = [word for word in words if counts.get(word)]
     rarest_first.sort(key=lambda word: (tokens.only_qualifies(word), counts[word], frequencies[word]))
-    holding = searched.holding(rarest_first)
+    absent = set(words).difference(rarest_first)
+    phrases = [phrase for phrase in phrases if absent.isdisjoint(phrase.split())]
+    holding = _holding(searched, rarest_first, phrases)
     if holding is not None and len(rarest_first) > 1:
         return Matching(holding, by_words=True)
     while rarest_first and holding is None:
-        rarest_first.pop()
-        holding = searched.holding(rarest_first)
+        gone = rarest_first.pop()
+        phrases = [phrase for phrase in phrases if gone not in phrase.split()]
+        holding = _holding(searched, rarest_first, phrases)
     # Without a model, and as long as none of them has a vector, the words alone decide.
     if holding is None:
         return similar_enough(relevance, candidates)
@@ -83,17 +92,22 @@ def similar_enough(relevance: Relevance, candidates: Candidates) -> Matching:
     return Matching(relevance.similar(candidates, _MARGIN) or only(()), by_words=False)
 
 
+def _holding(searched: _Many | _Few, words: Sequence[str], phrases: Sequence[str]) -> Candidates | None:
+    return (searched.holding(words, phrases) if phrases else None) or searched.holding(words)
+
+
 class _Few(NamedTuple):
-    """Candidates that are listed, with all of their words."""
+    """Candidates that are listed, with their indexed texts."""
 
-    words: Mapping[int, frozenset[str]]
+    texts: Mapping[int, str]
 
-    def holding(self, words: Sequence[str]) -> Candidates | None:
-        found = [memory_id for memory_id, held in self.words.items() if words and held.issuperset(words)]
+    def holding(self, words: Sequence[str], phrases: Sequence[str] = ()) -> Candidates | None:
+        wanted = (*words, *phrases)
+        found = [memory_id for memory_id, text in self.texts.items() if words and holds_all(wanted, text)]
         return only(found) if found else None
 
     def count(self, word: str) -> int:
-        return sum(word in held for held in self.words.values())
+        return sum(holds_all([word], text) for text in self.texts.values())
 
 
 class _Many(NamedTuple):
@@ -104,20 +118,24 @@ class _Many(NamedTuple):
     candidates: Candidates
     n: int
 
-    def holding(self, words: Sequence[str]) -> Candidates | None:
+    def holding(self, words: Sequence[str], phrases: Sequence[str] = ()) -> Candidates | None:
         if not words:
             return None
+        wanted = (*words, *phrases)
         check = "(SELECT holds_words(?, c.c0, c.c1, c.c2, c.c3) FROM memories_fts_content AS c WHERE c.id = m.id)"
-        source = Source("SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ?", (tokens.all_of(words),))
+        source = Source(_MATCHING, (tokens.all_of(wanted),))
         if not self.text.has_postings:
             found = enumerate_if_few(
-                self.connection, self.candidates.and_(Condition(check, (" ".join(words),), source))
+                self.connection, self.candidates.and_(Condition(check, ("\n".join(wanted),), source))
             )
             return None if found.ids == () else found
         ids = self.text.with_all(self.connection, words)
+        if phrases and len(ids) >= _JSON:
+            # To read so many texts takes longer than FTS5 takes with the positions of their words.
+            ids = bulk.array(self.connection, f"{_MATCHING} ORDER BY rowid", source.arguments)
         if len(ids) < _JSON:
             source = Source("SELECT value AS id FROM json_each(?)", (json.dumps(ids.tolist()),))
-        condition = Condition(check, (" ".join(words),), source._replace(size=len(ids)))
+        condition = Condition(check, ("\n".join(wanted),), source._replace(size=len(ids)))
         return self._known(self.candidates.and_(condition)._replace(superset=ids), ids)
 
     def _known(self, wanted: Candidates, ids: npt.NDArray[np.int64]) -> Candidates | None:

@@ -1,7 +1,8 @@
 """Note in the file how its indexes cut and read texts, and rebuild them for a program that does it in another way.
 
-Programs that write to one file must agree on this, or one does not find what the other stores: Chinese is cut by jieba
-only where jieba is installed. So the indexes are rebuilt only while no other program has the file open.
+Programs that write to one file must agree on this, or one does not find what the other stores: the statements of
+Chinese facts are read by jieba only where jieba is installed. So the indexes are rebuilt only while no other program
+has the file open.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DatabaseUnusableError
-from ..text import statement, tokens
+from ..text import chinese, statement, tokens
 
 _PAUSE = 0.05
 _REBUILD_TEXT_INDEX = """
@@ -67,13 +68,13 @@ def are_current(connection: sqlite3.Connection) -> bool:
 
 
 def tokens_missing(connection: sqlite3.Connection) -> str:
-    """Return why this program, which only reads, does not find all Chinese words of a file; empty if it does."""
+    """Return why this program, which only reads, does not find all words of a file; empty if it does."""
     noted = _noted(connection, _INDEXES[0])
     if noted == tokens.scheme():
         return ""
     return (
-        f"the words of the file are indexed as {noted!r} and asked for as {tokens.scheme()!r}, so not all Chinese is "
-        f"found{_advice(noted)}"
+        f"the words of the file are indexed as {noted!r} and asked for as {tokens.scheme()!r}, so not all of them are "
+        "found: open it once with a program that may write"
     )
 
 
@@ -133,4 +134,4 @@ def _in_use(path: Path, connection: sqlite3.Connection) -> DatabaseUnusableError
 
 
 def _advice(noted: str | None) -> str:
-    return " (pip install jieba)" if "jieba" in (noted or "") and not tokens.has_jieba() else ""
+    return " (pip install jieba)" if "jieba" in (noted or "") and not chinese.has_jieba() else ""

@@ -129,11 +129,12 @@ END;
 
 -- Text index ----------------------------------------------------------------------------------------------------------
 
--- Words are cut, folded and stemmed before FTS5 gets them. So a search can count them in the text that FTS5 keeps, and
--- rank without bm25() of FTS5, which reads all memories that hold a word of the query.
+-- Words are cut, folded and stemmed before FTS5 gets them, which takes them as they are: its tokenizer `ascii` knows all
+-- characters outside of ASCII as parts of words. So a search can count them in the text that FTS5 keeps, and rank without
+-- bm25() of FTS5, which reads all memories that hold a word of the query.
 CREATE VIRTUAL TABLE memories_fts USING fts5(
     content, human_summary, scope_files, scope_entities,  -- the label is among the entities
-    tokenize = 'unicode61 remove_diacritics 2', columnsize = 0
+    tokenize = 'ascii', columnsize = 0
 );
 -- In how many memories each word stands.
 CREATE TABLE words (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT ROWID;

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..yaml_file import Entry, read_yaml
-from . import tokens
+from . import chinese
+from .chinese import HAN, has_han, simplified
 from .normal_form import digest
 from .quantities import QUANTITIES_FILE, Quantity, quantities
-from .reading import has_han, read, simplified
+from .reading import read
 from .scope import scope
 from .stop_words import STOP_WORDS
 
@@ -119,10 +120,10 @@ def _key(word: str) -> str:
     return " ".join(read(word).stems)
 
 
-_VERSION = 7
+_VERSION = 8
 """Version of this parser. Increment it with every change of what it returns."""
 _LONGEST = 4000
-_NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
+_HAN_RUN = re.compile(f"([{HAN}]+)")
 _HAN_NUMBER = re.compile(
     "(第?)([一二两三四五六七八九十百千]+)(?=[点个次米秒分小天号度厘毫公牛倍层楼间把张只台辆周年月日位条根块件步级档排])"
 )
@@ -199,7 +200,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 def scheme() -> str:
     """Name the way in which texts are read; an index made by another scheme must be rebuilt."""
     content = b"".join(file.read_bytes() for file in (STATEMENT_FILE, QUANTITIES_FILE))
-    return f"{_VERSION} {tokens.scheme()} {hashlib.sha256(content).hexdigest()[:12]}"
+    return f"{_VERSION} {'jieba' if chinese.has_jieba() else 'pairs'} {hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _unit(one: Quantity) -> str:
@@ -216,26 +217,15 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 def _in_digits(text: str) -> str:
     # Numbers in words, English and Chinese, as digits. 一个 is an article and no number.
     text = _LEADING_POINT.sub("0.", text)
-    text = _HAN_NUMBER.sub(lambda match: "" if match[0] == "一" else f"{_han_value(match[2]):g}", text)
+    text = _HAN_NUMBER.sub(lambda match: "" if match[0] == "一" else f"{chinese.value(match[2]):g}", text)
     numbers = load_terms().numbers
     return re.sub(r"[A-Za-z]+", lambda match: f"{numbers.get(match[0].lower(), match[0])}", text)
 
 
-def _han_value(written: str) -> float:
-    total, digit = 0, 0
-    for character in written:
-        if character in _NUMERAL:
-            digit = _NUMERAL[character]
-        else:
-            total += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[character]
-            digit = 0
-    return float(total + digit)
-
-
 def _terms(text: str) -> Iterator[Term]:
     known = load_terms()
-    for piece in re.split("([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)", text):
-        yield from _chinese(known, piece) if re.match("[\u3400-\u9fff\uf900-\ufaff]", piece) else _latin(known, piece)
+    for piece in _HAN_RUN.split(text):
+        yield from _chinese(known, piece) if _HAN_RUN.fullmatch(piece) else _latin(known, piece)
 
 
 def _latin(known: Terms, text: str) -> Iterator[Term]:
@@ -264,7 +254,7 @@ def _chinese(known: Terms, run: str) -> Iterator[Term]:
 
 def _cut(run: str) -> Iterator[Term]:
     known = load_terms()
-    for word in tokens.query_words(run) if run else ():
+    for word in dict.fromkeys(chinese.words(run)) if run else ():
         if word not in STOP_WORDS and word not in known.fillers:
             yield Term("word", word)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from .letters import folded
+from .particles import PARTICLES
+
 _ENGLISH = """
 about above after again all also am an and any anybody anyone anything are as at be because been before being below
 between both but by can could did do does doing done down during each few for from further get gets give go got had has
@@ -19,13 +22,24 @@ your yours
 """
 _CHINESE = """
 的 了 吗 呢 吧 啊 是 在 有 和 与 或 及 也 都 就 还 又 很 被 把 给 让 向 从 到 对 于 之 其
-这 那 哪 哪里 哪儿 什么 怎么 怎样 如何 为什么 谁 几 多少 我 你 他 她 它 我们 你们 他们 一个 一下
+这 那 哪 哪里 哪儿 什么 怎么 怎么办 怎样 如何 为什么 谁 几 多少 我 你 他 她 它 我们 你们 他们 一个 一下
 这个 那个 哪个 这里 那里 过 着 得 地 请 请问 可以 能 会 上 里 中
 """
-_SPATIAL = """
-nearest closest nearby near close next around away far robot position location place
+_ERRAND = """
+nearest closest nearby near close next around away far
 find fetch bring pick grab take need look locate search tell please
-最近 附近 旁边 离 距离 机器人 位置 帮 找 拿 取 需要
+最近 附近 旁边 离 距离 帮 找 拿 取 需要
+"""
+_POSITION = "robot position location place 机器人 位置"
+_OTHERS = """
+어디 어디야 어디에요 어디예요 어디서 있어 있어요 있나 있나요 있습니까 있니 있는 있다 있습니다
+뭐 무엇 누구 언제 왜 어떻게 좀 줘 주세요
+कहाँ है हैं था थे थी का की के को में से पर और क्या कौन कब यह वह मुझे
+أين هو هي في من على إلى ما هل هذا هذه איפה את של על מה הוא היא
+อยู่ ที่ไหน ไหน ที่ ตรง ใน บน ของ และ คือ อะไร เป็น ช่วย ให้ หน่อย ครับ ค่ะ มี ได้ จะ แล้ว
+ຢູ່ ໃສ ຢູ່ໃສ ໃນ ເທິງ ຂອງ ແມ່ນ ຫຍັງ
+នៅ ឯណា នៅឯណា លើ ក្នុង នៅក្នុង របស់ អ្វី ជា និង
+မှာ ဘယ် လဲ က ကို တယ် ရှိ ရဲ့ ထဲ ပေါ်
 """
 _AFTER_A = "few further more one saw show thing use used very"
 _AFTER_I = """
@@ -34,9 +48,11 @@ should show take tell use used want was will would
 """
 
 ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
-STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split())
-SPATIAL_WORDS: frozenset[str] = frozenset(_SPATIAL.split())
-"""Words that speak of the sort or the errand, and not of the thing, in a query with a spatial sort."""
+STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split()) | frozenset(folded(_OTHERS).split()) | PARTICLES
+ERRAND_WORDS: frozenset[str] = frozenset(_ERRAND.split())
+POSITION_WORDS: frozenset[str] = frozenset(_POSITION.split())
+SPATIAL_WORDS: frozenset[str] = ERRAND_WORDS | POSITION_WORDS
+"""Words that speak of the errand or the sort, and not of the thing, in a query with a spatial sort."""
 
 LETTERS: dict[str, frozenset[str]] = {"a": frozenset(_AFTER_A.split()), "i": frozenset(_AFTER_I.split())}
 """The function words of one letter, and the other function words that may follow each: `a few`, `I saw`.

@@ -1,50 +1,40 @@
 """Split a text into words, in the same way for the index and for queries: stems without case and accents.
 
-Chinese is cut by jieba, or into pieces of two characters without it; English words are stemmed, all others stay whole.
-A letter that stands alone is a word if it is a name, see stop_words.py.
+English words are stemmed. A letter that stands alone is a word if it is a name, see stop_words.py. A script without
+spaces between words is indexed by its characters and their pairs, and so are the words of a query, see scripts.py.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import logging
 import re
-import threading
-import unicodedata
 from collections.abc import Iterable, Iterator
-from functools import cache
-from typing import Any
 
+from . import chinese, scripts
+from .letters import MARKS, composed, folded
 from .stemmer import stem
 from .stop_words import STOP_WORDS, without_function_letters
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
-_KANA = "\u3040-\u30ff"
-_CJK_RUN = re.compile(f"([{_HAN}]+|[{_KANA}]+)")
-_WORD = re.compile(r"[^\W_]+")
-_SYLLABLE = re.compile("[\uac00-\ud7a3]")
-_COMPOUND = re.compile(r"[^\W_]+(?:[._\-/:][^\W_]+)+")
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_jieba_lock = threading.Lock()
-
-
-@cache
-def has_jieba() -> bool:
-    """Return whether Chinese is cut into words; else into pieces of two characters.
-
-    Cached, so that a jieba installed while the program runs does not cut text for an index made without it.
-    """
-    return importlib.util.find_spec("jieba") is not None
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_WRITTEN = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
+# 3rd is 3, and the words of room3, 5kg and 12b are found in all ways to write them. What mixes more is a code.
+_MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^\d−]+)(\d+)")
+_NEGATIVE = re.compile(r"(?<![^\s(\[{=:<>,;|])-(?=\d)")
+# The Arabic point is no other thing in any text, so it makes one word of 3.14 while 3.14.1 remains three.
+_DECIMAL = re.compile(r"(?<![\w.])(\d+)\.(\d+)(?!\d|\.\d)")
+_HAN_NUMERAL = re.compile("[一二两三四五六七八九十百]+(?=[号楼层室区栋排])")
 
 
 def scheme() -> str:
     """Name how text is cut; an index made by another scheme must be rebuilt."""
-    return f"stems, letters, {'jieba' if has_jieba() else 'bigrams'}"
+    return "stems, letters, characters, pairs"
 
 
 def indexed_text(text: str) -> str:
-    """Return the text as it is indexed: all its words in their order, a space between two."""
-    return _joined(_plain(text))
+    """Return the text as it is indexed: all its words in their order, a space between two.
+
+    The characters of a run of a script without spaces come first, then their pairs: 红 杯 子 红杯 杯子.
+    """
+    return " ".join(_indexed(plain_text(text)))
 
 
 def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
@@ -53,26 +43,27 @@ def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) ->
     A single letter or digit counts like any other word: `dock A` is not `dock B`. A query of function words alone keeps
     them.
     """
-    words = list(_words(_plain(text), for_index=False))
+    pieces = list(scripts.pieces(plain_text(text)))
+    words = [word for piece in pieces for word in _words(piece)]
+    whole = [piece.text for piece in pieces]
     kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
-    return list(dict.fromkeys(map(stem, kept or words)))
+    return list(dict.fromkeys(term for word in kept or words or whole for term in terms(word)))
 
 
 def spellings(text: str) -> dict[str, str]:
     """Return how each word of a query is written there, by the word as it is indexed."""
-    written = {_plain(match[0]): match[0] for match in _WORD.finditer(text)}
-    return {stem(word): written.get(word, word) for word in _words(_plain(text), for_index=False)}
+    found: dict[str, str] = {}
+    for match in _WRITTEN.finditer(composed(text)):
+        for piece in scripts.pieces(plain_text(match[0])):
+            words = list(_words(piece))
+            whole = match[0] if not piece.is_unspaced and len(words) == 1 else ""
+            found |= {term: whole or term for word in words for term in terms(word)}
+    return found
 
 
 def only_qualifies(word: str) -> bool:
     """Return whether a word of a query is a letter or digit, which tells things of one kind apart but names no kind."""
-    return len(word) == 1 and not (_CJK_RUN.match(word) or _SYLLABLE.match(word))
-
-
-def query_phrases(text: str) -> list[str]:
-    """Return the compounds of a query, such as `grip_force`, `12.5` or `src/arm.py`, whose words must be adjacent."""
-    compounds = (_joined(match[0]) for match in _COMPOUND.finditer(_plain(text)))
-    return list(dict.fromkeys(compounds))
+    return len(word.lstrip("−")) == 1 and scripts.kind(word) == "word"
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -81,61 +72,63 @@ def any_of(words: Iterable[str]) -> str:
 
 
 def all_of(words: Iterable[str]) -> str:
-    """Return the FTS5 expression that matches all of the words."""
+    """Return the FTS5 expression that matches all of the words, of phrases too: words with a space between two."""
     return " AND ".join(map(_quoted, words))
 
 
 def warm_up() -> None:
-    """Load jieba's dictionary, which takes about a second, if jieba is installed."""
-    if has_jieba():
-        _jieba()
+    """Load what cuts Chinese into words, which takes about a second."""
+    chinese.warm_up()
+
+
+def plain_text(text: str) -> str:
+    """Return a text without function words of one letter, letter case, and what is optional in its spelling."""
+    plain = folded(without_function_letters(composed(text)))
+    if "." in plain:
+        plain = _DECIMAL.sub("\\1٫\\2", plain)
+    if "-" in plain:
+        plain = _NEGATIVE.sub("−", plain)
+    if not plain.isascii():
+        plain = _HAN_NUMERAL.sub(lambda match: f"{chinese.value(match[0]):g}", plain)
+    return plain
+
+
+def split_word(word: str) -> tuple[str, ...]:
+    """Split a word of letters and then digits, or the reverse: `room3`, `5kg`; the ending of `3rd` is left out."""
+    if word.isalpha() or not (match := _MIXED.fullmatch(word)):
+        return (word,)
+    return tuple(filter(None, match.groups()))
+
+
+def terms(word: str) -> list[str]:
+    """Return the words of the index that stand for a word of a query."""
+    kind = scripts.kind(word)
+    return [stem(word)] if kind == "word" else scripts.pairs(scripts.characters(word, kind))
 
 
 def _quoted(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
-def _joined(plain: str) -> str:
-    return " ".join(map(stem, _words(plain, for_index=True)))
-
-
-def _plain(text: str) -> str:
-    text = without_function_letters(text).lower()
-    if text.isascii():
-        return text
-    # Only Latin, Greek and Cyrillic letters lose their accents: a Korean syllable must not fall apart.
-    composed = unicodedata.normalize("NFKC", text)
-    plain = "".join(unicodedata.normalize("NFD", letter)[0] if letter < "\u2000" else letter for letter in composed)
-    return _ACCENTS.sub("", plain.lower())
-
-
-def _words(plain: str, *, for_index: bool) -> Iterator[str]:
+def _indexed(plain: str) -> Iterator[str]:
     if plain.isascii():
-        yield from _WORD.findall(plain)
+        for word in _ASCII_WORD.findall(plain):
+            yield from map(stem, split_word(word))
         return
-    for piece in _CJK_RUN.split(plain):
-        if _CJK_RUN.fullmatch(piece):
-            yield from _cjk_words(piece, for_index=for_index)
-        else:
-            yield from _WORD.findall(piece)
+    for piece in scripts.pieces(plain):
+        yield from indexed_piece(piece)
 
 
-def _cjk_words(run: str, *, for_index: bool) -> Iterator[str]:
-    if has_jieba() and re.match(f"[{_HAN}]", run):
-        yield from (_jieba().cut_for_search if for_index else _jieba().cut)(run)
-    elif len(run) == 1:
-        yield run
-    else:
-        yield from (run[index : index + 2] for index in range(len(run) - 1))
-    if for_index and len(run) > 1:
-        yield from run  # a query may hold one character of a word: 杯 for 杯子
+def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
+    """Give the words by which a piece is indexed, in order."""
+    if piece.kind == "word":
+        yield from map(stem, split_word(piece.text))
+        return
+    characters = scripts.characters(piece.text, piece.kind)
+    yield from characters
+    if len(characters) > 1:
+        yield from scripts.pairs(characters)
 
 
-@cache
-def _jieba() -> Any:
-    with _jieba_lock:
-        import jieba
-
-        jieba.setLogLevel(logging.WARNING)
-        jieba.initialize()
-    return jieba
+def _words(piece: scripts.Piece) -> Iterator[str]:
+    yield from split_word(piece.text) if piece.kind == "word" else filter(None, scripts.words(piece))

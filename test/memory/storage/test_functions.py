@@ -84,6 +84,13 @@ def test_words_of_indexed_texts_are_counted_and_compared() -> None:
     texts = ("red mug", "", "mug 杯子")
     assert json.loads(distinct_words(*texts)) == ["mug", "red", "杯子"]
     assert word_count(*texts) == 4
-    assert holds_words("mug 杯子", *texts)
-    assert not holds_words("mug blue", *texts)
+    assert holds_words("mug\n杯子", *texts)
+    assert not holds_words("mug\nblue", *texts)
     assert not holds_words("mu", *texts)
+
+
+def test_a_phrase_stands_in_one_text_in_its_order() -> None:
+    texts = ("red mug", "dock a", "b")
+    assert holds_words("a\ndock a\nred mug", *texts)
+    for apart in ("mug red", "mug dock", "a b", "ock a", "dock"[:3]):
+        assert not holds_words(apart, *texts)

@@ -118,12 +118,15 @@ class Oracle:
         # Single characters are the first to go, then the most common words.
         order = {word: (len(word) == 1, min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
         words_held = sorted((word for word in words if counts[word]), key=lambda word: order[word])
-        holding = _holding(placed, words_held)
+        absent = {word for word in words if not counts[word]}
+        phrases = [phrase for phrase in _phrases(query) if absent.isdisjoint(phrase)]
+        holding = _best_holding(placed, words_held, phrases)
         if holding and (len(words_held) > 1 or len(words_held) == len(words)):
             return holding, True
         while words_held and not holding:
-            words_held.pop()
-            holding = _holding(placed, words_held)
+            gone = words_held.pop()
+            phrases = [phrase for phrase in phrases if gone not in phrase]
+            holding = _best_holding(placed, words_held, phrases)
         if self._embed is None:
             return holding, False
         distances = self._meaning(query, holding or placed)
@@ -190,7 +193,7 @@ class Oracle:
         # Term by term in the order of the query; the statistics are those of the whole table.
         k1, b = 0.9, 0.4
         words = _words(query, STOP_WORDS - {SPATIAL_WORD})
-        phrases = [[word] for word in words] + [word.split("_") for word in _compounds(query)]
+        phrases = [[word] for word in words] + _phrases(query)
         weights = [self._weight(*phrase) for phrase in phrases]
         scores = {}
         for memory in candidates:
@@ -232,8 +235,22 @@ def _normal(ids: Sequence[int], scores: Scores) -> list[float]:
     return [scores.get(memory_id, 0.0) / best if best > 0 else 1.0 for memory_id in ids]
 
 
-def _compounds(query: str) -> list[str]:
-    return list(dict.fromkeys(word for word in query.lower().split() if "_" in word))
+def _phrases(query: str) -> list[list[str]]:
+    # Compounds; then a number or letter with the word before it, or else with the word behind it.
+    units = [word.split("_") for word in query.lower().split()]
+    phrases = [tuple(unit) for unit in units if len(unit) > 1]
+    for index, unit in enumerate(units):
+        if _is_number(unit):
+            before, after = units[max(index - 1, 0)], units[min(index + 1, len(units) - 1)]
+            if not _is_number(before) and STOP_WORDS.isdisjoint(before if len(before) == 1 else ()):
+                phrases.append((before[-1], *unit))
+            elif not _is_number(after) and STOP_WORDS.isdisjoint(after if len(after) == 1 else ()):
+                phrases.append((*unit, after[0]))
+    return [list(phrase) for phrase in dict.fromkeys(phrases)]
+
+
+def _is_number(unit: list[str]) -> bool:
+    return all(len(word) == 1 for word in unit)
 
 
 def _words(query: str, stop_words: frozenset[str]) -> list[str]:
@@ -241,5 +258,14 @@ def _words(query: str, stop_words: frozenset[str]) -> list[str]:
     return [word for word in words if word not in stop_words] or words
 
 
-def _holding(memories: Iterable[ReferenceMemory], words: Sequence[str]) -> list[ReferenceMemory]:
-    return [memory for memory in memories if words and all(memory.frequency([word]) for word in words)]
+def _holding(
+    memories: Iterable[ReferenceMemory], words: Sequence[str], phrases: Sequence[Sequence[str]] = ()
+) -> list[ReferenceMemory]:
+    wanted = (*([word] for word in words), *phrases)
+    return [memory for memory in memories if words and all(map(memory.frequency, wanted))]
+
+
+def _best_holding(
+    memories: Sequence[ReferenceMemory], words: Sequence[str], phrases: Sequence[Sequence[str]]
+) -> list[ReferenceMemory]:
+    return _holding(memories, words, phrases) or _holding(memories, words)

@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from ...config.parameters import Parameters
 from ...storage import bulk
-from ...text import tokens
-from ...text.stemmer import stem
+from ...text import phrases, tokens
 from ...text.stop_words import SPATIAL_WORDS
 
 _COMMON = 4.0
@@ -50,13 +49,13 @@ class Terms(NamedTuple):
     @property
     def subject(self) -> Sequence[str]:
         """Return the words without those that speak of the errand, such as `find` and `nearest`, if others are left."""
-        stems = {*map(stem, SPATIAL_WORDS)}
+        stems = {term for word in SPATIAL_WORDS for term in tokens.terms(word)}
         return [word for word in self.words if word not in stems] or self.words
 
 
 def parse_terms(text: str) -> Terms:
     """Read the terms of a query; function words are dropped."""
-    return Terms(tokens.query_words(text), tokens.query_phrases(text))
+    return Terms(tokens.query_words(text), phrases.query_phrases(text))
 
 
 class Shape(NamedTuple):
@@ -160,9 +159,9 @@ def matches(
         yield memory_id, Match(score, tuple(found))
 
 
-def words_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, frozenset[str]]:
-    """Read all words of some memories, by memory."""
-    return {memory_id: frozenset(" ".join(texts).split()) for memory_id, *texts in _texts(connection, ids)}
+def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    """Read the indexed texts of some memories, by memory; no phrase goes over the bar between two."""
+    return {memory_id: " | ".join(texts) for memory_id, *texts in _texts(connection, ids)}
 
 
 def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str, str, str, str]]:

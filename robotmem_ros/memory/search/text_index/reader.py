@@ -118,7 +118,7 @@ class TextReader:
             if text_rows.are_behind(connection, last):
                 found.append(bulk.array(connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
             if changed:
-                found.append(bulk.array(connection, _WITH_ALL_OF_CHANGED, (json.dumps(changed), " ".join(words))))
+                found.append(bulk.array(connection, _WITH_ALL_OF_CHANGED, (json.dumps(changed), "\n".join(words))))
             self._with_all[key] = np.sort(np.concatenate(found))
         return self._with_all[key]
 

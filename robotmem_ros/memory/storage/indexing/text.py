@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ...models import NewMemory
@@ -77,8 +77,14 @@ def word_count(*indexed: str) -> int:
 
 
 def holds_words(wanted: str, *indexed: str) -> bool:
-    """Return whether indexed texts hold all of some words, which stand with a space between two."""
-    return set(wanted.split()).issubset(" ".join(indexed).split())
+    """Return whether indexed texts hold all of some words or phrases, one on each line of `wanted`."""
+    return holds_all(wanted.split("\n"), " | ".join(indexed))
+
+
+def holds_all(wanted: Iterable[str], indexed: str) -> bool:
+    """Return whether an indexed text holds all of some words or phrases."""
+    indexed = f" {indexed} "
+    return all(f" {one} " in indexed for one in wanted)
 
 
 def _texts(new: NewMemory) -> tuple[str, str, str, str]:

@@ -1,0 +1,99 @@
+"""Find the phrases of a query: words that stand together, which count once more where a memory holds them so.
+
+A phrase is a compound (`grip_force`, `12.5`, `src/arm.py`), a word with the letter or number that tells it from others
+of its kind (`dock A`, `room 3.14`, `x axis`, `3号`), or a longer word of a script without spaces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from . import scripts
+from .scripts import Piece
+from .stop_words import ERRAND_WORDS, STOP_WORDS
+from .tokens import indexed_piece, plain_text, split_word, terms
+
+_JOINT = re.compile(r"[._\-/:]")
+_LONGEST = 8
+"""Number of characters; a longer run was not cut into words."""
+_UNNUMBERED = STOP_WORDS | ERRAND_WORDS | {""}
+
+
+def query_phrases(text: str) -> list[str]:
+    """Return the phrases of a query, each once: words as they are indexed, a space between two."""
+    plain = plain_text(text)
+    units = list(_units(plain))
+    compounds = (unit.indexed for unit in units if not unit.is_unspaced and len(unit.indexed) > 1)
+    long_words = (word for unit in units if unit.is_unspaced for word in unit.long_words())
+    return list(dict.fromkeys(map(" ".join, chain(compounds, long_words, _numbered(plain, units)))))
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A compound, a single word, or a piece without spaces."""
+
+    pieces: Sequence[Piece]
+    indexed: Sequence[str]
+
+    @property
+    def is_unspaced(self) -> bool:
+        return self.pieces[0].is_unspaced
+
+    @property
+    def is_number(self) -> bool:
+        # Numbers and single letters: 3, A, 3.14, 12b.
+        parts = [part for piece in self.pieces for part in split_word(piece.text)]
+        return not self.is_unspaced and all(len(part) == 1 or part[-1].isdigit() for part in parts)
+
+    def can_be_numbered(self, *, from_right: bool) -> bool:
+        piece = self.pieces[-1 if from_right else 0]
+        words = [piece.text] if len(self.pieces) == 1 else []
+        if self.is_unspaced:
+            words = [scripts.words(piece)[-1 if from_right else 0]]
+        return not self.is_number and _UNNUMBERED.isdisjoint(words)
+
+    def long_words(self) -> Iterator[list[str]]:
+        for word in scripts.words(self.pieces[0]):
+            pairs = [] if word in _UNNUMBERED else terms(word)
+            if 1 < len(pairs) < _LONGEST:
+                yield pairs
+
+
+def _units(plain: str) -> Iterator[_Unit]:
+    joined: list[Piece] = []
+    for piece in scripts.pieces(plain):
+        if joined and not _makes_compound(plain, joined[-1], piece):
+            yield _unit(joined)
+            joined = []
+        joined.append(piece)
+    if joined:
+        yield _unit(joined)
+
+
+def _makes_compound(plain: str, one: Piece, other: Piece) -> bool:
+    return not (one.is_unspaced or other.is_unspaced) and bool(_JOINT.fullmatch(plain[one.end : other.start]))
+
+
+def _unit(pieces: Sequence[Piece]) -> _Unit:
+    return _Unit(pieces, [word for piece in pieces for word in indexed_piece(piece)])
+
+
+def _numbered(plain: str, units: Sequence[_Unit]) -> Iterator[list[str]]:
+    # A number belongs to the characters that it touches, as in 3号; else to the word before it, or else behind it.
+    for index, unit in enumerate(units):
+        if not unit.is_number:
+            continue
+        before, after = units[max(index - 1, 0)], units[min(index + 1, len(units) - 1)]
+        is_before = _stand_together(plain, before, unit) and before.can_be_numbered(from_right=True)
+        is_after = _stand_together(plain, unit, after) and after.can_be_numbered(from_right=False)
+        if is_after and (not is_before or unit.pieces[-1].end == after.pieces[0].start):
+            yield [*unit.indexed, after.indexed[0]]
+        elif is_before:
+            yield [before.indexed[-1], *unit.indexed]
+
+
+def _stand_together(plain: str, one: _Unit, other: _Unit) -> bool:
+    return not plain[one.pieces[-1].end : other.pieces[0].start].strip(" \t")

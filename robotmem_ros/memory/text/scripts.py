@@ -1,0 +1,109 @@
+"""Cut a text into pieces of one script, and pieces of scripts without spaces into words.
+
+The words of a query are found by jieba (Chinese) and ICU (Thai, Lao, Khmer, Burmese) where these are installed. The
+index does not depend on them: it holds the characters of such a piece, and all pairs of neighbours.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from . import chinese
+from .letters import MARKS
+from .particles import korean_stem, without_hiragana_end
+from .stop_words import STOP_WORDS
+
+_KATAKANA = "\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff"
+_HIRAGANA = "\u3041-\u3096\u309d-\u309f"
+_LONG_VOWEL = "\u30fc"
+_HANGUL = "\uac00-\ud7a3"
+_CHAINED = "\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1050-\u109d\u1780-\u17d3\ua9e0-\ua9fe\uaa60-\uaa7f"
+"""Thai, Lao, Burmese, Khmer: letters and marks without digits."""
+_UNSPACED = f"{chinese.HAN}{_KATAKANA}{_HIRAGANA}{_HANGUL}{_CHAINED}"
+_PIECE = re.compile(
+    rf"(?P<han>[{chinese.HAN}]+)|(?P<katakana>[{_KATAKANA}][{_KATAKANA}{_LONG_VOWEL}]*)"
+    rf"|(?P<hiragana>[{_HIRAGANA}][{_HIRAGANA}{_LONG_VOWEL}]*)|(?P<hangul>[{_HANGUL}]+)|(?P<chained>[{_CHAINED}]+)"
+    rf"|(?P<word>−?(?:\d+٫\d+|[^\W_{_UNSPACED}])(?:[^\W_{_UNSPACED}]|(?![{_CHAINED}])[{MARKS}])*)"
+)
+# A consonant below another one belongs to the same syllable.
+_CLUSTER = re.compile(rf"(?s:.)(?:[{MARKS}]|(?<=[\u17d2\u1039]).)*")
+_TO_KATAKANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
+_LONG_WORD = 4
+_FUNCTION_WORD = re.compile("|".join(sorted(word for word in STOP_WORDS if re.match(f"[{_CHAINED}]{{4}}", word))))
+
+
+class Piece(NamedTuple):
+    """A part of a text that is written in one script."""
+
+    kind: str
+    """`word` for a script with spaces; else `han`, `katakana`, `hiragana`, `hangul` or `chained`."""
+    text: str
+    start: int
+    end: int
+    """Where it begins and ends in the text."""
+
+    @property
+    def is_unspaced(self) -> bool:
+        """Return whether its script joins words without a space, or particles to words."""
+        return self.kind != "word"
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Cut a folded text into pieces, in order; what is between them is no part of a word."""
+    for match in _PIECE.finditer(text):
+        yield Piece(match.lastgroup or "word", match[0], match.start(), match.end())
+
+
+def kind(word: str) -> str:
+    """Return the kind of piece that a word is, or begins with."""
+    match = None if word.isascii() else _PIECE.match(word)
+    return (match.lastgroup if match else None) or "word"
+
+
+def characters(piece: str, kind: str) -> list[str]:
+    """Return the characters of a piece without spaces, each with its marks, and in katakana for hiragana."""
+    if kind == "chained":
+        return _CLUSTER.findall(piece)
+    if kind in ("katakana", "hiragana"):
+        if len(piece) >= _LONG_WORD and piece[-1] == _LONG_VOWEL:
+            piece = piece[:-1]  # it is often left out: コンピューター
+        return list(piece.translate(_TO_KATAKANA))
+    return list(piece)
+
+
+def pairs(characters: list[str]) -> list[str]:
+    """Return the pairs of neighbours; a single character as it is."""
+    return ["".join(two) for two in pairwise(characters)] or characters
+
+
+def words(piece: Piece) -> list[str]:
+    """Return the words of a piece without spaces."""
+    if piece.kind == "han":
+        return chinese.words(piece.text)
+    if piece.kind == "hangul":
+        return [korean_stem(piece.text)]
+    if piece.kind == "hiragana":
+        return [without_hiragana_end(piece.text)]
+    return _chained_words(piece.text) if piece.kind == "chained" else [piece.text]
+
+
+@cache
+def has_icu() -> bool:
+    """Return whether ICU cuts Thai, Lao, Khmer and Burmese queries into words."""
+    return importlib.util.find_spec("icu4py") is not None
+
+
+def _chained_words(run: str) -> list[str]:
+    if not has_icu():
+        return [part for part in _FUNCTION_WORD.split(run) if part] or [run]
+    from icu4py.breakers import WordBreaker
+
+    # Not within a character with its marks, which the index does not divide.
+    ends = set(accumulate(map(len, _CLUSTER.findall(run))))
+    found = [end for end in accumulate(map(len, WordBreaker(run, "und"))) if end in ends]
+    return [run[start:end] for start, end in pairwise([0, *found])]

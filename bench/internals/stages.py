@@ -66,19 +66,21 @@ class Stages:
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, limit = (self._blocks, self._parameters.text_candidates) if bounded else ((), _UNBOUNDED)
-        return TextReader(blocks, query, limit, Shape.of(self._parameters)).search(
+        return TextReader(blocks, query, limit, Shape.of(self._parameters), ()).search(
             self._connection, self._candidates, depth
         )
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
         terms = bm25.parse_terms(query)
-        statistics = bm25.read_statistics(self._connection, terms)
-        return not self._blocks and bool(rare_and_common(terms.words, statistics, self._parameters.text_candidates)[1])
+        found = bm25.read_statistics(self._connection, terms, ()).frequencies
+        return not self._blocks and bool(
+            rare_and_common(terms.words, found, found, self._parameters.text_candidates)[1]
+        )
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
-        reader = TextReader((), query, _UNBOUNDED, Shape.of(self._parameters))
+        reader = TextReader((), query, _UNBOUNDED, Shape.of(self._parameters), ())
         reader.rank(self._connection, memory_ids)
         return [reader.share(self._connection, memory_id) for memory_id in memory_ids]
 
@@ -89,7 +91,7 @@ class Stages:
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return TextReader((), query, _UNBOUNDED, Shape.of(self._parameters)).max_score(self._connection)
+        return TextReader((), query, _UNBOUNDED, Shape.of(self._parameters), ()).max_score(self._connection)
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""

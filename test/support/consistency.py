@@ -57,11 +57,17 @@ def _check_text(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> 
         for row in memories
     ]
     assert found == expected
-    words = [" ".join(texts).split() for _, *texts in expected]
-    frequencies = Counter(word for text in words for word in set(text))
-    assert dict(connection.execute("SELECT word, memories FROM words").fetchall()) == frequencies
-    totals = connection.execute("SELECT memories, words FROM text_totals").fetchall()
-    assert totals == [(len(words), sum(map(len, words)))]
+    held = [(row["collection"], " ".join(texts).split()) for row, (_, *texts) in zip(memories, expected, strict=True)]
+    frequencies = Counter((collection, word) for collection, words in held for word in set(words))
+    sql = "SELECT c.name, w.word, w.memories FROM words AS w LEFT JOIN collections AS c ON c.id = w.collection_id"
+    assert {(name, word): n for name, word, n in connection.execute(sql)} == frequencies
+    assert connection.execute("SELECT count(*) FROM words").fetchone() == (len(frequencies),)
+    totals = connection.execute("SELECT name, memories, words FROM collections WHERE memories <> 0 OR words <> 0")
+    assert {name: numbers for name, *numbers in totals} == {
+        collection: [len(texts), sum(map(len, texts))]
+        for collection in {collection for collection, _ in held}
+        for texts in [[words for of, words in held if of == collection]]
+    }
 
 
 def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
@@ -79,9 +85,11 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
         "perception": types.count("perception"),
         "vector": len(embedded),
     }
-    known = connection.execute("SELECT collection, type, n FROM collection_counters WHERE n <> 0").fetchall()
+    known = connection.execute("SELECT name, facts, perceptions FROM collections WHERE facts + perceptions <> 0")
     by_collection = Counter((row["collection"], row["type"]) for row in memories if row["status"] == "active")
-    assert {(collection, kind): n for collection, kind, n in known} == by_collection
+    kinds = "fact", "perception"
+    found = Counter({(name, kind): n for name, *ns in known for kind, n in zip(kinds, ns, strict=True)})
+    assert +found == by_collection
 
 
 def _check_leaves(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:

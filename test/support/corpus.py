@@ -128,7 +128,9 @@ def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQue
     wanted = _candidates(connection, one)
     if blocks:
         wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
-    return TextReader(blocks, one.query, UNBOUNDED, Shape.of(Parameters())).search(connection, wanted, one.depth)
+    return TextReader(blocks, one.query, UNBOUNDED, Shape.of(Parameters()), [one.collection]).search(
+        connection, wanted, one.depth
+    )
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:

@@ -95,8 +95,7 @@ class Collections(Wanted):
         for name in self.names:
             if not rows.count_in(connection, name):
                 others = connection.execute(
-                    "SELECT DISTINCT collection FROM collection_counters WHERE n > 0 AND collection <> ? LIMIT ?",
-                    (name, NAMES),
+                    "SELECT name FROM collections WHERE facts + perceptions > 0 AND name <> ? LIMIT ?", (name, NAMES)
                 )
                 yield f"there is no memory in the collection {name!r}{did_you_mean(name, (one for (one,) in others))}"
 

@@ -29,7 +29,7 @@ from .condition import Condition, Source
 from .query import Query
 from .relevance import Relevance
 from .text_index import TextReader
-from .text_index.bm25 import Terms, read_statistics, texts_of
+from .text_index.bm25 import texts_of
 
 _MARGIN = 0.2
 """The greatest distance above that of the nearest memory that still matches by meaning."""
@@ -68,7 +68,7 @@ def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Matc
     searched: _Many | _Few = _Many(connection, relevance.text, candidates, query.n)
     if candidates.ids is not None:
         searched = _Few(texts_of(connection, candidates.ids))
-    frequencies = read_statistics(connection, Terms(words, ())).frequencies
+    frequencies = relevance.text.frequencies(connection, words)
     counts = {word: searched.count(word) for word in frequencies}
     rarest_first = [word for word in words if counts.get(word)]
     rarest_first.sort(key=lambda word: (tokens.only_qualifies(word), counts[word], frequencies[word]))

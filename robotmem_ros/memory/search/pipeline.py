@@ -76,7 +76,8 @@ class Pipeline:
         embedding = self._embed(query.text) if query.text and parameters.vector_weight else None
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only connection, and writers need it
-        text = self.texts.reader(query.text, parameters)  # before the snapshot, never newer than it
+        # Before the snapshot, never newer than it.
+        text = self.texts.reader(query.text, parameters, query.collections)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
             relevance = Relevance(

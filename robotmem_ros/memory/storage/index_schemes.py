@@ -25,11 +25,14 @@ INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_enti
 SELECT id, indexed_text(content), indexed_text(human_summary), indexed_text(scope_files),
     indexed_text(scope_entities || ' ' || label)
 FROM memories;
-INSERT INTO words (word, memories)
-SELECT value, count(*) FROM memories_fts
-CROSS JOIN json_each(distinct_words(content, human_summary, scope_files, scope_entities)) GROUP BY value;
-UPDATE text_totals SET memories = (SELECT count(*) FROM memories), words = (
-    SELECT coalesce(sum(word_count(content, human_summary, scope_files, scope_entities)), 0) FROM memories_fts
+INSERT INTO words (collection_id, word, memories)
+SELECT c.id, value, count(*) FROM memories_fts AS f
+CROSS JOIN memories AS m ON m.id = f.rowid CROSS JOIN collections AS c ON c.name = m.collection
+CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+GROUP BY c.id, value;
+UPDATE collections SET words = (
+    SELECT coalesce(sum(word_count(f.content, f.human_summary, f.scope_files, f.scope_entities)), 0)
+    FROM memories AS m CROSS JOIN memories_fts AS f ON f.rowid = m.id WHERE m.collection = collections.name
 )
 """
 _REBUILD_FACT_WORDS = """

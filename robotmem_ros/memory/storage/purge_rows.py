@@ -288,7 +288,7 @@ def delete_names(connection: sqlite3.Connection) -> None:
     """Delete the names that no memory uses any more: of context paths, of frames and maps, of collections."""
     connection.execute("DELETE FROM json_paths AS p WHERE NOT EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id)")
     connection.execute("DELETE FROM spaces WHERE id NOT IN (SELECT space_id FROM positions)")
-    connection.execute("DELETE FROM collection_counters WHERE n = 0")
+    connection.execute("DELETE FROM collections WHERE memories = 0")
 
 
 def note_traces(connection: sqlite3.Connection) -> None:

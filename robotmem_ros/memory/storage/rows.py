@@ -142,8 +142,8 @@ def counters(connection: sqlite3.Connection) -> dict[str, int]:
 
 def count_in(connection: sqlite3.Connection, collection: str) -> int:
     """Return how many active memories a collection has."""
-    sql = "SELECT coalesce(sum(n), 0) FROM collection_counters WHERE collection = ?"
-    return int(connection.execute(sql, (collection,)).fetchone()[0])
+    found = connection.execute("SELECT facts + perceptions FROM collections WHERE name = ?", (collection,)).fetchone()
+    return int(found[0]) if found else 0
 
 
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:

@@ -110,20 +110,29 @@ CREATE TRIGGER counters_update AFTER UPDATE OF status, type ON memories BEGIN
     UPDATE counters SET n = n + (new.status = 'active') WHERE name = new.type;
 END;
 
--- The same for each collection. An index to count by would tempt the query planner away from better ones.
-CREATE TABLE collection_counters (
-    collection TEXT NOT NULL,
-    type TEXT NOT NULL,
-    n INTEGER NOT NULL,
-    PRIMARY KEY (collection, type)
-) WITHOUT ROWID;
-CREATE TRIGGER collection_counters_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
-    UPDATE collection_counters SET n = n - 1 WHERE collection = old.collection AND type = old.type;
+-- Each collection, and what its memories come to. An index of `memories` to count by would tempt the query planner away
+-- from better ones.
+CREATE TABLE collections (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    facts INTEGER NOT NULL DEFAULT 0,  -- active ones
+    perceptions INTEGER NOT NULL DEFAULT 0,  -- active ones
+    memories INTEGER NOT NULL DEFAULT 0,  -- inactive ones included
+    words INTEGER NOT NULL DEFAULT 0  -- of the texts of all of them
+);
+-- Before, so that triggers that fire after find it.
+CREATE TRIGGER collections_new BEFORE UPDATE OF collection ON memories BEGIN
+    INSERT INTO collections (name) VALUES (new.collection) ON CONFLICT DO NOTHING;
 END;
-CREATE TRIGGER collection_counters_update AFTER UPDATE OF status, type, collection ON memories BEGIN
-    INSERT INTO collection_counters VALUES (new.collection, new.type, 0) ON CONFLICT DO NOTHING;
-    UPDATE collection_counters SET n = n - (old.status = 'active') WHERE collection = old.collection AND type = old.type;
-    UPDATE collection_counters SET n = n + (new.status = 'active') WHERE collection = new.collection AND type = new.type;
+CREATE TRIGGER collections_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
+    UPDATE collections SET (facts, perceptions) = (facts - (old.type = 'fact'), perceptions - (old.type = 'perception'))
+    WHERE name = old.collection;
+END;
+CREATE TRIGGER collections_update AFTER UPDATE OF status, type, collection ON memories BEGIN
+    UPDATE collections SET (facts, perceptions) = (facts - (old.type = 'fact'), perceptions - (old.type = 'perception'))
+    WHERE name = old.collection AND old.status = 'active';
+    UPDATE collections SET (facts, perceptions) = (facts + (new.type = 'fact'), perceptions + (new.type = 'perception'))
+    WHERE name = new.collection AND new.status = 'active';
 END;
 
 
@@ -136,51 +145,57 @@ CREATE VIRTUAL TABLE memories_fts USING fts5(
     content, human_summary, scope_files, scope_entities,  -- the label is among the entities
     tokenize = 'ascii', columnsize = 0
 );
--- In how many memories each word stands.
-CREATE TABLE words (word TEXT PRIMARY KEY, memories INTEGER NOT NULL) WITHOUT ROWID;
--- One row: how many memories are indexed, inactive ones included, and how many words they have together.
-CREATE TABLE text_totals (memories INTEGER NOT NULL, words INTEGER NOT NULL);
-INSERT INTO text_totals VALUES (0, 0);
+-- In how many memories of each collection a word stands, inactive ones included, as in `collections`. By collection
+-- first: what is stored together changes the same few pages.
+CREATE TABLE words (
+    collection_id INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    memories INTEGER NOT NULL,
+    PRIMARY KEY (collection_id, word)
+) WITHOUT ROWID;
 
--- Inserting into this view removes a memory from the text index.
-CREATE VIEW memories_fts_gone (memory_id) AS SELECT rowid FROM memories_fts;
+-- Inserting into this view removes a memory of a collection from the text index.
+CREATE VIEW memories_fts_gone (memory_id, collection) AS SELECT id, collection FROM memories;
 CREATE TRIGGER memories_fts_gone_insert INSTEAD OF INSERT ON memories_fts_gone BEGIN
-    UPDATE words SET memories = memories - 1 WHERE word IN (
+    UPDATE words SET memories = memories - 1
+    WHERE collection_id = (SELECT id FROM collections WHERE name = new.collection) AND word IN (
         SELECT value FROM memories_fts AS f
         CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
         WHERE f.rowid = new.memory_id
     );
-    DELETE FROM words WHERE memories = 0 AND word IN (
+    DELETE FROM words
+    WHERE memories = 0 AND collection_id = (SELECT id FROM collections WHERE name = new.collection) AND word IN (
         SELECT value FROM memories_fts AS f
         CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
         WHERE f.rowid = new.memory_id
     );
-    UPDATE text_totals SET memories = memories - 1, words = words - (
+    UPDATE collections SET memories = memories - 1, words = words - (
         SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts
         WHERE rowid = new.memory_id
-    );
+    ) WHERE name = new.collection;
     DELETE FROM memories_fts WHERE rowid = new.memory_id;
 END;
 CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
-    INSERT INTO memories_fts_gone VALUES (old.id);
+    INSERT INTO memories_fts_gone VALUES (old.id, old.collection);
 END;
 CREATE TRIGGER memories_fts_update
-AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label ON memories
-WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label)
-IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label) BEGIN
-    INSERT INTO memories_fts_gone VALUES (old.id);
+AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label, collection ON memories
+WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label, old.collection)
+IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label, new.collection) BEGIN
+    INSERT INTO memories_fts_gone VALUES (old.id, old.collection);
     INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities) VALUES (
         new.id, indexed_text(new.content), indexed_text(new.human_summary), indexed_text(new.scope_files),
         indexed_text(new.scope_entities || ' ' || new.label)
     );
-    INSERT INTO words (word, memories)
-    SELECT value, 1 FROM memories_fts AS f
+    INSERT INTO words (collection_id, word, memories)
+    SELECT c.id, value, 1 FROM memories_fts AS f
     CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
+    CROSS JOIN collections AS c ON c.name = new.collection
     WHERE f.rowid = new.id
-    ON CONFLICT (word) DO UPDATE SET memories = memories + 1;
-    UPDATE text_totals SET memories = memories + 1, words = words + (
+    ON CONFLICT DO UPDATE SET memories = memories + 1;
+    UPDATE collections SET memories = memories + 1, words = words + (
         SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = new.id
-    );
+    ) WHERE name = new.collection;
     INSERT OR REPLACE INTO text_changes VALUES (new.id, (SELECT coalesce(max(number), 0) + 1 FROM text_changes));
 END;
 

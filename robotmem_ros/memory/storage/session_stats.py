@@ -45,8 +45,8 @@ class DecayReport:
 
 def of_collection(connection: sqlite3.Connection, collection: str) -> Totals:
     """Count the active memories of a collection."""
-    sql = "SELECT type, n FROM collection_counters WHERE collection = ?"
-    return _totals(connection.execute(sql, (collection,)))
+    found = connection.execute("SELECT facts, perceptions FROM collections WHERE name = ?", (collection,)).fetchone()
+    return Totals(*found or (0, 0))
 
 
 def of_session(connection: sqlite3.Connection, session: Session) -> Totals:

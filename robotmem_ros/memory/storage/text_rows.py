@@ -32,7 +32,7 @@ def after(connection: sqlite3.Connection, memory_id: int, count: int) -> int | N
 
 def count(connection: sqlite3.Connection) -> int:
     """Return how many memories have a text, the withdrawn ones included."""
-    return int(connection.execute("SELECT memories FROM text_totals").fetchone()[0])
+    return int(connection.execute("SELECT coalesce(sum(memories), 0) FROM collections").fetchone()[0])
 
 
 def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:

@@ -69,7 +69,9 @@ def search(
 ) -> Ranking:
     """What the text search finds."""
     parsed = parse_query(Parameters(), RecallRequest(query, session_id=session), decay=Decay(0.0, now=0))
-    return TextReader((), query, limit, shape).search(connection, find_candidates(connection, parsed), depth)
+    return TextReader((), query, limit, shape, ["default"]).search(
+        connection, find_candidates(connection, parsed), depth
+    )
 
 
 def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
@@ -128,7 +130,7 @@ def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.C
     query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
     few = enumerate_if_few(crowd, find_candidates(crowd, query))
     assert few.ids is not None
-    found = TextReader((), "red mug", 100, Shape.of(Parameters())).search(crowd, few, SIZE)
+    found = TextReader((), "red mug", 100, Shape.of(Parameters()), ["default"]).search(crowd, few, SIZE)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 

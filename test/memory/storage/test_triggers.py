@@ -57,6 +57,8 @@ RAW = st.sampled_from(
         "UPDATE memories SET x = NULL, y = NULL, z = NULL, context = '{}' WHERE id = ?",
         "UPDATE memories SET x = 1.5, y = 2.5, z = NULL WHERE id = ?",
         "UPDATE memories SET label = 'changed', scope_files = 'b.py', scope_entities = 'c' WHERE id = ?",
+        "UPDATE memories SET collection = 'lab' WHERE id = ?",
+        "UPDATE memories SET collection = 'moved', label = 'changed' WHERE id = ?",
         "UPDATE memories SET status = 'superseded' WHERE id = ?",
         "UPDATE memories SET status = 'active', type = 'fact' WHERE id = ?",
     )

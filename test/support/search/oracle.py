@@ -35,7 +35,7 @@ class Oracle:
     def __init__(
         self, memories: Sequence[ReferenceMemory], embed: Callable[[str], Vector] | None, areas: Mapping[str, Polygon]
     ) -> None:
-        self._all = memories
+        self._all = self._asked = memories
         self._recalled_at: dict[int, int] = {}
         self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
@@ -53,6 +53,9 @@ class Oracle:
         wrong = [*self._conditions.wrong(query)]
         if wrong:
             raise InvalidQueryError("|".join(map(re.escape, wrong)))
+        # Words weigh as they do in the collections that are asked, withdrawn memories included.
+        self._asked = [memory for memory in self._all if _is_in(query.collections, memory)]
+        self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
         expected = self._recall(query, [memory for memory in self._all if self._conditions.hold(memory, query)])
         by_id = {memory.id: memory for memory in self._all}
         expected.confidences.extend(self._confidence(by_id[memory_id], query) for memory_id in expected.ids)
@@ -81,7 +84,8 @@ class Oracle:
 
     def _evidence(self, query: str, ids: Iterable[int]) -> list[Evidence]:
         words = _words(query, STOP_WORDS - {SPATIAL_WORD})
-        rarity = {word: 4 + math.log((max(len(self._all), 1000) + 1) / (self._frequency(word) + 0.5)) for word in words}
+        memories_asked = max(len(self._asked), 1000)
+        rarity = {word: 4 + math.log((memories_asked + 1) / (self._frequency(word) + 0.5)) for word in words}
         memories = [self._by_id[memory_id] for memory_id in ids]
         meaning = self._meaning(query, memories) if self._embed else {}
         return [evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan)) for memory in memories]
@@ -114,9 +118,9 @@ class Oracle:
     def _matching(self, query: str, placed: list[ReferenceMemory]) -> tuple[list[ReferenceMemory], bool]:
         words = _words(query, STOP_WORDS)
         counts = {word: len(_holding(placed, [word])) for word in words}
-        # Up to so many candidates are counted; the frequency in all memories decides between words of more.
+        # Up to so many candidates are counted; the frequency in the collections decides between words of more.
         # Single characters are the first to go, then the most common words.
-        order = {word: (len(word) == 1, min(counts[word], 2000), len(_holding(self._all, [word]))) for word in words}
+        order = {word: (len(word) == 1, min(counts[word], 2000), len(_holding(self._asked, [word]))) for word in words}
         words_held = sorted((word for word in words if counts[word]), key=lambda word: order[word])
         absent = {word for word in words if not counts[word]}
         phrases = [phrase for phrase in _phrases(query) if absent.isdisjoint(phrase)]
@@ -184,13 +188,13 @@ class Oracle:
     def _weight(self, *words: str) -> float:
         # A compound weighs as much as its rarest word.
         hits = min(map(self._frequency, words))
-        return math.log1p((len(self._all) - hits + 0.5) / (hits + 0.5))
+        return math.log1p((len(self._asked) - hits + 0.5) / (hits + 0.5))
 
     def _frequency(self, word: str) -> int:
-        return len(_holding(self._all, [word]))
+        return len(_holding(self._asked, [word]))
 
     def _bm25(self, query: str, candidates: Iterable[ReferenceMemory]) -> Scores:
-        # Term by term in the order of the query; the statistics are those of the whole table.
+        # Term by term in the order of the query; the statistics are those of the collections.
         k1, b = 0.9, 0.4
         words = _words(query, STOP_WORDS - {SPATIAL_WORD})
         phrases = [[word] for word in words] + _phrases(query)
@@ -217,6 +221,10 @@ class Oracle:
         if np.any((gaps > 1e-12) & (gaps < _NEAR_TIE)):
             raise UndecidedError
         return dict(zip((memory.id for memory in embedded), distances.round(9).tolist(), strict=True))
+
+
+def _is_in(collections: Sequence[str], memory: ReferenceMemory) -> bool:
+    return "*" in collections or memory.new.collection in collections
 
 
 def _newest_first(memory: ReferenceMemory) -> tuple[int, int]:

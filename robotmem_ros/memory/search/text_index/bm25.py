@@ -29,10 +29,16 @@ _COMMON = 4.0
 _AS_OF_MANY = 1000
 """Rarity is that of a word among at least so many memories: in the first few, hardly a word is known yet."""
 _STATISTICS = """
-    SELECT memories, words, (
-        SELECT json_group_object(w.word, w.memories) FROM words AS w WHERE w.word IN (SELECT value FROM json_each(?))
-    ) FROM text_totals
+    SELECT coalesce(sum(memories), 0), coalesce(sum(words), 0), (
+        SELECT json_group_object(word, n) FROM (
+            SELECT word, sum(memories) AS n FROM words
+            WHERE collection_id IN (SELECT id FROM collections WHERE {these})
+            AND word IN (SELECT value FROM json_each(?1)) GROUP BY word
+        )
+    ) FROM collections WHERE {these}
 """
+_OF_THESE = _STATISTICS.format(these="name IN (SELECT value FROM json_each(?2))")
+_OF_ALL = _STATISTICS.format(these="true")
 _TEXTS = """
     SELECT c.id, c.c0, c.c1, c.c2, c.c3
     FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
@@ -91,7 +97,10 @@ class Formula(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What BM25 must know of all memories, those of every collection and the withdrawn ones included."""
+    """What BM25 must know of the collections that are searched, withdrawn memories included.
+
+    A withdrawn memory tells as much of how common a word is as an active one.
+    """
 
     memories: int
     mean_length: float
@@ -114,14 +123,16 @@ class Statistics(NamedTuple):
         return _COMMON + math.log((max(self.memories, _AS_OF_MANY) + 1) / (self.frequencies.get(word, 0) + 0.5))
 
     def decides(self, word: str) -> bool:
-        """Tell whether less than half of all memories contain the word."""
+        """Tell whether less than half of the memories contain the word."""
         return 2 * self.frequencies.get(word, 0) < self.memories
 
 
-def read_statistics(connection: sqlite3.Connection, terms: Terms) -> Statistics:
-    """Read the statistics for some terms."""
+def read_statistics(connection: sqlite3.Connection, terms: Terms, collections: Sequence[str]) -> Statistics:
+    """Read the statistics for some terms over some collections together; none for all."""
     words = {*terms.words, *(word for compound in terms.compounds for word in compound.split())}
-    memories, total, frequencies = connection.execute(_STATISTICS, (json.dumps(list(words)),)).fetchone()
+    arguments = (json.dumps(list(words)), *((json.dumps(collections),) if collections else ()))
+    sql = _OF_THESE if collections else _OF_ALL
+    memories, total, frequencies = connection.execute(sql, arguments).fetchone()
     return Statistics(memories, total / max(memories, 1), json.loads(frequencies))
 
 

@@ -2,39 +2,45 @@
 
 Every memory that contains a rare word is ranked. Of those that contain only common words, as many as there is room for:
 those with more of the words first, then those with rarer words, newest first. So the time of a search depends on the
-postings that it may read (a posting: one word in one memory), not on how common its words are.
+postings that it may read (a posting: one word in one memory), not on how common its words are. FTS5 reads the postings
+of all collections: these decide what a search costs, those of the collections that are asked how much a word weighs.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from ...storage import bulk
 from ...text import tokens
 from ..candidates import Candidates, filter_ids
-from .bm25 import Statistics
+from .bm25 import Statistics, Terms, read_statistics
 
 _COMBINED = 4
 """All pairs of this many common words, the rarest, are searched."""
 _POSTINGS = 1_000_000
 """How many postings of common words are read, about, before a search ends with what it found."""
+_READ = 10
+"""For each memory with a rare word, at most so many postings are read."""
 _LEAST_ROOM = 20
 _FEW = 400
 
 
-def rare_and_common(words: Iterable[str], statistics: Statistics, limit: int) -> tuple[list[str], list[str]]:
-    """Part the words that any memory contains, rarest first; at most `limit` memories contain the rare ones."""
-    rarest_first = sorted(
-        (word for word in words if word in statistics.frequencies), key=statistics.frequencies.__getitem__
-    )
-    total = 0
+def rare_and_common(
+    words: Iterable[str], frequencies: Mapping[str, int], postings: Mapping[str, int], limit: int
+) -> tuple[list[str], list[str]]:
+    """Part the words with a frequency, rarest first; at most `limit` memories contain the rare ones.
+
+    Nor have these many more postings than that.
+    """
+    rarest_first = sorted((word for word in words if word in frequencies), key=frequencies.__getitem__)
+    found = read = 0
     for index, word in enumerate(rarest_first):
-        total += statistics.frequencies[word]
-        if total > limit:
+        found, read = found + frequencies[word], read + postings[word]
+        if found > limit or read > _READ * limit:
             return rarest_first[:index], rarest_first[index:]
     return rarest_first, []
 
@@ -54,8 +60,9 @@ def bounded_choice(
     """
     if behind and (few := _if_few(connection, candidates, behind)) is not None:
         return few
-    rare, common = rare_and_common(words, statistics, limit)
-    search = _Search(connection, statistics, candidates, behind, room=limit // 2)
+    postings = read_statistics(connection, Terms(words, ()), ()).frequencies
+    rare, common = rare_and_common(words, statistics.frequencies, postings, limit)
+    search = _Search(connection, statistics, postings, candidates, behind, room=limit // 2)
     if rare:
         search.found |= search.newest(tokens.any_of(rare), limit)
     if common:
@@ -75,11 +82,12 @@ class _Search:
 
     connection: sqlite3.Connection
     statistics: Statistics
+    postings: Mapping[str, int]
     candidates: Candidates
     behind: int
     room: int
     found: set[int] = field(default_factory=set)
-    postings: int = _POSTINGS
+    affordable: int = _POSTINGS
 
     def add_common(self, words: Sequence[str]) -> None:
         """Fill the room with memories that hold some of these words, given rarest first."""
@@ -126,6 +134,6 @@ class _Search:
 
     def _is_spent(self, group: Sequence[str]) -> bool:
         # A search for all of some words reads about as many postings of each as there are of the rarest, or all.
-        rarest, *others = (self.statistics.frequencies[word] for word in group)
-        self.postings -= rarest + sum(min(other, 8 * rarest) for other in others)
-        return self.room < _LEAST_ROOM or (self.postings < 0 and bool(self.found))
+        rarest, *others = sorted(self.postings[word] for word in group)
+        self.affordable -= rarest + sum(min(other, 8 * rarest) for other in others)
+        return self.room < _LEAST_ROOM or (self.affordable < 0 and bool(self.found))

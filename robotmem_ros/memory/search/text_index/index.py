@@ -37,12 +37,12 @@ class TextIndex:
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
 
-    def reader(self, text: str, parameters: Parameters) -> TextReader:
+    def reader(self, text: str, parameters: Parameters, collections: Sequence[str]) -> TextReader:
         """Make a reader that searches for one query; call this before the snapshot of the database that it searches.
 
         So no text in the postings is newer than the snapshot.
         """
-        return TextReader(self.blocks, text, parameters.text_candidates, Shape.of(parameters))
+        return TextReader(self.blocks, text, parameters.text_candidates, Shape.of(parameters), collections)
 
     def update(self) -> bool:
         """Read a few hundred texts that the postings lack; return whether there is more to do.

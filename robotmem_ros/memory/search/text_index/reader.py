@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
 from . import bm25
 from .block import Block
-from .bm25 import Match, Shape, Statistics, parse_terms
+from .bm25 import Match, Shape, Statistics, Terms, parse_terms
 from .fts import bounded_choice
 from .scores import Best, Scores
 
@@ -35,11 +35,15 @@ _WITH_ALL_OF_CHANGED = """
 class TextReader:
     """Search the texts for one query, on one snapshot of the database; no text is read twice.
 
-    `limit` bounds the work without postings, see `fts`; `shape` is that of BM25.
+    `limit` bounds the work without postings, see `fts`; `shape` is that of BM25. Every candidate is in one of
+    `collections`, which give the words their weights; none for all.
     """
 
-    def __init__(self, blocks: Sequence[Block], text: str, limit: int, shape: Shape) -> None:
+    def __init__(
+        self, blocks: Sequence[Block], text: str, limit: int, shape: Shape, collections: Sequence[str]
+    ) -> None:
         self._blocks = blocks
+        self._collections = collections
         self._terms = parse_terms(text)
         self._limit = limit
         self._shape = shape
@@ -102,6 +106,10 @@ class TextReader:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
         return sum(map(self._statistics(connection).weight, self._terms.words))
 
+    def frequencies(self, connection: sqlite3.Connection, words: Sequence[str]) -> Mapping[str, int]:
+        """Return in how many memories of the collections some words stand; words of none are left out."""
+        return bm25.read_statistics(connection, Terms(words, ()), self._collections).frequencies
+
     @property
     def has_postings(self) -> bool:
         """Tell whether `with_all` can be used."""
@@ -137,7 +145,7 @@ class TextReader:
 
     def _statistics(self, connection: sqlite3.Connection) -> Statistics:
         if self._known is None:
-            self._known = bm25.read_statistics(connection, self._terms)
+            self._known = bm25.read_statistics(connection, self._terms, self._collections)
         return self._known
 
     def _best(self, connection: sqlite3.Connection, candidates: Candidates, others: set[int], depth: int) -> Ranking:

@@ -1,10 +1,9 @@
-"""The text index: the words of memories, for FTS5 and for the counts by which it ranks."""
+"""The text index: the words of memories, for FTS5."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -17,24 +16,14 @@ _MERGED = 16
 """Pages of 4 kB."""
 _MERGING = 2
 """A merge with so many changes of rows did something; see "The 'merge' command" in SQLite's documentation of FTS5."""
-_COUNT = """
-    INSERT INTO words (word, memories) SELECT key, value FROM json_each(?) WHERE true
-    ON CONFLICT (word) DO UPDATE SET memories = memories + excluded.memories
-"""
 
 
-def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
-    """Add the texts of memories."""
-    rows = [(memory_id, *_texts(new)) for memory_id, new in added]
-    frequencies: Counter[str] = Counter()
-    total = 0
-    for _, *texts in rows:
-        words = " ".join(texts).split()
-        total += len(words)
-        frequencies.update(set(words))
+def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> list[list[str]]:
+    """Add the texts of memories, and return the words of each, in their order."""
+    texts = [_texts(new) for _, new in added]
+    rows = [(memory_id, *indexed) for (memory_id, _), indexed in zip(added, texts, strict=True)]
     bulk.insert(connection, _TABLE, "(?, ?, ?, ?, ?)", rows)
-    connection.execute(_COUNT, (json.dumps(frequencies, ensure_ascii=False),))
-    connection.execute("UPDATE text_totals SET memories = memories + ?, words = words + ?", (len(rows), total))
+    return [" ".join(indexed).split() for indexed in texts]
 
 
 def defer_merging(connection: sqlite3.Connection) -> None:

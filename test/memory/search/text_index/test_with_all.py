@@ -25,7 +25,7 @@ def check(database: Database, blocks: Sequence[Block]) -> None:
         texts = texts_of(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
         for words in QUERIES:
             holding = sorted(one for one, text in texts.items() if set(text.split()).issuperset(words))
-            found = TextReader(blocks, "", 0, Shape.of(Parameters())).with_all(connection, words).tolist()
+            found = TextReader(blocks, "", 0, Shape.of(Parameters()), ()).with_all(connection, words).tolist()
             # What is gone may still be named: who reads a memory sees that.
             assert [one for one in found if one in texts] == holding, words
 

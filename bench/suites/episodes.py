@@ -7,9 +7,10 @@ The set in `bench/data/episodes` was written by hand, by somebody who had not se
 one collection, beside those of `bench/data/recall`. Half of the episodes are the split `tune`. The other half, `last`,
 is for one look when nothing is to be changed any more.
 
-What to know next is measured twice: after sessions that name their task and place, and after sessions that all have one
-context, so that only their memories say what they are about. "helpful" is the share of the offered facts (at most about
-a half, since a session has at most three helpful facts), "found" the share of the helpful ones that are offered.
+What to know next is measured after sessions that name their task and place, and after sessions that all have one
+context, so that only their memories say what they are about. The new session names task, place and objects in its
+context, or in perceptions only. "helpful" is the share of the offered facts, "found" the share of the helpful ones that
+are offered.
 
 Intervals are 95 % bootstrap intervals; whole episodes are drawn, since queries about one episode resemble each other.
 """
@@ -100,8 +101,8 @@ def run(options: argparse.Namespace) -> None:
             show(head, _score_rows(memory, ids, answerable, unanswerable))
         print("What to know next time: facts that a new session is offered when it ends:\n")
         show(
-            ("contexts of the sessions before", "sessions", "offered", "helpful, %", "first, %", "found, %", "nDCG"),
-            _lesson_rows({"task and place": (path, ids), "the same for all": shared}, embedder, lessons),
+            ("sessions before", "new one", "number", "offered", "helpful, %", "first, %", "found, %", "nDCG"),
+            _lesson_rows({"task and place": (path, ids), "one context for all": shared}, embedder, lessons),
         )
 
 
@@ -228,10 +229,13 @@ def _gain(grades: Sequence[int]) -> float:
     return sum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, start=1))
 
 
-def _offer(path: Path, embedder: Embedder, ids: _Ids, lesson: _Record) -> Offer:
+def _offer(path: Path, embedder: Embedder, ids: _Ids, lesson: _Record, *, in_context: bool) -> Offer:
     grade_of = {ids[item["id"]]: item["grade"] for item in lesson["helpful"]}
+    context = lesson["context"]
     with opened_copy(path, embedder) as memory:
-        session = memory.start_session({**_SHARED, **lesson["context"]}).session_id
+        session = memory.start_session({**_SHARED, **context} if in_context else _SHARED).session_id
+        for seen in () if in_context else (context["task"], context["place"], *context["objects"]):
+            memory.save_perception(seen, session_id=session)
         facts = memory.end_session(session).proactive
     return Offer(tuple(grade_of.get(fact.id, 0) for fact in facts), tuple(grade_of.values()))
 
@@ -240,10 +244,15 @@ def _lesson_rows(
     ways: Mapping[str, tuple[Path, _Ids]], embedder: Embedder, lessons: Sequence[_Record]
 ) -> Iterator[tuple[str, ...]]:
     for name, (path, ids) in ways.items():
-        offered = [_offer(path, embedder, ids, lesson) for lesson in lessons]
-        facts = sum(len(offer.grades) for offer in offered)
-        helpful = sum(grade > 0 for offer in offered for grade in offer.grades)
-        first = statistics.fmean(any(offer.grades[:1]) for offer in offered)
-        shares = (helpful / max(facts, 1), first, helpful / sum(len(offer.helpful) for offer in offered))
-        ndcg = statistics.fmean(offer.ndcg for offer in offered)
-        yield name, str(len(lessons)), str(facts), *(f"{100 * share:.1f}" for share in shares), f"{ndcg:.3f}"
+        for told, in_context in (("context", True), ("perceptions", False)):
+            offered = [_offer(path, embedder, ids, lesson, in_context=in_context) for lesson in lessons]
+            yield name, told, *_offer_cells(offered)
+
+
+def _offer_cells(offered: Sequence[Offer]) -> Iterator[str]:
+    facts = sum(len(offer.grades) for offer in offered)
+    helpful = sum(grade > 0 for offer in offered for grade in offer.grades)
+    first = statistics.fmean(any(offer.grades[:1]) for offer in offered)
+    shares = (helpful / max(facts, 1), first, helpful / sum(len(offer.helpful) for offer in offered))
+    yield from (str(len(offered)), str(facts), *(f"{100 * share:.1f}" for share in shares))
+    yield f"{statistics.fmean(offer.ndcg for offer in offered):.3f}"

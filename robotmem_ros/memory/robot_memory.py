@@ -360,7 +360,13 @@ class RobotMemory:
             SessionNotFoundError: there is no such session, or it was ended before.
         """
         self._writable.usage.write()
-        return self._parts.sessions.end(self.parameters, self.decay(), session_id, outcome_score)
+        parameters, decay = self.parameters, self.decay()
+
+        def recall(request: RecallRequest) -> RecallResult:
+            # Not `self.recall`: what is offered was not asked for, so it does not count as used.
+            return self._parts.pipeline.run(parse_query(parameters, request, decay=decay), parameters)
+
+        return self._parts.sessions.end(parameters, decay, session_id, outcome_score, recall)
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""

@@ -24,7 +24,7 @@ from ..storage.decay import Decay
 from ..storage.session_stats import DecayReport
 from . import consolidation
 from .consolidation import Consolidation
-from .proactive import proactive
+from .proactive import Recall, Subject, find, proactive, subject
 
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
@@ -105,8 +105,12 @@ class Sessions:
                 known_sessions=session_stats.ended_sessions(connection, session.collection),
             )
 
-    def end(self, parameters: Parameters, decay: Decay, session_id: object, outcome: object) -> SessionReport:
+    def end(
+        self, parameters: Parameters, decay: Decay, session_id: object, outcome: object, recall: Recall
+    ) -> SessionReport:
         """End a session, consolidate it and report on it; an expired session still accepts its outcome.
+
+        `recall` finds what to know the next time.
 
         Raises:
             InvalidFieldError: a field cannot be used.
@@ -115,18 +119,21 @@ class Sessions:
         wanted = validation.text("session_id", session_id, limit=256, required=True)
         score = None if outcome is None else validation.number("outcome_score", outcome, low=0.0, high=1.0)
 
-        def work(connection: sqlite3.Connection) -> tuple[Session, list[SessionKey]]:
+        def work(connection: sqlite3.Connection) -> tuple[Subject, list[SessionKey]]:
             expired = session_rows.close_expired(connection, decay.now)
             if _found(connection, wanted).end_reason == ENDED:
                 raise SessionNotFoundError(wanted, "it has ended already")
             if score is not None:
                 session_rows.set_outcome(connection, wanted, score)
+            about = subject(connection, _found(connection, wanted))
             session_rows.end(connection, wanted, decay.now)
-            return _found(connection, wanted), expired
+            return about, expired
 
-        session, expired = self._database.write(work).result()
+        about, expired = self._database.write(work).result()
+        session = about.session
         self._expired([one for one in expired if one[0] != wanted])
         consolidated = self._consolidated(session.session_id, session.collection, parameters, dry_run=False)
+        found = find(about, recall)
         with self._database.snapshot() as connection:
             totals = session_stats.of_session(connection, session)
             return SessionReport(
@@ -137,7 +144,7 @@ class Sessions:
                 objects=session_stats.objects(connection, session),
                 decay=session_stats.decay_report(connection, session.collection, decay),
                 consolidation=consolidated,
-                proactive=proactive(connection, session, decay, _PROACTIVE),
+                proactive=proactive(connection, about, found, decay, _PROACTIVE),
             )
 
     def consolidate(

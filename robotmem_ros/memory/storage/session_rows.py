@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..models import ENDED, EXPIRED, Session
@@ -44,7 +44,6 @@ class EndedSession(NamedTuple):
 
     session_id: str
     context_json: str
-    outcome: float | None
 
 
 class SureFact(NamedTuple):
@@ -142,12 +141,33 @@ def note_consolidated(connection: sqlite3.Connection, session_id: str, collectio
 def other_ended(connection: sqlite3.Connection, session: Session, n: int) -> list[EndedSession]:
     """Return the other sessions of the collection of a session that have ended; the last `n`, the latest first."""
     rows = connection.execute(
-        "SELECT s.external_id, s.context, o.score FROM sessions AS s "
-        "LEFT JOIN session_outcomes AS o ON o.session_id = s.external_id "
-        "WHERE s.collection = ? AND s.status = 'ended' AND s.external_id <> ? ORDER BY s.ended_at DESC LIMIT ?",
+        "SELECT external_id, context FROM sessions "
+        "WHERE collection = ? AND status = 'ended' AND external_id <> ? ORDER BY ended_at DESC LIMIT ?",
         (session.collection, session.session_id, n),
     )
     return [EndedSession(*row) for row in rows]
+
+
+def subject_texts(connection: sqlite3.Connection, session: Session, n: int) -> list[str]:
+    """Return texts of a session: of its last `n` facts, of the `n` memories recalled first, of its last perceptions."""
+    last = (
+        "SELECT content FROM memories INDEXED BY idx_mem_session WHERE session_id = ?1 AND session_id <> '' "
+        "AND collection = ?2 AND status = 'active' AND type = {type!r} ORDER BY id DESC LIMIT ?3"
+    )
+    recalled = (
+        "SELECT m.content FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
+        "WHERE r.session_id = ?1 AND m.collection = ?2 AND m.status = 'active' "
+        "ORDER BY r.share DESC, m.id DESC LIMIT ?3"
+    )
+    selects = (last.format(type="fact"), recalled, last.format(type="perception"))
+    arguments = (session.session_id, session.collection, n)
+    return [content for sql in selects for (content,) in connection.execute(sql, arguments)]
+
+
+def outcomes(connection: sqlite3.Connection, session_ids: Collection[str]) -> dict[str, float]:
+    """Return the outcomes of those of some sessions that have one."""
+    sql = "SELECT session_id, score FROM session_outcomes WHERE session_id IN (SELECT value FROM json_each(?))"
+    return dict(connection.execute(sql, (json.dumps(list(session_ids)),)))
 
 
 def surest_facts(

@@ -1,14 +1,15 @@
-"""Proactive recall, against its formula over all facts."""
+"""What to know next time, against its formula over all facts."""
 
 from __future__ import annotations
 
 import json
+import math
 import random
 
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.sessions.proactive import json_values, similarity
+from robotmem_ros.memory.sessions.proactive import EVIDENCE, LEAST_FIT, LEAST_SHARE, LIKENESS, UNRATED, context_words
 
 from ...support.clock import DAY, NOW, Clock
 from ..conftest import OpenMemory
@@ -42,59 +43,113 @@ def offered(memory: RobotMemory, context: object) -> list[int]:
 
 def test_similar_contexts_come_first_and_better_outcomes_before_worse_ones(memory: RobotMemory) -> None:
     kitchen, hall = {"task": {"name": "tidy"}, "room": "kitchen"}, {"task": {"name": "guide"}, "room": "hall"}
-    _, bad = episode(memory, kitchen, 0.0, "the left drawer sticks")
+    _, bad = episode(memory, kitchen, 0.5, "the left drawer sticks")
     _, good = episode(memory, kitchen, 1.0, "the glasses stand above the sink")
-    _, unrated = episode(memory, kitchen, None, "the bin opens by a pedal")
+    _, unrated = episode(memory, kitchen, None, "the bin opens by a pedal", confidence=0.91)
     _, elsewhere = episode(memory, hall, 1.0, "the door swings inwards")
-    assert offered(memory, kitchen) == [*good, *unrated, *bad, *elsewhere]
-    assert offered(memory, hall)[0] == elsewhere[0]
+    assert offered(memory, kitchen) == [*good, *unrated, *bad]
+    assert offered(memory, hall) == elsewhere
 
 
-def test_only_facts_of_other_sessions_of_the_collection_are_proactive(memory: RobotMemory, clock: Clock) -> None:
-    _, known = episode(memory, {"a": 1}, 1.0, "the bin opens by a pedal")
-    episode(memory, {"a": 1}, 1.0, "the lab has a lathe", collection="lab")
-    session = memory.start_session({"a": 1}).session_id
-    memory.learn("of this session", session_id=session)
-    memory.learn("of no session")
-    memory.save_perception("a mug", session_id=memory.sessions(n=2)[1].session_id)
+def test_a_session_that_is_about_nothing_known_is_offered_nothing(memory: RobotMemory) -> None:
+    robot = {"robot": "carrier-2"}
+    for number in range(12):
+        task = ("tidy the kitchen", "guide a visitor", "carry the linen")[number % 3]
+        episode(memory, {**robot, "task": task}, 1.0, f"shelf {number} wobbles")
+    assert offered(memory, {}) == []
+    assert offered(memory, robot) == [], "all sessions share it, so it says nothing"
+    assert offered(memory, {**robot, "task": "zebra xylophone quantum"}) == []
+    assert offered(memory, {**robot, "task": "guide the visitors"}) != []
+
+
+def test_what_is_learned_perceived_and_recalled_in_a_session_says_what_it_is_about(memory: RobotMemory) -> None:
+    _, dock = episode(memory, {}, 1.0, "Dock Alpha needs two attempts when the floor is wet")
+    _, cup = episode(memory, {}, 1.0, "The glass cup slips below 6 N")
+    for begin, expected in (("dock alpha", dock), ("glass cup", cup)):
+        session = memory.start_session({}).session_id
+        memory.learn(f"The {begin} is grey", session_id=session)
+        assert [fact.id for fact in memory.end_session(session).proactive][:1] == expected
+        session = memory.start_session({}).session_id
+        memory.save_perception(f"Near the {begin}", session_id=session)
+        assert [fact.id for fact in memory.end_session(session).proactive][:1] == expected
+        session = memory.start_session({}).session_id
+        assert memory.recall(begin, n=1, kinds="fact").memories
+        assert expected[0] in [fact.id for fact in memory.end_session(session).proactive]
+
+
+def test_facts_learned_outside_any_session_are_offered_too(memory: RobotMemory) -> None:
+    outside = memory.learn("The bin of the kitchen opens by a pedal").memory_id
+    episode(memory, {"task": "guide a visitor to the lab"}, 1.0, "the lab has a lathe")
+    assert offered(memory, {"task": "empty the kitchen bin"}) == [outside]
+
+
+def test_only_facts_from_outside_the_session_but_of_its_collection_are_offered(
+    memory: RobotMemory, clock: Clock
+) -> None:
+    context = {"task": "open the bin"}
+    _, known = episode(memory, context, 1.0, "the bin opens by a pedal")
+    episode(memory, context, 1.0, "the bin has a lid", collection="lab")
+    session = memory.start_session(context).session_id
+    memory.learn("the bin is full", session_id=session)
+    memory.save_perception("a bin", session_id=memory.sessions(n=2)[1].session_id)
     report = memory.end_session(session, 1.0)
     assert [fact.id for fact in report.proactive] == known
     assert [fact.score for fact in report.proactive] == [1.0]
-    clock.now += 200 * DAY
-    assert offered(memory, {"a": 1}) == [], "what has faded is not offered"
     with memory._database.reader() as connection:
-        assert connection.execute("SELECT max(access_count) FROM memories").fetchone() == (0,), "nor is offering recall"
+        assert connection.execute("SELECT max(access_count) FROM memories").fetchone() == (0,), "an offer is no recall"
+    clock.now += 200 * DAY
+    assert offered(memory, context) == [], "what has faded is not offered"
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_proactive_facts_are_those_of_the_greatest_worth(memory: RobotMemory, clock: Clock, seed: int) -> None:
+def test_the_facts_that_are_offered_are_those_of_the_greatest_worth(
+    memory: RobotMemory, clock: Clock, seed: int
+) -> None:
     draw = random.Random(seed)
-    worth: dict[int, float] = {}
-    contexts = [
-        {"room": draw.choice("abc"), "task": {"name": draw.choice("xy"), "n": draw.randint(0, 2)}} for _ in range(30)
-    ]
-    asked = json_values(json.dumps(contexts[0]))
-    for number, context in enumerate(contexts):
+    things, rooms = ["bin", "door", "mug", "lamp"], ["kitchen", "lab", "hall"]
+    sessions: dict[str, tuple[frozenset[str], float]] = {}
+    facts: dict[int, tuple[str, float]] = {}
+    for number in range(12):
+        context = {"task": f"fetch the {draw.choice(things)}", "room": draw.choice(rooms), "n": draw.randint(0, 2)}
         outcome = draw.choice((None, 0.0, 0.5, 1.0, draw.random()))
-        confidence = draw.uniform(0.2, 0.9)
-        days = draw.choice((0, 10, 80))
+        confidence, days = draw.uniform(0.2, 0.9), draw.choice((0, 10, 80))
         clock.now = NOW - days * DAY
-        texts = [f"fact {number} {index}" for index in range(draw.randint(0, 2))]
-        _, ids = episode(memory, context, outcome, *texts, confidence=confidence)
+        texts = [f"the {draw.choice(things)} {number} {index} is heavy" for index in range(draw.randint(0, 2))]
+        session, ids = episode(memory, context, outcome, *texts, confidence=confidence)
+        sessions[session] = context_words(json.dumps(context)), UNRATED if outcome is None else outcome
         now = confidence * 0.99**days
-        common = len(asked & json_values(json.dumps(context)))
-        like = (1 + common) / (1 + 6 - common)
-        if now >= 0.3:
-            worth |= dict.fromkeys(ids, now * like * (1 + (0.5 if outcome is None else outcome)) / 2)
+        facts |= {one: (session, now) for one in ids if now >= 0.3}
     clock.now = NOW
-    best = sorted(worth, key=lambda memory_id: (-round(worth[memory_id], 12), -memory_id))[:5]
-    assert offered(memory, contexts[0]) == best
+    asked = {"task": "carry the bin and the mug", "room": "lab", "n": 1}
+    found = offered(memory, asked)  # before a recall refreshes what it finds
+    in_lab = sum("lab" in known for known, _ in sessions.values())
+    text = "carry the bin and the mug" if 2 * in_lab > len(sessions) else "carry the bin and the mug\nlab"
+    relevance = {one.id: one.relevance for one in memory.recall(text, n=100, min_confidence=0.0)}
+    words = context_words(json.dumps(asked))
+    worth = {}
+    for one, (session, now) in facts.items():
+        known, outcome = sessions[session]
+        idf = {
+            word: math.log(1 + (len(sessions) - n + 0.5) / (n + 0.5))
+            for word in known
+            for n in [sum(word in other for other, _ in sessions.values())]
+        }
+        likeness = sum(idf[word] for word in known & words) / (1 + sum(idf.values()))
+        of_session = [relevance.get(fact, 0.0) for fact, other in _sessions_of(memory).items() if other == session]
+        evidence = sum(sorted(of_session)[-3:]) / 3
+        fit = (relevance.get(one, 0.0) + EVIDENCE * evidence + LIKENESS * likeness) / (1 + EVIDENCE + LIKENESS)
+        if fit >= LEAST_FIT:
+            worth[one] = fit * now * (1 + outcome) / 2
+    best = sorted(worth, key=lambda one: (-round(worth[one], 12), -one))[:5]
+    assert found == [one for one in best if worth[one] >= LEAST_SHARE * worth[best[0]]]
 
 
-def test_similarity_of_contexts_is_jaccards_with_one_value_that_all_share() -> None:
-    one = json_values('{"task": {"name": "tidy", "tools": [1, 2]}, "room": "kitchen"}')
-    assert one == {("task.name", '"tidy"'), ("task.tools", "[1, 2]"), ("room", '"kitchen"')}
-    assert similarity(one, one) == 1.0
-    assert similarity(one, json_values("{}")) == 0.25
-    assert similarity(one, json_values('{"room": "kitchen", "task": {"name": 1}}')) == 2 / 5
-    assert similarity(json_values("{}"), json_values("{}")) == 1.0
+def test_the_words_of_a_context_are_those_of_its_texts_and_its_other_values_with_their_paths() -> None:
+    context = '{"task": {"name": "Tidy the bins", "tools": ["broom", 2]}, "room": 3, "done": true}'
+    assert context_words(context) == {"tidi", "bin", "broom", "task.tools=2", "room=3", "done=true"}
+    assert context_words("{}") == frozenset()
+
+
+def _sessions_of(memory: RobotMemory) -> dict[int, str]:
+    with memory._database.reader() as connection:
+        return dict(connection.execute("SELECT id, session_id FROM memories").fetchall())

@@ -83,7 +83,7 @@ def test_peers_are_imported_without_our_package() -> None:
 
 def test_a_peer_in_a_process_of_its_own_is_filled_and_queried(tmp_path: Path) -> None:
     rows = [
-        {"robot": f"r{number % 2}", "task": "t0", "label": "mug", "stamp": float(number), "position": [number, 0]}
+        {"robot": f"r{number % 2}", "task": "t0", "label": "mug", "stamp": float(number), "x": float(number), "y": 0.0}
         for number in range(4)
     ]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

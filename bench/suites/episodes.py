@@ -34,11 +34,13 @@ from bench.data import DATA, read_records
 from bench.internals.stages import Embedder, load_model
 from bench.options import add_model
 from bench.table import markdown, show
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import Parameters, RobotMemory
 
 FOLDER = DATA / "episodes"
 _N = 10
 MEASURES = ("hit@1, %", "hit@5, %", "hit@10, %", "MRR")
+_BOUNDS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+_LOSING, _EMPTY = ("answerable", "needs its episode"), ("far", "in-domain", "near", "all")
 _SAMPLES = 10_000
 _QUANTILES = (5, 25, 50, 75, 95)
 _SECOND = 1_000_000_000
@@ -99,6 +101,9 @@ def run(options: argparse.Namespace) -> None:
         with opened_copy(path, embedder) as memory:
             head = ("queries", "number", "with results, %", f"hit@{_N}, %", *(f"score p{q}" for q in _QUANTILES))
             show(head, _score_rows(memory, ids, answerable, unanswerable))
+            print("Queries that lose their right result, and queries without one that come back empty, in %:\n")
+            head = ("min_relevance", *(f"lost: {one}" for one in _LOSING), *(f"empty: {one}" for one in _EMPTY))
+            show(head, _relevance_rows(memory, ids, answerable, cases, unanswerable))
         print("What to know next time: facts that a new session is offered when it ends:\n")
         show(
             ("sessions before", "new one", "number", "offered", "helpful, %", "first, %", "found, %", "nDCG"),
@@ -210,6 +215,31 @@ def _score_row(memory: RobotMemory, name: str, cases: Sequence[_Record], hits: s
     scores = [found[0].score for case in cases if (found := memory.recall(case["query"], n=_N)).memories]
     quantiles = (f"{value:.3f}" for value in np.percentile(scores, _QUANTILES)) if scores else ("",) * len(_QUANTILES)
     return name, str(len(cases)), f"{100 * len(scores) / len(cases):.1f}", hits, *quantiles
+
+
+def _relevance_rows(
+    memory: RobotMemory,
+    ids: _Ids,
+    answerable: Sequence[_Record],
+    cases: Sequence[_Record],
+    unanswerable: Sequence[_Record],
+) -> Iterator[tuple[str, ...]]:
+    groups = [[case for case in group if _rank(memory, ids, case).rank <= _N] for group in (answerable, cases)]
+    groups += [[case for case in unanswerable if name in (case["distance"], "all")] for name in _EMPTY]
+    best = [[_best_relevance(memory, case) for case in group] for group in groups]
+    default = Parameters().min_relevance
+    for bound in sorted({*_BOUNDS, default}):
+        mark = " (default)" if bound == default else ""
+        yield f"{bound:g}{mark}", *(below(group, bound) for group in best)
+
+
+def _best_relevance(memory: RobotMemory, case: _Record) -> float:
+    return max((one.relevance for one in memory.recall(case["query"], n=_N, min_relevance=0.0)), default=0.0)
+
+
+def below(relevances: Sequence[float], bound: float) -> str:
+    """Return how many are below a bound, in percent."""
+    return f"{100 * sum(one < bound for one in relevances) / max(len(relevances), 1):.1f}"
 
 
 class Offer(NamedTuple):

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from bench.data import DATA, read_records
 from bench.internals.stages import Stages, load_model, tells_meaning
 from bench.options import add_model
-from bench.suites.episodes import FOLDER, opened_copy, store
+from bench.suites.episodes import FOLDER, below, opened_copy, store
 from bench.table import show
 from robotmem_ros.memory import Parameters, RobotMemory
 
@@ -157,18 +157,14 @@ def _rows(asked: Sequence[Asked], by_words: Sequence[Asked]) -> Iterator[tuple[s
                 best[one.group].append(max((_relevance(result, curve) for result in one.results), default=0.0))
     everything = [relevance for name in _EMPTY for relevance in best[name]]
     for threshold in _THRESHOLDS:
-        shares = (_below(best[name], threshold) for name in (*_LOSING, *_EMPTY))
-        yield f"{threshold:g}", *shares, _below(everything, threshold)
+        shares = (below(best[name], threshold) for name in (*_LOSING, *_EMPTY))
+        yield f"{threshold:g}", *shares, below(everything, threshold)
 
 
 def _relevance(result: Result, curve: _Curve) -> float:
     if len(curve) == 2 and not result.share:
         return 0.0
     return 1 / (1 + math.exp(-float(np.dot(result.features(len(curve)), curve))))
-
-
-def _below(relevances: Sequence[float], threshold: float) -> str:
-    return f"{100 * sum(one < threshold for one in relevances) / max(len(relevances), 1):.1f}"
 
 
 def _written(curve: _Curve) -> str:

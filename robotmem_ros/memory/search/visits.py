@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from .places import POSITION, Place, find_space, greatest_square, squared_distan
 _NEVER = -1
 
 
-@dataclass(frozen=True)
+@dataclass
 class SinceLastVisit(Wanted):
     """Observed after the end of the last visit to a place, if there was one."""
 
@@ -32,6 +32,7 @@ class SinceLastVisit(Wanted):
     """Nanoseconds since the epoch, by the robot's clock."""
     collections: tuple[str, tuple[object, ...]]
     """SQL for the memories that count, with its arguments."""
+    _found: int | None = field(default=None, init=False)
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
@@ -49,6 +50,12 @@ class SinceLastVisit(Wanted):
         return unknown_positions(connection, self.place.field)
 
     def _end(self, connection: sqlite3.Connection) -> int:
+        # Once for each query: it runs on one snapshot.
+        if self._found is None:
+            self._found = self._last_end(connection)
+        return self._found
+
+    def _last_end(self, connection: sqlite3.Connection) -> int:
         times = np.sort(self._times(connection))[::-1]
         starts = np.concatenate(([self.now], times[:-1])) if len(times) else times
         (gaps,) = np.nonzero(starts - times > self.gap)

@@ -45,14 +45,14 @@ def context_values(context: str) -> str:
 
 def context_contains(context: str, path: str, wanted: str) -> int | None:
     """Return whether the list at a path of a context contains a value, given as JSON; None if there is no list."""
-    value = _at(json.loads(context), path)
-    return any(same(item, json.loads(wanted)) for item in value) if isinstance(value, list) else None
+    value, operand = _at(json.loads(context), path), _parsed(wanted)
+    return any(same(item, operand) for item in value) if isinstance(value, list) else None
 
 
 def context_equals(context: str, path: str, wanted: str) -> int | None:
     """Return whether the value at a path of a context is a value, given as JSON; None if there is none."""
     value = _at(json.loads(context), path)
-    return None if value is _ABSENT else same(value, json.loads(wanted))
+    return None if value is _ABSENT else same(value, _parsed(wanted))
 
 
 def same(one: object, other: object) -> bool:
@@ -105,6 +105,11 @@ def _path_ids(connection: sqlite3.Connection, paths: dict[str, list[tuple[object
             "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value", (wanted,)
         )
     )
+
+
+@lru_cache(maxsize=8)  # the same operand for every memory
+def _parsed(operand: str) -> object:
+    return json.loads(operand)
 
 
 def _at(value: object, path: str) -> object:

@@ -59,7 +59,8 @@ def _memory_line(memory: Memory) -> str:
         position = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
-    told = f"{time_text(memory.observed_at)}, id {memory.id}{doubt}{similar}"
+    folded = f", and {memory.folded_count} older of the same text and place" if memory.folded_count else ""
+    told = f"{time_text(memory.observed_at)}, id {memory.id}{doubt}{similar}{folded}"
     return f"{memory.score:.2f}  {memory.content}{position}  [relevance {memory.relevance:.2f}, {told}]"
 
 
@@ -157,6 +158,8 @@ def _data(arguments: argparse.Namespace) -> None:
 def _recall_option(argument: dataclasses.Field[object]) -> Option:
     settings = _OPTIONS[str(argument.type)]
     about = argument.metadata["about"]
+    if argument.default is True:
+        return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=about)
     if settings.get("action") == "append":
         about += "; may be given several times"
     return option(f"--{argument.name.replace('_', '-')}", help=about, **settings)

@@ -273,6 +273,10 @@ class Memory:
     """Why it has its score, if the recall was to explain, and there is a query."""
     distance: float = float("nan")
     """Metres to the target of the spatial sort; NaN without one."""
+    folded_count: int = 0
+    """How many older memories of the same text, perceived at the same place, it stands for."""
+    folded_ids: tuple[int, ...] = ()
+    """The newest of these, newest first."""
 
     @property
     def context(self) -> dict[str, Any]:

@@ -148,3 +148,17 @@ def test_both_executables_print_their_options(command: list[str]) -> None:
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"},
     )  # fmt: skip
     assert done.stdout.startswith("usage: robotmem ")
+
+
+def test_recall_folds_and_lists_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        for _ in range(3):
+            memory.save_perception("the door is open")
+    arguments = ["recall", "door", "--db", str(path), "--no-model"]
+    assert main(arguments) == 0
+    folded, *_ = capsys.readouterr().out.splitlines()
+    assert "id 3, and 2 older of the same text and place]" in folded
+    assert main([*arguments, "--no-fold", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["memories"]
+    assert sorted((one["id"], one["folded_count"]) for one in listed) == [(1, 0), (2, 0), (3, 0)]

@@ -109,7 +109,7 @@ def test_collections_and_sessions_do_not_mix(memory: RobotMemory, open_memory: O
 
 def test_a_memory_below_min_confidence_is_not_found(memory: RobotMemory) -> None:
     for confidence in (0.0, 0.29, 0.3, 1.0):
-        memory.save_perception("mug", confidence=confidence)
+        memory.save_perception(f"mug seen with {confidence}", confidence=confidence)
     assert sorted(found.confidence for found in memory.recall("mug")) == [0.3, 1.0]
     assert len(memory.recall("mug", min_confidence=0.0)) == 4
     assert [found.confidence for found in memory.recall("mug", min_confidence=1.0)] == [1.0]

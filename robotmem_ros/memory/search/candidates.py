@@ -118,6 +118,14 @@ def only(ids: Sequence[int]) -> Candidates:
     return Candidates((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
 
 
+def excluding(wanted: Candidates, ids: Collection[int]) -> Candidates:
+    """Leave out some memories."""
+    if wanted.ids is not None:
+        gone = set(ids)
+        return only([one for one in wanted.ids if one not in gone])
+    return wanted.and_(Condition("m.id NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
+
+
 def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> list[int]:
     """Find the newest memories that may be candidates as far as ids tell, newest first, at most `limit`."""
     if wanted.ids is not None:

@@ -10,8 +10,9 @@ spatial sort, time orders the candidates. If no memory is relevant to the text, 
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -23,7 +24,18 @@ from ..models import Memory
 from ..storage import Database
 from ..storage.rows import read
 from ..text.tokens import spellings
-from .candidates import Candidates, enumerate_if_few, find_candidates, most_recent, narrow_down, newest, only
+from .candidates import (
+    Candidates,
+    enumerate_if_few,
+    excluding,
+    find_candidates,
+    most_recent,
+    narrow_down,
+    newest,
+    only,
+)
+from .condition import Condition
+from .folding import Folding, Group
 from .match import Matching, matching, query_words, similar_enough
 from .places import Place, Space, find_space, unknown_positions, within
 from .query import Query
@@ -38,6 +50,9 @@ from .vector_index import VectorIndex
 
 _FEW, _MANY = 32, 2000
 """How many memories are checked for a missing position: few if the result is full, many if it is not."""
+_LISTED = 100
+"""How many of the memories that a result stands for are named."""
+_NONE: Mapping[int, float] = {}
 _LOG = logging.getLogger(__name__)
 
 
@@ -133,11 +148,20 @@ class _Recall:
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
         candidates = narrow_down(self.connection, candidates, list_most=False)
         self.times.lap("conditions")
-        ranked = self._rank(candidates, self.relevance.depth(self.query.n))
+        depth = self.relevance.depth(self.query.n)
+        found = ranked = self._rank(candidates, depth)
         if self._lacks_relevance(ranked):
             return self._nothing(ranked)
-        best_first = sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))
-        return self._read(best_first[: self.query.n], ranked)
+        fold = self._folding(candidates)
+        groups = fold(_best_first(ranked), self.query.n)
+        # What is folded leaves places: look further until they are taken, and rank all that was found together.
+        while self.query.fold and len(groups) < self.query.n and len(found.scores) >= depth:
+            found = self._rank(excluding(candidates, {*ranked.scores, *_members(groups)}), depth)
+            hits = sorted({*ranked.scores, *found.scores})
+            ranked = replace(self._rank(only(hits), len(hits)), mode=ranked.mode, reason=ranked.reason)
+            groups = fold(_best_first(ranked), self.query.n)
+        self.times.lap("folding")
+        return self._read(groups, ranked)
 
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
         space = find_space(self.connection, place.field)
@@ -146,8 +170,15 @@ class _Recall:
         found = Matching(candidates, by_words=True)
         if self.query.text and space.id is not None:
             found = self._matching(candidates.and_(within(place, space)))
-        hits = nearest(self.connection, found.candidates, place, space, self.query.n)
-        ids = [hit.memory_id for hit in hits]
+        distances: dict[int, float] = {}
+
+        def find(left: Candidates, n: int) -> list[int]:
+            hits = nearest(self.connection, left, place, space, n)
+            distances.update(hits)
+            return [hit.memory_id for hit in hits]
+
+        groups = self._first(found.candidates, find, within(place, space))
+        ids = [group.best for group in groups]
         self.times.lap("distance")
         ranked = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
         if ids and not found.by_words and self._lacks_relevance(ranked):
@@ -158,12 +189,32 @@ class _Recall:
         reasons = [*unknown_positions(self.connection, place.field)]
         reasons += self._without_position(place, space, candidates, len(ids))
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
-        return self._read(ids, ranked, {hit.memory_id: hit.measure for hit in hits})
+        return self._read(groups, ranked, distances)
 
     def _by_time(self, candidates: Candidates) -> RecallResult:
-        ids = most_recent(self.connection, candidates, self.query.n)
+        groups = self._first(candidates, lambda left, n: most_recent(self.connection, left, n))
         self.times.lap("conditions and time")
-        return self._read(ids, _unranked(ids))
+        return self._read(groups, _unranked([group.best for group in groups]))
+
+    def _first(
+        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Condition
+    ) -> list[Group]:
+        # The first groups in the order in which `find` gives the candidates under further conditions.
+        groups: list[Group] = []
+        while True:
+            wanted = self.query.n - len(groups)
+            ids = find(candidates, wanted)
+            groups += self._folding(Candidates((*candidates.conditions, *more)))(ids, wanted)
+            if len(ids) < wanted or len(groups) == self.query.n:
+                return groups
+            candidates = excluding(candidates, _members(groups))
+
+    def _folding(self, candidates: Candidates) -> Callable[[Sequence[int], int], list[Group]]:
+        if not self.query.fold:
+            return lambda best_first, n: [Group(memory_id, memory_id) for memory_id in best_first[:n]]
+        place = self.query.spatial_sort
+        sorted_by = place.field.name if place else "position"
+        return Folding(self.connection, candidates, self.parameters.label_rules().radius, sorted_by).groups
 
     def _rank(self, candidates: Candidates, depth: int) -> Ranked:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
@@ -202,17 +253,23 @@ class _Recall:
         except sqlite3.Error as error:
             _LOG.warning("what has no position could not be counted: %s", error)
 
-    def _read(self, ids: Sequence[int], ranked: Ranked, distances: dict[int, float] | None = None) -> RecallResult:
-        found = read(self.connection, ids, self.query.decay)
-        score = normalise({memory_id: ranked.scores.get(memory_id, 0.0) for memory_id in ids})
-        memories = [replace(found[memory_id], score=score[memory_id]) for memory_id in ids if memory_id in found]
-        if self.query.text:
-            spelling = spellings(self.query.text)
-            memories = [_with_evidence(memory, ranked.evidence[memory.id], spelling) for memory in memories]
-        if ranked.explanations:
-            memories = [replace(memory, explanation=ranked.explanations[memory.id]) for memory in memories]
-        if distances is not None:
-            memories = [replace(memory, distance=distances[memory.id]) for memory in memories]
+    def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
+        # The newest of a group is shown, with what was measured of the best.
+        found = read(self.connection, [group.shown for group in groups], self.query.decay)
+        shown = [group for group in groups if group.shown in found]
+        score = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
+        spelling = spellings(self.query.text) if self.query.text else {}
+        memories = []
+        for group in shown:
+            memory = replace(
+                found[group.shown], score=score[group.best], distance=distances.get(group.best, math.nan),
+                folded_count=len(group.others), folded_ids=group.others[:_LISTED],
+            )  # fmt: skip
+            if self.query.text:
+                memory = _with_evidence(memory, ranked.evidence[group.best], spelling)
+            if ranked.explanations:
+                memory = replace(memory, explanation=ranked.explanations[group.best])
+            memories.append(memory)
         self.times.lap("read")
         return RecallResult(tuple(memories), ranked.mode, ranked.reason)
 
@@ -220,6 +277,14 @@ class _Recall:
 def _with_evidence(memory: Memory, evidence: Evidence, spelling: Mapping[str, str]) -> Memory:
     terms = tuple(spelling.get(word, word) for word in evidence.words)
     return replace(memory, relevance=evidence.relevance, similarity=evidence.similarity, matched_terms=terms)
+
+
+def _best_first(ranked: Ranked) -> list[int]:
+    return sorted(ranked.scores, key=lambda memory_id: (-ranked.scores[memory_id], -memory_id))
+
+
+def _members(groups: Iterable[Group]) -> list[int]:
+    return [one for group in groups for one in (group.shown, *group.others)]
 
 
 def _unranked(ids: Sequence[int]) -> Ranked:

@@ -39,6 +39,8 @@ class Query:
     """Whether to explain the scores."""
     decay: Decay
     """What confidence means at the time of the query."""
+    fold: bool
+    """Whether the newest memory stands for the others of the same text and place."""
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -72,6 +74,7 @@ def parse_query(
         spatial_sort=parse_place("spatial_sort", request.spatial_sort, parameters),
         explain=validation.flag("explain", request.explain),
         decay=decay,
+        fold=validation.flag("fold", request.fold),
     )
     if not (parsed.text or parsed.spatial_sort or any(wanted.suffices for wanted in parsed.conditions)):
         raise InvalidFieldError(

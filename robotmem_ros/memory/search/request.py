@@ -64,3 +64,5 @@ class RecallRequest:
     )
     representatives_only: bool = argument(False, "of similar facts, only the representative")
     explain: bool = argument(False, "how each score came about")
+    fold: bool = argument(True, "list memories of the same text and place one by one")
+    """Whether the newest memory stands for the others of the same text and place."""

@@ -10,7 +10,7 @@ import sqlite3
 
 import numpy as np
 
-from ..text.normal_form import digest, label_key
+from ..text.normal_form import digest, label_key, text_key
 from . import codec
 from .indexing.fact_words import fact_signature, fact_words
 from .indexing.json_values import context_contains, context_equals, context_values
@@ -26,6 +26,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("distinct_words", -1, distinct_words, deterministic=True)
     connection.create_function("word_count", -1, word_count, deterministic=True)
     connection.create_function("holds_words", -1, holds_words, deterministic=True)
+    connection.create_function("text_key", 1, text_key, deterministic=True)
     connection.create_function("label_key", 1, label_key, deterministic=True)
     connection.create_function("context_values", 1, context_values, deterministic=True)
     connection.create_function("context_contains", 3, context_contains, deterministic=True)

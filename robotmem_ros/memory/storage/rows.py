@@ -13,7 +13,7 @@ from typing import Any
 from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
-from ..text.normal_form import digest, label_key
+from ..text.normal_form import digest, label_key, text_key
 from . import bulk, learning_rows
 from .decay import Decay
 from .indexing import index
@@ -25,7 +25,7 @@ _ELSEWHERE = frozenset({
 COLUMNS = tuple(one.name for one in fields(NewMemory) if one.name not in _ELSEWHERE)
 """Fields of NewMemory that are columns of `memories`."""
 _same = attrgetter(*COLUMNS)
-_MORE = ("type", "label_key", "content_hash", "refreshed_at", *Pose._fields, "created_at", "updated_at")
+_MORE = ("type", "text_key", "label_key", "content_hash", "refreshed_at", *Pose._fields, "created_at", "updated_at")
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
 _NO_POSE = (None,) * len(Pose._fields)
@@ -60,7 +60,10 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "tuple[int, ...]": lambda stored: tuple(sorted(json.loads(stored))),
 }
 """From what a column holds, in a damaged file of any type, to what a field has."""
-_OF_A_RECALL = {"tags", "pose", "score", "relevance", "similarity", "matched_terms", "explanation", "distance"}
+_OF_A_RECALL = {
+    "tags", "pose", "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count",
+    "folded_ids",
+}  # fmt: skip
 """Fields of Memory that are no column: tags and pose are read by themselves, the others are told by a recall."""
 _READ: Mapping[str, Callable[[Any], Any]] = {
     one.name: nanoseconds if one.name == "created_at" else _CONVERSIONS.get(str(one.type), lambda stored: stored)
@@ -227,7 +230,8 @@ def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]
 def _values(memory_id: int, new: NewMemory, now: str) -> tuple[object, ...]:
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
-    return (memory_id, *_same(new), new.kind.value, label_key(new.label), content_hash, new.received_at, *pose, now, "")
+    derived = new.kind.value, text_key(new.content), label_key(new.label), content_hash
+    return (memory_id, *_same(new), *derived, new.received_at, *pose, now, "")
 
 
 def _memory(row: Sequence[Any], tags: Iterable[str]) -> Memory:

@@ -19,6 +19,7 @@ CREATE TABLE memories (
     session_id TEXT NOT NULL DEFAULT '',  -- sessions.external_id; '' if stored outside of a session
     content TEXT NOT NULL,
     human_summary TEXT NOT NULL DEFAULT '',
+    text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
     label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see text/labels.py
@@ -59,6 +60,7 @@ CREATE INDEX idx_mem_collection ON memories (collection);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_category ON memories (category) WHERE category <> '';
 CREATE INDEX idx_mem_label_key ON memories (label_key) WHERE label_key <> '';
+CREATE INDEX idx_mem_text_key ON memories (text_key);
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
@@ -73,6 +75,9 @@ CREATE TRIGGER memories_id_stays BEFORE UPDATE OF id ON memories WHEN old.id IS 
 END;
 CREATE TRIGGER label_key_update AFTER UPDATE OF label ON memories BEGIN
     UPDATE memories SET label_key = label_key(new.label) WHERE id = new.id;
+END;
+CREATE TRIGGER text_key_update AFTER UPDATE OF content ON memories WHEN old.content IS NOT new.content BEGIN
+    UPDATE memories SET text_key = text_key(new.content) WHERE id = new.id;
 END;
 CREATE TRIGGER superseded_by_goes BEFORE DELETE ON memories BEGIN
     UPDATE memories SET superseded_by = NULL WHERE superseded_by = old.id;

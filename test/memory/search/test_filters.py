@@ -240,7 +240,7 @@ def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
 
 def test_a_window_is_half_open(memory: RobotMemory) -> None:
     for stamp in (10, 11, 12):
-        memory.save_perception("mug", observed_at=stamp)
+        memory.save_perception(f"mug {stamp}", observed_at=stamp)
     assert [found.observed_at for found in memory.recall(after=10, before=12)] == [11, 10]
     assert [found.observed_at for found in memory.recall("mug", after=12)] == [12]
     assert [found.observed_at for found in memory.recall("mug", before=10, after=0)] == []

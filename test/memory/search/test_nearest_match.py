@@ -222,7 +222,7 @@ def test_the_same_perception_saved_20_times_is_20_perceptions(real_memory: Robot
     ids = {real_memory.save_perception("a red mug on the table").memory_id for _ in range(20)}
     real_memory.flush()
     assert len(ids) == 20
-    assert {memory.id for memory in real_memory.recall("red mug", n=100)} == ids
+    assert {memory.id for memory in real_memory.recall("red mug", n=100, fold=False)} == ids
     assert real_memory.status().perceptions == 20
 
 
@@ -236,4 +236,4 @@ def test_many_memories_at_the_same_distance_are_ranked_once_each_newest_first(me
     futures = [memory.store(new_fact(memory.parameters, NewFact(insight=text), now=lambda: 1)) for text in texts]
     mugs = [future.result().memory_id for future, text in zip(futures, texts, strict=True) if text == "mug"]
     memory.flush()
-    assert [found.id for found in memory.recall("mug", n=100)] == mugs[::-1][:100]
+    assert [found.id for found in memory.recall("mug", n=100, fold=False)] == mugs[::-1][:100]

@@ -98,6 +98,8 @@ def check(world: World, query: Query) -> None:
     )
     assert result.mode.value == expected.mode
     assert [memory.id for memory in result] == expected.ids
+    assert [memory.folded_count for memory in result] == [len(others) for others in expected.folded]
+    assert [list(memory.folded_ids) for memory in result] == [others[:100] for others in expected.folded]
     assert [memory.confidence for memory in result] == expected.confidences
     assert [memory.score for memory in result] == pytest.approx(expected.scores, abs=1e-4)
     explanations = [memory.explanation for memory in result if memory.explanation]

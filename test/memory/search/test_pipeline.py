@@ -169,8 +169,8 @@ def test_what_happened_in_the_real_world_counts_half_more(open_memory: OpenMemor
 
 @pytest.mark.parametrize(("n", "expected"), [(0, 5), (1, 1), (-7, 1), (100, 100), (101, 100), (10**9, 100)])
 def test_n_is_cut_to_1_to_100_and_0_means_5(memory: RobotMemory, n: int, expected: int) -> None:
-    for _ in range(120):
-        memory.save_perception("mug")
+    for number in range(120):
+        memory.save_perception(f"mug {number}")
     assert len(memory.recall("mug", n=n)) == expected
 
 

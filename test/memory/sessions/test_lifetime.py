@@ -95,7 +95,7 @@ def test_a_fact_superseded_in_the_background_can_be_restored(
     assert {one.content for one in memory.recall(context_filter=GRASPS)} == {FACTS[1], FACTS[2]}
     assert memory.explain(1).reason == "consolidated, replaced by 2"
     memory.restore(1)
-    assert {one.content for one in memory.recall(context_filter=GRASPS)} == set(FACTS)
+    assert {one.content for one in memory.recall(context_filter=GRASPS, fold=False)} == set(FACTS)
     memory.close()
     again = open_memory(path, clock=clock)
     assert again.sessions()[0].superseded == 1

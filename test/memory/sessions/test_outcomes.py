@@ -35,12 +35,12 @@ def test_memories_recalled_in_successful_episodes_rank_higher(memory: RobotMemor
     # Equals stand newest first, so the second one leads until the first one has helped.
     first, second = (memory.learn("grasp the glass at its rim").memory_id for _ in range(2))
     memory.flush()
-    assert [found.id for found in memory.recall("glass rim")] == [second, first]
+    assert [found.id for found in memory.recall("glass rim", fold=False)] == [second, first]
     episode(memory, first, 1.0)
-    assert [found.id for found in memory.recall("glass rim")] == [first, second]
+    assert [found.id for found in memory.recall("glass rim", fold=False)] == [first, second]
     for _ in range(2):
         episode(memory, first, 0.0)
-    assert [found.id for found in memory.recall("glass rim")] == [second, first]
+    assert [found.id for found in memory.recall("glass rim", fold=False)] == [second, first]
 
 
 def test_only_what_was_recalled_while_the_session_was_open_shares_in_its_outcome(memory: RobotMemory) -> None:
@@ -84,7 +84,7 @@ def test_a_weight_of_zero_disables_outcomes(open_memory: OpenMemory) -> None:
     first, second = (memory.learn("grasp the glass at its rim").memory_id for _ in range(2))
     episode(memory, first, 1.0)
     memory.flush()
-    assert [found.id for found in memory.recall("glass rim")] == [second, first]
+    assert [found.id for found in memory.recall("glass rim", fold=False)] == [second, first]
 
 
 @given(

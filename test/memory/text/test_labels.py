@@ -56,7 +56,7 @@ def test_a_condition_on_a_label_finds_all_its_forms_and_nothing_else(memory: Rob
     other = memory.save_perception("another lamp", label="lamp").memory_id
     for form in FORMS:
         for wanted in (form, {"$eq": form}, {"$in": ["vase", form]}, {"$gte": form, "$lte": form}):
-            found = memory.recall(context_filter={"label": wanted}, n=100)
+            found = memory.recall(context_filter={"label": wanted}, n=100, fold=False)
             assert sorted(one.id for one in found) == ids
         assert [one.id for one in memory.recall(context_filter={"label": {"$ne": form}}, n=100)] == [other]
     assert [one.label for one in memory.recall(context_filter={"id": ids[1]})] == [DECOMPOSED]

@@ -17,6 +17,7 @@ from robotmem_ros.memory.embedding import Vector
 from .conditions import Conditions, distance
 from .errors import InvalidQueryError, UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
+from .folding import Group, groups
 from .reference_model import Place, Polygon, Query, ReferenceMemory, Result, at_path
 from .session_oracle import SessionOracle
 
@@ -67,14 +68,38 @@ class Oracle:
         if query.spatial_sort:
             return self._by_distance(query, query.spatial_sort, candidates)
         if not query.text:
-            newest = sorted(candidates, key=_newest_first)[: query.n]
-            return Result("structured", [memory.id for memory in newest], [1.0] * len(newest), [], [], [])
-        scores = self._fused(query.text, candidates, max(50, 5 * query.n))
+            found = self._groups(query, sorted(candidates, key=_newest_first), candidates)
+            return _result("structured", found, [1.0] * len(found))
         mode = self._mode(query.text, candidates)
+        scores = self._fused(query.text, candidates, max(50, 5 * query.n))
         if self._is_irrelevant(query, scores):
-            return Result(mode, [], [], [], [], [])
-        best = self._best(scores, query.n)
-        return Result(mode, best, _normal(best, scores), [], [], self._evidence(query.text, best))
+            return _result(mode, [], [])
+        found, scores = self._by_relevance(query, candidates, scores)
+        best = [group.best.id for group in found]
+        return _result(mode, found, _normal(best, scores), evidence=self._evidence(query.text, best))
+
+    def _by_relevance(
+        self, query: Query, candidates: list[ReferenceMemory], scores: Scores
+    ) -> tuple[list[Group], Scores]:
+        # While groups are missing, what else there is, ranked together with what was found before.
+        depth, found = max(50, 5 * query.n), scores
+        folded = self._groups(query, self._best(scores, query), candidates)
+        while query.fold and len(folded) < query.n and len(found) >= depth:
+            known = {*scores, *(member.id for group in folded for member in group.members)}
+            found = self._fused(query.text, [one for one in candidates if one.id not in known], depth)
+            hits = [self._by_id[memory_id] for memory_id in sorted({*scores, *found})]
+            scores = self._fused(query.text, hits, len(hits))
+            folded = self._groups(query, self._best(scores, query), candidates)
+        return folded, scores
+
+    @staticmethod
+    def _groups(
+        query: Query, best_first: Sequence[ReferenceMemory], candidates: Iterable[ReferenceMemory]
+    ) -> list[Group]:
+        if not query.fold:
+            return [Group(one, [one]) for one in best_first[: query.n]]
+        field = query.spatial_sort.field if query.spatial_sort else "position"
+        return groups(best_first, candidates, query.n, field)
 
     def _is_irrelevant(self, query: Query, found: Iterable[int]) -> bool:
         best = max((one.relevance for one in self._evidence(query.text, found)), default=1.0)
@@ -98,17 +123,19 @@ class Oracle:
         distances = {memory_id: one for memory_id, one in distances.items() if one <= min(place.max_distance, _FAR)}
         placed = [memory for memory in candidates if memory.id in distances]
         matching, by_words = self._matching(query.text, placed) if query.text else (placed, True)
-        nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))[: query.n]
-        ids = [memory.id for memory in nearest]
+        nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))
+        found = self._groups(query, nearest, matching)
+        best = [group.best for group in found]
+        ids = [memory.id for memory in best]
+        measured = [distances[memory_id] for memory_id in ids]
         if not query.text:
-            return Result("structured", ids, [1.0] * len(ids), [distances[memory_id] for memory_id in ids], [], [])
-        scores = self._fused(query.text, nearest, len(nearest))
+            return _result("structured", found, [1.0] * len(ids), measured)
+        scores = self._fused(query.text, best, len(best))
         is_weak = bool(ids) and not by_words and self._is_irrelevant(query, ids)
         if is_weak and self._is_irrelevant(query, self._fused(query.text, matching, max(50, 5 * query.n))):
-            return Result(self._mode(query.text, matching), [], [], [], [], [])
-        measured = [distances[memory_id] for memory_id in ids]
-        evidence = self._evidence(query.text, ids)
-        return Result(self._mode(query.text, nearest), ids, _normal(ids, scores), measured, [], evidence)
+            return _result(self._mode(query.text, matching), [], [])
+        shares = _normal(ids, scores)
+        return _result(self._mode(query.text, best), found, shares, measured, self._evidence(query.text, ids))
 
     def _mode(self, query: str, candidates: Sequence[ReferenceMemory]) -> str:
         if self._embed is None:
@@ -177,13 +204,15 @@ class Oracle:
             for memory_id in ids
         }
 
-    @staticmethod
-    def _best(scores: Scores, n: int) -> list[int]:
+    def _best(self, scores: Scores, query: Query) -> list[ReferenceMemory]:
         best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))
-        gaps = [scores[left] - scores[right] for left, right in itertools.pairwise(best[: n + 1])]
+        texts = {self._by_id[memory_id].new.content: at for at, memory_id in reversed([*enumerate(best)])}
+        # What decides between two texts, as far down as they count.
+        last = sorted(texts.values())[: query.n + 1][-1] if query.fold and texts else query.n
+        gaps = [scores[left] - scores[right] for left, right in itertools.pairwise(best[: last + 1])]
         if any(1e-12 < gap < _NEAR_SCORES for gap in gaps):
             raise UndecidedError
-        return best[:n]
+        return [self._by_id[memory_id] for memory_id in best]
 
     def _weight(self, *words: str) -> float:
         # A compound weighs as much as its rarest word.
@@ -225,6 +254,18 @@ class Oracle:
 
 def _is_in(collections: Sequence[str], memory: ReferenceMemory) -> bool:
     return "*" in collections or memory.new.collection in collections
+
+
+def _result(
+    mode: str,
+    found: Sequence[Group],
+    scores: list[float],
+    distances: Sequence[float] = (),
+    evidence: Sequence[Evidence] = (),
+) -> Result:
+    newest = [group.members[0].id for group in found]
+    folded = [[one.id for one in group.members[1:]] for group in found]
+    return Result(mode, newest, scores, [*distances], [], [*evidence], folded)
 
 
 def _newest_first(memory: ReferenceMemory) -> tuple[int, int]:

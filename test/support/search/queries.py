@@ -23,6 +23,7 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
     now = draw(_times(world))
     changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
+    changes["fold"] = draw(st.booleans())
     names = {
         "collections": (*COLLECTIONS, "*"),
         "session_ids": (*SESSIONS[1:], "unknown"),

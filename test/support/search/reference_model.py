@@ -159,6 +159,7 @@ class Query:
     areas: tuple[str, ...] = ()
     since_last_visit: Place | None = None
     spatial_sort: Place | None = None
+    fold: bool = True
 
 
 @dataclass(frozen=True)
@@ -172,6 +173,8 @@ class Result:
     confidences: list[float]
     evidence: list[Evidence]
     """Of a query with a text."""
+    folded: list[list[int]]
+    """Of each result, what it stands for, newest first."""
 
 
 ABSENT = object()

@@ -82,6 +82,7 @@ class World:
             session_ids=more,
             excluded_session_ids=query.excluded_session_ids,
             kinds=query.kinds,
+            fold=query.fold,
             categories=query.categories,
             labels=query.labels,
             tags=query.tags,
@@ -103,7 +104,10 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     """Fill a memory with `size` random memories, some of them withdrawn and some corrected."""
     draw = random.Random(seed)
     texts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(1, 6))) for _ in range(min(20 + size // 10, 150))]
-    news = [_new_memory(draw, texts) for _ in range(size)]
+    news: list[NewMemory] = []
+    while len(news) < size:
+        is_new = not news or draw.random() < 0.7
+        news.append(_new_memory(draw, texts) if is_new else _again(draw, draw.choice(news)))
     ids = [future.result().memory_id for future in [memory.store(new) for new in news]]
     withdrawn = set(draw.sample(ids, k=min(size // 10, 100)))
     for memory_id in withdrawn:
@@ -182,6 +186,12 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         scope_files=draw.choice(("", "grip_forc lamp")),
         scope_entities=draw.choice(("", "rug")),
     )
+
+
+def _again(draw: random.Random, old: NewMemory) -> NewMemory:
+    # The same at another time, near where it was or a little farther.
+    pose = old.pose and old.pose._replace(x=old.pose.x + draw.choice((0.0, 0.3, -0.3, 0.4, 0.41, -0.2)))
+    return replace(old, observed_at=_time(draw), session_id=draw.choice(SESSIONS[:3]), pose=pose)
 
 
 def _time(draw: random.Random) -> int:

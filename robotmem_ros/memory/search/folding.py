@@ -1,0 +1,161 @@
+"""Fold results of the same text and place: the newest memory stands for them.
+
+Two perceptions are the same as far as is known if they agree in the normal form of the text, the label, the sense and
+the collection, and every position of the one lies within `object_radius` of that of the other in the same field, frame
+and map. Without a position they must agree in the area. Two facts must agree in text, collection, frame and the whole
+context: learning keeps facts apart that differ in it. Objects are things already and are never folded.
+
+Results are folded best first: each one that no earlier one covers stands for all candidates that are the same as it
+and not covered yet. So a group has one place and the rank of its best member, and every member is near that one.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from ..storage import bulk
+from ..text.normal_form import digest
+from .candidates import Candidates
+from .places import Space, overlapping
+
+_MANY = 8
+"""From this many memories of one text on, those at the same place are found by the place."""
+_NO_OBJECT = "NOT EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id)"
+_WITH_TWINS = f"""
+    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {_NO_OBJECT}
+    AND (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT 2)) > 1
+"""
+_PLACES = """positions AS q CROSS JOIN spaces AS s ON s.id = q.space_id
+    AND (s.field = 'position' OR s.field GLOB 'spatial.*' OR s.field = ?)"""
+"""Positions that tell where a memory is: its pose, those under `spatial`, and those that are sorted by."""
+_AREA = "json_extract(m.context, '$.spatial.area')"
+_OWN = f"""
+    SELECT type, collection, label, label_key, perception_type, text_key, content, context, frame_id, map_id, {_AREA}
+    FROM memories AS m WHERE id = ?
+"""
+
+
+class Group(NamedTuple):
+    """Memories of the same text and place, of which one is shown."""
+
+    best: int
+    """The one that ranks highest."""
+    shown: int
+    """The newest."""
+    others: tuple[int, ...] = ()
+    """All but the newest, newest first."""
+
+
+class Folding:
+    """The groups of candidates, of which each is looked up once; `radius` gives the metres for a label."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        candidates: Candidates,
+        radius: Callable[[str], float],
+        sorted_by: str = "position",
+    ) -> None:
+        self._connection = connection
+        self._candidates = candidates
+        self._radius = radius
+        self._sorted_by = sorted_by
+        self._same: dict[int, list[int]] = {}
+
+    def groups(self, best_first: Sequence[int], n: int) -> list[Group]:
+        """Fold ranked candidates into at most `n` groups, best first."""
+        groups: list[Group] = []
+        covered: set[int] = set()
+        for memory_id in self._looked_up(best_first, n):
+            if len(groups) == n:
+                break
+            if memory_id not in covered:
+                members = [one for one in self._same_as(memory_id) if one not in covered]
+                covered.update(members)
+                groups.append(Group(memory_id, members[0], tuple(members[1:])))
+        return groups
+
+    def _looked_up(self, ids: Sequence[int], n: int) -> Iterator[int]:
+        # Most have no other of the same text: as many are asked for at once as are wanted.
+        source = iter(ids)
+        while some := list(islice(source, n)):
+            if unknown := [one for one in some if one not in self._same]:
+                twins = {*bulk.ids(self._connection, _WITH_TWINS, (json.dumps(unknown),))}
+                self._same.update({one: [one] for one in unknown if one not in twins})
+            yield from some
+
+    def _same_as(self, memory_id: int) -> list[int]:
+        if memory_id not in self._same:
+            self._same[memory_id] = _same_as(
+                self._connection, self._candidates, memory_id, self._radius, self._sorted_by
+            )
+        return self._same[memory_id]
+
+
+def _same_as(
+    connection: sqlite3.Connection,
+    candidates: Candidates,
+    memory_id: int,
+    radius: Callable[[str], float],
+    sorted_by: str,
+) -> list[int]:
+    # Newest first, itself among them.
+    kind, collection, label, label_key, sense, key, content, context, *place = connection.execute(
+        _OWN, (memory_id,)
+    ).fetchone()
+    frame_id, map_id, area = place
+    sql = f"m.type = ? AND m.collection = ? AND m.label_key = ? AND m.perception_type IS ? AND {_NO_OBJECT}"
+    arguments: tuple[object, ...] = (kind, collection, label_key, sense)
+    if kind == "fact":
+        sql += " AND m.context = ? AND m.frame_id = ? AND m.map_id = ?"
+        arguments += (context, frame_id, map_id)
+    source: tuple[str, tuple[object, ...]] = ("memories AS m INDEXED BY idx_mem_text_key", ())
+    positions = connection.execute(
+        f"SELECT q.space_id, q.x, q.y, q.z FROM {_PLACES} WHERE q.memory_id = ? ORDER BY q.id", (sorted_by, memory_id)
+    ).fetchall()
+    if positions:
+        metres = radius(label)
+        if _are_many(connection, key):
+            source = _around(positions[0], metres)
+        near, values = _near(positions, metres, sorted_by)
+        sql, arguments = f"{sql} AND {near}", (*arguments, *values)
+    else:
+        sql += f" AND NOT EXISTS (SELECT 1 FROM {_PLACES} WHERE q.memory_id = m.id) AND {_AREA} IS ?"
+        arguments += (sorted_by, area)
+    check = candidates.check()
+    found = bulk.ids(
+        connection,
+        f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {check.sql} "
+        "AND (m.content = ? OR content_digest(m.content) = ?) ORDER BY m.observed_at DESC, m.id DESC",
+        (*source[1], key, *arguments, *check.arguments, content, digest(content)),
+    )
+    return found or [memory_id]
+
+
+def _are_many(connection: sqlite3.Connection, key: int) -> bool:
+    sql = "SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = ? LIMIT ?)"
+    return int(connection.execute(sql, (key, _MANY)).fetchone()[0]) == _MANY
+
+
+def _around(position: tuple[int, float, float, float | None], metres: float) -> tuple[str, tuple[object, ...]]:
+    space_id, x, y, _ = position
+    box = overlapping(Space(space_id, ()), (x - metres, x + metres, y - metres, y + metres))
+    placed = f"SELECT DISTINCT p.memory_id AS id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id"
+    return f"({placed}) AS s CROSS JOIN memories AS m ON m.id = s.id", box.arguments
+
+
+def _near(
+    positions: Sequence[tuple[int, float, float, float | None]], metres: float, sorted_by: str
+) -> tuple[str, tuple[object, ...]]:
+    # Each position of the one has its counterpart, and the other has no more.
+    test = (
+        "q.space_id = ? AND (q.x - ?) * (q.x - ?) + (q.y - ?) * (q.y - ?) + coalesce((q.z - ?) * (q.z - ?), 0.0) <= ?"
+    )
+    tests = " OR ".join([f"({test})"] * len(positions))
+    sql = f"(SELECT count(*) = ? AND coalesce(sum({tests}), 0) = ? FROM {_PLACES} WHERE q.memory_id = m.id)"
+    values = [value for space, x, y, z in positions for value in (space, x, x, y, y, z, z, metres * metres)]
+    return sql, (len(positions), *values, len(positions), sorted_by)

@@ -79,7 +79,7 @@ def measure(world: World, settings: Settings) -> Report:
         start = time.perf_counter()
         covariance = ((settings.noise**2, 0.0, 0.0), (0.0, settings.noise**2, 0.0), (0.0, 0.0, settings.noise**2))
         pending = [
-            memory.store_sightings(_sightings(message), [covariance] * len(message.detections) * settings.covariances)
+            memory.store_sightings(sightings(message), [covariance] * len(message.detections) * settings.covariances)
             for message in world.messages
         ]
         ids = [[stored.memory_id for stored in future.result()] for future in pending]
@@ -90,7 +90,8 @@ def measure(world: World, settings: Settings) -> Report:
     return _report(world, ids, objects, sum(map(len, ids)) / seconds)
 
 
-def _sightings(message: Message) -> list[NewMemory]:
+def sightings(message: Message) -> list[NewMemory]:
+    """Return the sightings of a message."""
     return [
         perception(
             f"a {seen.label}", message.stamp, pose=Pose(*seen.position), label=seen.label, confidence=seen.confidence,

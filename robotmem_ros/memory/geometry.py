@@ -160,6 +160,10 @@ def mahalanobis(one: Estimate, other: Estimate) -> float:
     return sum(part * weight for part, weight in zip(vector, weighted, strict=True))
 
 
+_FEW_POINTS = 16
+"""So many points are compared faster than their cubes are looked up."""
+
+
 class Grid:
     """Points by the cube in which they lie, to find those near a position without a comparison with all of them.
 
@@ -167,14 +171,17 @@ class Grid:
     """
 
     def __init__(self, points: Sequence[Point], width: float) -> None:
+        self._all = list(range(len(points))) if len(points) <= _FEW_POINTS else None
         # The margin covers what is lost by rounding.
         self._width = width * (1 + 1e-6)
         self._cells: defaultdict[Point, list[int]] = defaultdict(list)
-        for index, point in enumerate(points):
+        for index, point in enumerate(points if self._all is None else ()):
             self._cells[self._cell(point)].append(index)
 
     def around(self, position: Point) -> list[int]:
         """Return the indices, ascending, of all points within `width` of a position, and of some beyond."""
+        if self._all is not None:
+            return self._all
         x, y, z = self._cell(position)
         found: list[int] = []
         for dx, dy, dz in _NEIGHBORS:

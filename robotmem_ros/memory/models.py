@@ -242,7 +242,7 @@ class Memory:
     perception_type: str
     label: str
     confidence: float
-    """How sure it is now, decayed."""
+    """How sure it is now, decayed; of an object the probability that it exists."""
     category: str
     tags: tuple[str, ...]
     context_json: str
@@ -256,7 +256,7 @@ class Memory:
     times_seen: int = 0
     """How many sightings an object was made of; 0 for what is no object."""
     confirmed: bool = False
-    """Whether an object was seen as often as the parameter `object_confirmations` wants."""
+    """Whether the confidence of an object, before decay, is at least the parameter `object_min_existence`."""
     contradicted_by: int = 0
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()

@@ -34,7 +34,7 @@ from .models import (
     Stored,
 )
 from .new_memory import new_fact, new_perception
-from .objects.field_of_view import FieldOfView
+from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
@@ -194,18 +194,24 @@ class RobotMemory:
         return future
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Iterable[object] = (), *, field_of_view: FieldOfView | None = None
+        self,
+        new: Sequence[NewMemory],
+        covariances: Iterable[object] = (),
+        *,
+        field_of_view: FieldOfView | None = None,
+        dropped: tuple[Detection, ...] = (),
     ) -> Future[tuple[Stored, ...]]:
-        """Queue the sightings of one message; the future has the ids of their objects, in their order.
+        """Queue all that a detector reports in one message; the future has the ids of the objects, in their order.
 
         What is no sighting is stored as a memory of its own, see `save_perception`. `covariances` are of the
         positions: for each sighting 3 rows of 3 numbers in m², or None; leave them out if no sighting has one. An
-        object clearly in the `field_of_view` that is not among the sightings counts as missed, see `count_undetected`.
+        object clearly in the `field_of_view` that is not among the sightings counts as missed, see `count_undetected`,
+        and so does one that was seen before together with one that is: `dropped` is what else was detected.
 
         Raises:
             InvalidFieldError: a covariance or the field of view cannot be used, or the number of covariances differs.
         """
-        future = self._writable.objects.store_message(new, covariances, field_of_view)
+        future = self._writable.objects.store_message(new, covariances, field_of_view, dropped)
         future.add_done_callback(lambda done: self._parts.maintenance.notify())
         return future
 
@@ -227,13 +233,13 @@ class RobotMemory:
         """
         return self._writable.objects.count_undetected(field_of_view)
 
-    def objects(self, limit: int = 2000) -> tuple[SeenObject, ...]:
-        """Return the objects of the current map in all collections, those seen last first.
+    def objects(self, limit: int = 2000, *, include_unconfirmed: bool = False) -> tuple[SeenObject, ...]:
+        """Return the confirmed objects of the current map, or all, in all collections, those seen last first.
 
         Raises:
             StorageError: the database could not be read.
         """
-        return self._parts.objects.seen_last(limit, self.decay())
+        return self._parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
 
     def begin_import(self, recording: Recording) -> int:
         """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
@@ -260,7 +266,8 @@ class RobotMemory:
         `representatives_only` leaves out the facts that another one of their group represents, see `consolidate`.
         If no memory is at least as relevant to the text as `min_relevance`, in [0, 1], there is no result, and the
         reason says how near the best one comes; None means the parameter.
-        docs/recall.md lists the conditions.
+        Objects that are not confirmed are left out, and the reason says how many, unless `include_unconfirmed` or a
+        condition on `confirmed` asks for them. docs/recall.md lists the conditions.
 
         Raises:
             InvalidFieldError: a field cannot be used, or there is nothing to go by.

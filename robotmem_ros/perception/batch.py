@@ -49,13 +49,16 @@ class Batch:
         detector, frame = self.topic.detector, self.reading.sensor_frame
         if detector is None or not frame or self._sensor is None or self.no_field_of_view:
             return None
-        dropped = tuple(
+        found = detector.field_of_view(frame, self._sensor, self.reading.stamp_ns, self.dropped(), self._memory_frame)
+        return found if self.origin is None else replace(found, import_key=ImportKey(*self.origin, _FIELD_OF_VIEW))
+
+    def dropped(self) -> tuple[Detection, ...]:
+        """Return what was detected but is not stored."""
+        return tuple(
             Detection(one.label, (one.pose[0], one.pose[1], one.pose[2]))
             for one in self.observations
             if one is not None and one.is_dropped and one.pose is not None
         )
-        found = detector.field_of_view(frame, self._sensor, self.reading.stamp_ns, dropped, self._memory_frame)
-        return found if self.origin is None else replace(found, import_key=ImportKey(*self.origin, _FIELD_OF_VIEW))
 
     def settle(self, part: Part, change: Callable[[Observation], Observation | None], *, missing: str = "") -> None:
         """Replace the observations of a part; `missing` is why there is no transform."""

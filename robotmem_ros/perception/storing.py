@@ -17,6 +17,7 @@ from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.geometry import checked_covariance
 from ..memory.models import ImportKey, NewMemory, NewPerception
 from ..memory.new_memory import new_perception
+from ..memory.objects.field_of_view import Detection
 from .batch import Batch
 from .drop_reason import DropReason
 from .observation import Matrix, Observation
@@ -40,9 +41,14 @@ class PerceptionStore(Protocol):
         ...
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, field_of_view: FieldOfView | None = None
+        self,
+        new: Sequence[NewMemory],
+        covariances: Sequence[object] = (),
+        *,
+        field_of_view: FieldOfView | None = None,
+        dropped: tuple[Detection, ...] = (),
     ) -> Future[tuple[Stored, ...]]:
-        """Queue the observations of one message, and what its sensor looked at."""
+        """Queue the observations of one message, what its sensor looked at, and what else it detected."""
         ...
 
 
@@ -98,13 +104,14 @@ class Storing:
             full = "more waits to be written than queue_limit"
             _drop(batch, DropReason.QUEUE_FULL, len(new), full)
             return full
+        dropped = batch.dropped()
         try:
             try:
-                future = self._memory.store_sightings(new, covariances, field_of_view=field_of_view)
+                future = self._memory.store_sightings(new, covariances, field_of_view=field_of_view, dropped=dropped)
             except InvalidFieldError:
                 # An unusable covariance says nothing, and is no reason to drop the rest.
                 usable = [_usable(covariance) for covariance in covariances]
-                future = self._memory.store_sightings(new, usable, field_of_view=field_of_view)
+                future = self._memory.store_sightings(new, usable, field_of_view=field_of_view, dropped=dropped)
         except RobotMemoryError as error:
             _drop(batch, DropReason.NOT_WRITTEN, len(new), str(error))
             return str(error)

@@ -17,6 +17,7 @@ from ..frames import TimeJumps, TransformBuffer
 from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.models import NewMemory, Recording
+from ..memory.objects.field_of_view import Detection
 from ..perception import Intake, TopicConfig, TopicCounts
 from .bag import Bag, Recorded, TopicTypeError
 from .config import ReplayConfig
@@ -40,10 +41,15 @@ class DryRun:
         self.parameters = parameters
 
     def store_sightings(
-        self, new: Sequence[NewMemory], covariances: Sequence[object] = (), *, field_of_view: FieldOfView | None = None
+        self,
+        new: Sequence[NewMemory],
+        covariances: Sequence[object] = (),
+        *,
+        field_of_view: FieldOfView | None = None,
+        dropped: tuple[Detection, ...] = (),
     ) -> Future[tuple[Stored, ...]]:
         """Answer as if all were stored."""
-        del covariances, field_of_view
+        del covariances, field_of_view, dropped
         done: Future[tuple[Stored, ...]] = Future()
         done.set_result(tuple(Stored(0) for _ in new))
         return done

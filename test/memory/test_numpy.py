@@ -82,7 +82,7 @@ def test_what_json_cannot_hold_is_refused_by_its_field(memory: RobotMemory, valu
 
 def test_every_door_of_a_memory_takes_numbers_of_numpy_and_none_is_stored_as_bytes(open_memory: OpenMemory) -> None:
     now = [STAMP]
-    memory = open_memory(clock=lambda: now[0], object_radius=np.float32(0.5), object_confirmations=np.int16(2))
+    memory = open_memory(clock=lambda: now[0], object_radius=np.float32(0.5), object_min_existence=np.float32(0.1))
     session = memory.start_session({"run": np.int64(3)}).session_id
     memory.learn("a fact", {"force": np.float32(12.5)}, confidence=np.float32(0.5), observed_at=STAMP)
     memory.learn("another fact")

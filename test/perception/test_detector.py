@@ -16,6 +16,7 @@ from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.perception import DropReason, Intake, TopicCounts, TopicError, parse_topic
 
 from ..support.perception.messages import PRESETS, STAMP_NS, RosbagsMaker, detection, pose
+from ..support.sightings import missed
 
 SECOND = 1_000_000_000
 DETECTIONS = "vision_msgs/msg/Detection3DArray"
@@ -58,9 +59,9 @@ class Camera:
     def counts(self) -> TopicCounts:
         return self.intake.counts()["seen"]
 
-    def confidences(self) -> list[float]:
-        """Of all objects, the oldest first."""
-        return [one.confidence for one in sorted(self.memory.objects(), key=lambda one: one.memory_id)]
+    def missed(self) -> list[bool]:
+        """Return for each object whether a look did not detect it."""
+        return [number > 0 for number in missed(self.memory).values()]
 
     def _pose(self, place: Place) -> dict[str, Any]:
         ahead, left, up = place
@@ -87,11 +88,11 @@ def test_a_moved_object_is_at_its_new_place_and_the_old_one_fades(make: Make, fr
     camera = make(frame)
     camera.sees(CHAIR, times=3)
     camera.sees(MOVED, times=6)
-    assert camera.confidences() == pytest.approx([0.225, 0.9])
+    assert camera.missed() == [True, False]
     (found,) = camera.memory.recall("chair")
     assert found.pose is not None
     assert found.pose[:3] == pytest.approx((3.5, 1.0, 1.0))
-    gone = camera.memory.objects()[-1]
+    gone = camera.memory.objects(include_unconfirmed=True)[-1]
     assert (gone.times_seen, gone.last_seen) == (3, STAMP_NS // SECOND * SECOND + 3 * SECOND)
     assert (camera.counts().fields_of_view, camera.counts().fields_of_view_dropped) == (9, 0)
 
@@ -99,12 +100,9 @@ def test_a_moved_object_is_at_its_new_place_and_the_old_one_fades(make: Make, fr
 def test_an_empty_array_has_a_field_of_view(make: Make) -> None:
     camera = make()
     camera.sees(CHAIR)
-    camera.sees(times=2)
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [False]
     camera.sees()
-    assert camera.confidences() == pytest.approx([0.45])
-    camera.sees(CHAIR)
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [True]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +115,7 @@ def test_an_object_out_of_view_keeps_its_confidence(make: Make, away: Transform)
     camera.sees(CHAIR)
     camera.turn(away)
     camera.sees(times=9)
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [False]
     assert camera.counts().fields_of_view == 10
 
 
@@ -130,7 +128,7 @@ def test_a_message_waits_for_the_pose_of_the_sensor(make: Make) -> None:
     camera.intake.collect()
     camera.memory.flush()
     assert (camera.counts().stored, camera.counts().fields_of_view) == (1, 6)
-    assert camera.confidences() == pytest.approx([0.45])
+    assert camera.missed() == [True]
 
 
 def test_without_the_place_of_the_sensor_no_absence_is_noticed_and_the_rest_is_stored(make: Make) -> None:
@@ -142,7 +140,7 @@ def test_without_the_place_of_the_sensor_no_absence_is_noticed_and_the_rest_is_s
     counts = camera.counts()
     assert (counts.stored, counts.fields_of_view, counts.fields_of_view_dropped) == (1, 0, 6)
     assert "'lens'" in counts.last_drop
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [False]
 
 
 def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> None:
@@ -150,8 +148,8 @@ def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> Non
     for camera in (nameless, named):
         camera.sees((2.0, 0.0, 1.0))
         camera.sees(times=3)
-    assert nameless.confidences() == pytest.approx([0.9])
-    assert named.confidences() == pytest.approx([0.45])
+    assert nameless.missed() == [False]
+    assert named.missed() == [True]
     assert "field_of_view.frame" in nameless.counts().last_drop
     assert (nameless.counts().fields_of_view_dropped, named.counts().fields_of_view) == (4, 4)
 
@@ -160,16 +158,16 @@ def test_a_detection_dropped_by_sampling_is_not_absent(make: Make) -> None:
     camera = make(min_displacement=0.5)
     camera.sees(CHAIR, times=10)
     assert camera.counts().dropped == {DropReason.MIN_DISPLACEMENT: 9}
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [False]
     camera.sees(times=3)
-    assert camera.confidences() == pytest.approx([0.45])
+    assert camera.missed() == [True]
 
 
 def test_a_message_with_an_unusable_part_notices_no_absence(make: Make) -> None:
     camera = make()
     camera.sees(CHAIR)
     camera.sees((math.nan, 0.0, 0.0), times=9)
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [False]
     assert camera.counts().dropped == {DropReason.BAD_POSE: 9}
 
 
@@ -177,7 +175,7 @@ def test_a_message_that_comes_too_soon_has_no_field_of_view(make: Make) -> None:
     camera = make(min_interval=100.0)
     camera.sees(CHAIR)
     camera.sees((9.0, 0.0, 0.0), times=9)
-    assert camera.confidences() == pytest.approx([0.9])
+    assert camera.missed() == [False]
     assert camera.counts().fields_of_view == 1
 
 
@@ -191,14 +189,15 @@ def test_other_detectors_miss_nothing_of_this_one(make: Make) -> None:
     camera.memory.store_sightings([replace(keys, source="/vlm")]).result()
     camera.sees((2.0, 0.5, 0.0))
     camera.sees(times=3)
-    assert {one.label: one.confidence for one in camera.memory.objects()} == {"keys": 0.9, "chair": 0.45}
+    found = sorted(camera.memory.objects(include_unconfirmed=True), key=lambda one: one.memory_id)
+    assert dict(zip((one.label for one in found), camera.missed(), strict=True)) == {"keys": False, "chair": True}
 
 
 def test_absence_is_off_by_default(make: Make) -> None:
     camera = make(**{"field_of_view.range": 0.0})
     camera.sees(CHAIR)
     camera.sees(times=9)
-    assert (camera.confidences(), camera.counts().fields_of_view) == ([0.9], 0)
+    assert (camera.missed(), camera.counts().fields_of_view) == ([False], 0)
 
 
 @pytest.mark.parametrize(

@@ -37,13 +37,14 @@ def see(memory: RobotMemory, *new: NewMemory, covariances: Sequence[object] = ()
 
 def objects(memory: RobotMemory, **conditions: object) -> list[Memory]:
     """Return all objects by id."""
-    found = memory.recall(n=100, min_confidence=0.0, context_filter={"times_seen": {"$gte": 1}, **conditions})
+    condition = {"times_seen": {"$gte": 1}, **conditions}
+    found = memory.recall(n=100, min_confidence=0.0, context_filter=condition, include_unconfirmed=True)
     return sorted(found, key=lambda each: each.id)
 
 
 def the(memory: RobotMemory, memory_id: int) -> Memory:
     """Return one memory by id."""
-    (found,) = memory.recall(min_confidence=0.0, context_filter={"id": memory_id})
+    (found,) = memory.recall(min_confidence=0.0, context_filter={"id": memory_id}, include_unconfirmed=True)
     return found
 
 
@@ -51,3 +52,9 @@ def place(memory: Memory) -> tuple[float, float, float]:
     """Return its position."""
     assert memory.pose is not None
     return memory.pose[:3]
+
+
+def missed(memory: RobotMemory) -> dict[int, float]:
+    """Return how many looks did not detect each object, each by the probability that it existed."""
+    with memory._database.reader() as connection:
+        return dict(connection.execute("SELECT memory_id, misses FROM objects"))

@@ -146,8 +146,20 @@ class Parameters:
         200, "Number of recent sightings that determine the position of an object.", unit="sightings",
         minimum=1, maximum=1_000_000,
     )  # fmt: skip
-    object_confirmations: int = parameter(
-        3, "Number of sightings that confirm an object.", unit="sightings", minimum=1, maximum=1_000_000
+    object_min_existence: float = parameter(
+        0.5, "Probability of existence from which an object is confirmed; recall leaves out the others.",
+        minimum=0.0, maximum=1.0,
+    )  # fmt: skip
+    look_interval: float = parameter(
+        1.0, "Shortest time between two looks at an object that count as evidence of whether it exists.", unit="s",
+        minimum=0.0, maximum=86_400.0,
+    )  # fmt: skip
+    absence_interval: float = parameter(
+        10.0, "The same for misses without a field of view, which count because neighbours of the object were seen.",
+        unit="s", minimum=0.0, maximum=86_400.0,
+    )  # fmt: skip
+    object_false_alarms: float = parameter(
+        0.1, "Probability that a detector reports an object where there is none.", minimum=0.001, maximum=0.5
     )
     sighting_interval: float = parameter(
         1.0, "Shortest time between two sightings in the history of an object; all sightings are counted.",
@@ -156,14 +168,6 @@ class Parameters:
     max_sightings_per_object: int = parameter(
         1000, "Largest number of sightings in the history of an object; beyond it, every second one is removed.",
         unit="sightings", minimum=4, maximum=10_000_000,
-    )  # fmt: skip
-    max_missed_detections: int = parameter(
-        3, "Number of views of its position without the object that halve its confidence.", unit="views",
-        minimum=1, maximum=1_000_000,
-    )  # fmt: skip
-    absence_interval: float = parameter(
-        1.0, "Shortest time between two views of an object's position that count.", unit="s", minimum=0.0,
-        maximum=86_400.0,
     )  # fmt: skip
     vector_index_size: int = parameter(
         20_000, "Number of distinct texts from which an approximate index (usearch, if installed) is used.",

@@ -15,7 +15,7 @@ from ..embedding.background import BackgroundEmbedder
 from ..errors import shown
 from ..models import NewMemory
 from ..search.vector_index import VectorIndex
-from ..storage import Database, learning_rows
+from ..storage import Database, learning_rows, object_rows
 from ..text.statement import statement
 from .candidates import Neighbours, find_neighbours
 from .classification import Classifier
@@ -92,6 +92,8 @@ class Learning:
 
     def _correct(self, connection: sqlite3.Connection, correction: Correction, near: Neighbours | None) -> None:
         correct(connection, self._classifier(), self._areas, correction)
+        if "confidence" in correction.columns:
+            object_rows.confirm(connection, correction.memory_id, self._parameters().object_min_existence)
         link_again(connection, correction.memory_id, near, self._parameters())
 
 

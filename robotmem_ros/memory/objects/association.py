@@ -18,6 +18,8 @@ from ..geometry import Estimate, Grid, mahalanobis, squared_distance
 from ..models import NewMemory
 from ..storage.object_rows import ObjectRow
 
+_MISNAMED_SHARE = 0.25
+"""One of so many sightings of an object may have a wrong label."""
 UNASSIGNED_COST = 2.0
 """Cost of a sighting without an object; more than any pair."""
 _UNCONFIRMED_COST = 0.5
@@ -50,6 +52,8 @@ class NewSighting(NamedTuple):
     """Metres."""
     is_tracked: bool
     """Whether its tracking id tells which thing it is."""
+    is_told: bool
+    """Whether a caller saved it; the others come with a stream."""
 
     @property
     def gate(self) -> float:
@@ -76,6 +80,23 @@ def associate(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) ->
         if (price := cost(sighting, objects[column], at=sightings[0].new.observed_at)) is not None
     }
     return cheapest(len(sightings), costs)
+
+
+def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) -> list[int | None]:
+    """Return for each sighting the index of the object of another label at its place that it may be, or None.
+
+    The objects are those that the message does not show by their own labels. Such a sighting is one vote about the
+    label of an object that is seen often: detectors now and then give a wrong one. What a caller saved is never that.
+    """
+    grid = Grid([row.position for row in objects], max((sighting.radius for sighting in sightings), default=1.0))
+    costs = {
+        (index, column): squared_distance(sighting.estimate.position, objects[column].position) / sighting.radius**2
+        for index, sighting in enumerate(sightings)
+        if not sighting.is_told
+        for column in grid.around(sighting.estimate.position)
+        if objects[column].confirmed and _MISNAMED_SHARE * objects[column].times_seen >= 1
+    }
+    return cheapest(len(sightings), {pair: price for pair, price in costs.items() if price <= 1.0})
 
 
 def cost(sighting: NewSighting, row: ObjectRow, *, at: int) -> float | None:

@@ -1,4 +1,8 @@
-"""Find objects that turn out to be one: two within a radius that are hardly ever seen together."""
+"""Find objects that turn out to be one: two within a radius that are hardly ever seen together.
+
+Two of different labels are one only if a detector reported the one much more often than the other: then the other is
+the same thing under a wrong label. A pillow on a chair is reported in one message with the chair, so it stays.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from ..geometry import Grid, squared_distance
 from ..storage import object_rows
 from ..storage.object_rows import ObjectRow
 from .association import NewSighting
+from .company import COMPANY
 from .object_writer import ObjectWriter
 
 _NEIGHBOURHOOD = 1.5
@@ -18,10 +23,17 @@ _MAX_NEIGHBOURS = 24
 """Neighbours of an object that are counted, the nearest ones."""
 _HARDLY = 0.25
 """Two objects within a radius that are seen together in at most this share of cases are one."""
+_HARDLY_ALONE = 0.1
+"""The same for two labels of a source that reports one object a message, which says nothing about the others."""
 
 
 def merge(
-    writer: ObjectWriter, sightings: Sequence[NewSighting], rows: Sequence[ObjectRow], unseen: Iterable[ObjectRow]
+    writer: ObjectWriter,
+    sightings: Sequence[NewSighting],
+    rows: Sequence[ObjectRow],
+    unseen: Iterable[ObjectRow],
+    *,
+    is_picture: bool,
 ) -> list[ObjectRow]:
     """Merge objects of one message with objects near them that it did not show.
 
@@ -30,6 +42,7 @@ def merge(
         sightings: Those of the message.
         rows: The object of each sighting.
         unseen: Other objects near them.
+        is_picture: Whether the message holds all that a detector reports at once.
 
     Returns:
         The object of each sighting afterwards.
@@ -42,7 +55,7 @@ def merge(
     for sighting, row in zip(sightings, rows, strict=True):
         kept = row
         for other in (others[index] for index in grid.around(row.position)):
-            if other.memory_id not in gone and _are_one(writer.connection, kept, other, sighting.radius):
+            if other.memory_id not in gone and _are_one(writer, kept, other, sighting.radius, is_picture=is_picture):
                 gone.add(other.memory_id)
                 kept = writer.merge(kept, other, sighting.new)
         result.append(kept)
@@ -55,7 +68,7 @@ def _count_together(
     """Count that objects of one message that are near each other were seen together."""
     if len(rows) < 2:
         return
-    width = max(sighting.radius for sighting in sightings) * _NEIGHBOURHOOD
+    width = max(COMPANY, max(sighting.radius for sighting in sightings) * _NEIGHBOURHOOD)
     grid = Grid([row.position for row in rows], width)
     pairs = set()
     for row in rows:
@@ -72,11 +85,15 @@ def _count_together(
         object_rows.count_neighbours(connection, one, other, together=1)
 
 
-def _are_one(connection: sqlite3.Connection, seen: ObjectRow, other: ObjectRow, radius: float) -> bool:
+def _are_one(writer: ObjectWriter, seen: ObjectRow, other: ObjectRow, radius: float, *, is_picture: bool) -> bool:
     """Tell whether an object that was just seen and one that was not are the same; count that it was seen alone."""
     if squared_distance(seen.position, other.position) > radius * radius:
         return False
-    together, alone = object_rows.count_neighbours(connection, seen.memory_id, other.memory_id, alone=1)
+    is_alike = other.label_key in writer.parameters.label_rules().labels(seen.label)
+    if not is_alike and (seen.told or other.told):
+        return False
+    together, alone = object_rows.count_neighbours(writer.connection, seen.memory_id, other.memory_id, alone=1)
     fewer, more = sorted((seen.times_seen, other.times_seen))
-    is_stray = fewer <= _HARDLY * more and together <= _HARDLY * alone
-    return is_stray or together <= _HARDLY * fewer
+    share = _HARDLY if is_alike or is_picture else _HARDLY_ALONE
+    is_stray = fewer <= share * more and together <= _HARDLY * alone
+    return is_stray or (is_alike and together <= _HARDLY * fewer)

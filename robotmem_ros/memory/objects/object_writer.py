@@ -18,6 +18,7 @@ from ..storage import object_rows, rows, sighting_rows
 from ..storage.object_rows import ObjectRow
 from ..text.normal_form import label_key
 from .association import NewSighting
+from .existence import after_detection, after_first, after_miss, either
 
 _MAX_SOURCES = 16
 """Number of sources of an object that are kept."""
@@ -43,8 +44,11 @@ class ObjectWriter:
         """Create an object of a sighting."""
         new = sighting.new
         context = self._areas.retagged(new.context, new.frame_id, new.map_id, sighting.estimate.position)
+        existence = new.confidence
+        if not sighting.is_told:
+            existence = after_first(new.confidence, false_alarms=self.parameters.object_false_alarms)
         row = ObjectRow(
-            rows.insert(self.connection, replace(new, context=context)),
+            rows.insert(self.connection, replace(new, context=context, confidence=existence)),
             new.label,
             context,
             sighting.estimate,
@@ -52,8 +56,11 @@ class ObjectWriter:
             first_seen=new.observed_at,
             last_seen=new.observed_at,
             times_seen=1,
-            best_confidence=new.confidence,
-            confirmed=self.parameters.object_confirmations <= 1,
+            existence=existence,
+            hits=1,
+            last_hit=new.observed_at,
+            confirmed=existence >= self.parameters.object_min_existence,
+            told=sighting.is_told,
             last_kept=new.observed_at,
             sources={new.source: new.identity} if new.source else {},
         )
@@ -68,10 +75,9 @@ class ObjectWriter:
         row.estimate = updated(row.estimate, sighting.estimate, count=row.times_seen, window=limits.object_window)
         row.times_seen += 1
         row.first_seen = min(row.first_seen, new.observed_at)
-        row.best_confidence = max(row.best_confidence, new.confidence)
+        self._count_look(row, sighting)
         if is_newest:
             row.last_seen = new.observed_at
-            row.missed = row.last_missed = 0
         if new.source in row.sources or (new.source and len(row.sources) < _MAX_SOURCES):
             row.sources[new.source] = new.identity
         if abs(new.observed_at - row.last_kept) < limits.sighting_interval * 1e9:
@@ -97,8 +103,11 @@ class ObjectWriter:
         stays.first_seen = min(stays.first_seen, goes.first_seen)
         stays.last_seen = last_seen
         stays.times_seen += goes.times_seen
-        stays.best_confidence = max(stays.best_confidence, goes.best_confidence)
-        stays.missed = min(stays.missed, goes.missed)
+        stays.existence = either(stays.existence, goes.existence)
+        stays.hits += goes.hits
+        stays.misses = min(stays.misses, goes.misses)
+        stays.last_hit = max(stays.last_hit, goes.last_hit)
+        stays.told = stays.told or goes.told
         stays.last_kept = max(stays.last_kept, goes.last_kept)
         stays.subsampled += goes.subsampled
         stays.sources = {**goes.sources, **stays.sources}
@@ -107,10 +116,10 @@ class ObjectWriter:
 
     def count_missed(self, row: ObjectRow, observed_at: int) -> None:
         """Count that an object was in view at a time and was not detected."""
-        row.missed += 1
-        row.last_missed = observed_at
+        self._add_miss(row, observed_at)
+        row.confirmed = row.existence >= self.parameters.object_min_existence
         object_rows.save(self.connection, row)
-        object_rows.update_memory(self.connection, row.memory_id, confidence=self._confidence(row))
+        object_rows.update_memory(self.connection, row.memory_id, confidence=row.existence)
 
     def is_later(self, stamp: int, than: int, *, recorded: bool) -> bool:
         """Tell whether the stamp of what arrives now is newer, and not only delayed; see `clocks.is_later`."""
@@ -120,7 +129,7 @@ class ObjectWriter:
         self, row: ObjectRow, votes: dict[str, int], new: NewMemory, *, is_newest: bool, received_at: int = 0
     ) -> None:
         """Write an object with further votes on its label; if `new` is newest, its context, pose and session too."""
-        row.confirmed = row.confirmed or row.times_seen >= self.parameters.object_confirmations
+        row.confirmed = row.existence >= self.parameters.object_min_existence
         for label, count in votes.items():
             row.votes[label] = row.votes.get(label, 0) + count
         latest = new.context if is_newest and new.context != "{}" else row.context
@@ -145,15 +154,37 @@ class ObjectWriter:
             x=x,
             y=y,
             z=z,
-            confidence=self._confidence(row),
+            confidence=row.existence,
             observed_at=row.last_seen,
             **changes,
         )
 
-    def _confidence(self, row: ObjectRow) -> float:
-        """Halve the best confidence of an object each time that `max_missed_detections` views missed it."""
-        halvings = min(row.missed // self.parameters.max_missed_detections, 1000)
-        return float(row.best_confidence * 0.5**halvings)
+    def _count_look(self, row: ObjectRow, sighting: NewSighting) -> None:
+        """Count a sighting as evidence, unless it belongs to a look that is counted already.
+
+        A sighting by another name is a look that did not detect what the object is taken for.
+        """
+        new, parameters = sighting.new, self.parameters
+        interval = parameters.look_interval * 1e9
+        if row.label_key not in sighting.labels:
+            if abs(new.observed_at - row.last_missed) >= interval:
+                self._add_miss(row, new.observed_at)
+        elif abs(new.observed_at - row.last_hit) >= interval:
+            row.existence = after_detection(
+                row.existence, row.hits, row.misses, new.confidence, false_alarms=parameters.object_false_alarms
+            )
+            row.hits += 1
+            row.last_hit = new.observed_at
+        if sighting.is_told:
+            row.told = True
+            row.existence = max(row.existence, new.confidence)
+
+    @staticmethod
+    def _add_miss(row: ObjectRow, observed_at: int) -> None:
+        existence = row.existence
+        row.existence = after_miss(existence, row.hits, row.misses)
+        row.misses += existence
+        row.last_missed = observed_at
 
 
 def _elected(row: ObjectRow) -> str:

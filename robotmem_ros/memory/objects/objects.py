@@ -18,7 +18,8 @@ from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, sighting_rows
 from ..storage.decay import Decay
 from .absence import count_undetected
-from .field_of_view import FieldOfView
+from .company import Picture
+from .field_of_view import Detection, FieldOfView
 from .object_writer import ObjectWriter
 from .sightings import is_sighting, store_sightings
 
@@ -49,10 +50,14 @@ class Objects:
         """Queue one sighting that comes by itself, by a call or in a stream."""
         now = max(self._clock(), 0)
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        return self._queue(self._parameters(), now, lambda writer: _store(writer, [sighting], [None], None)[0])
+        return self._queue(self._parameters(), now, lambda writer: _store(writer, [sighting], [None])[0])
 
     def store_message(
-        self, new: Sequence[NewMemory], covariances: Iterable[object], field_of_view: FieldOfView | None
+        self,
+        new: Sequence[NewMemory],
+        covariances: Iterable[object],
+        field_of_view: FieldOfView | None,
+        dropped: tuple[Detection, ...],
     ) -> Future[tuple[Stored, ...]]:
         """Queue the sightings of one message and the field of view that they were seen in.
 
@@ -69,7 +74,8 @@ class Objects:
             else self._areas.tagged(replace(one, received_at=now))
             for one in new
         ]
-        return self._queue(parameters, now, lambda writer: _store(writer, ready, clean, view))
+        picture = Picture(dropped if view is None else (*view.dropped, *dropped))
+        return self._queue(parameters, now, lambda writer: _store(writer, ready, clean, picture, view))
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
         """Queue a field of view without sightings; the future has the ids of the objects that it should have shown.
@@ -96,11 +102,13 @@ class Objects:
                 raise MemoryNotFoundError(wanted, "there is no such object")
             return sighting_rows.history(connection, wanted, limit)
 
-    def seen_last(self, limit: object, decay: Decay) -> tuple[SeenObject, ...]:
+    def seen_last(self, limit: object, decay: Decay, include_unconfirmed: object) -> tuple[SeenObject, ...]:
         """Return the objects of the current map in all collections, those seen last first, with decayed confidence."""
-        n = validation.whole("limit", limit)
+        n, is_all = validation.whole("limit", limit), validation.flag("include_unconfirmed", include_unconfirmed)
         with self._database.reader() as connection:
-            return object_rows.seen_last(connection, self._parameters().map_id, n, decay=decay)
+            return object_rows.seen_last(
+                connection, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
+            )
 
     def _queue(self, parameters: Parameters, now: int, work: Callable[[ObjectWriter], _T]) -> Future[_T]:
         return self._database.write(lambda connection: work(ObjectWriter(connection, parameters, self._areas, now)))
@@ -123,12 +131,17 @@ class Objects:
 
 
 def _store(
-    writer: ObjectWriter, new: Sequence[NewMemory], covariances: Sequence[Covariance | None], view: FieldOfView | None
+    writer: ObjectWriter,
+    new: Sequence[NewMemory],
+    covariances: Sequence[Covariance | None],
+    picture: Picture | None = None,
+    view: FieldOfView | None = None,
 ) -> tuple[Stored, ...]:
     """Store one message, except what an import stored before."""
 
     def store(indices: Sequence[int]) -> tuple[Stored, ...]:
-        return store_sightings(writer, [new[index] for index in indices], [covariances[index] for index in indices])
+        chosen, of_chosen = [new[index] for index in indices], [covariances[index] for index in indices]
+        return store_sightings(writer, chosen, of_chosen, picture=picture)
 
     stored = imports.store_once(writer.connection, new, store)
     if view is not None and imports.claim(writer.connection, view.import_key):

@@ -1,6 +1,6 @@
 """Turn the sightings of one message into objects, within the writer's transaction.
 
-    find near objects -> associate -> insert or update -> merge
+    find near objects -> associate -> insert or update -> merge -> count missing ones
 
 What is no sighting, see `is_sighting`, is stored as a memory of its own.
 """
@@ -15,7 +15,8 @@ from ..geometry import Covariance, Estimate, Point, isotropic
 from ..models import OF_THE_ROBOT, Kind, NewMemory, Stored
 from ..storage import object_rows, rows
 from ..storage.object_rows import ObjectRow
-from .association import NewSighting, associate
+from .association import NewSighting, associate, associate_misnamed
+from .company import COMPANY, Picture, count_missing
 from .merging import merge
 from .object_writer import ObjectWriter
 
@@ -39,21 +40,28 @@ def is_sighting(new: NewMemory, parameters: Parameters) -> bool:
 
 
 def store_sightings(
-    writer: ObjectWriter, new: Sequence[NewMemory], covariances: Sequence[Covariance | None]
+    writer: ObjectWriter,
+    new: Sequence[NewMemory],
+    covariances: Sequence[Covariance | None],
+    *,
+    picture: Picture | None = None,
 ) -> tuple[Stored, ...]:
-    """Store what one message holds; `covariances` are those of the positions. Return what became of each, in order."""
+    """Store what one message holds; `covariances` are those of the positions. Return what became of each, in order.
+
+    `picture` says that the message holds all that a detector reports at once.
+    """
     stored: dict[int, Stored] = {}
-    groups: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
+    scenes: defaultdict[tuple[str, ...], list[NewSighting]] = defaultdict(list)
     for index, (memory, covariance) in enumerate(zip(new, covariances, strict=True)):
         if is_sighting(memory, writer.parameters):
-            sighting = new_sighting(index, memory, covariance, writer.parameters)
-            key = (memory.collection, memory.frame_id, memory.map_id, *sorted(sighting.labels))
-            groups[key].append(sighting)
+            scenes[memory.collection, memory.frame_id, memory.map_id].append(
+                new_sighting(index, memory, covariance, writer.parameters)
+            )
         else:
             stored[index] = Stored(rows.insert(writer.connection, memory))
-    for _, group in sorted(groups.items()):
-        ordered = sorted(_without_shared_tracks(group), key=NewSighting.order)
-        for sighting, row in zip(ordered, _store(writer, ordered), strict=True):
+    for _, scene in sorted(scenes.items()):
+        ordered = sorted(_without_shared_tracks(scene), key=lambda one: (sorted(one.labels), one.order()))
+        for sighting, row in zip(ordered, _store(writer, ordered, picture), strict=True):
             stored[sighting.element] = Stored(row.memory_id, times_seen=row.times_seen)
     return tuple(stored[index] for index in range(len(new)))
 
@@ -71,37 +79,64 @@ def new_sighting(element: int, new: NewMemory, covariance: Covariance | None, pa
         labels=rules.labels(new.label),
         radius=rules.radius(new.label),
         is_tracked=bool(new.identity),
+        is_told=not (new.source or new.received_at),
     )
 
 
-def _without_shared_tracks(group: Sequence[NewSighting]) -> list[NewSighting]:
+def _without_shared_tracks(scene: Sequence[NewSighting]) -> list[NewSighting]:
     """Ignore tracking ids that several things of one message have."""
-    uses = Counter((sighting.new.source, sighting.new.identity) for sighting in group)
+    uses = Counter((sighting.new.source, sighting.new.identity) for sighting in scene)
     shared = {track for track, count in uses.items() if count > 1}
     return [
         sighting._replace(is_tracked=False) if (sighting.new.source, sighting.new.identity) in shared else sighting
-        for sighting in group
+        for sighting in scene
     ]
 
 
-def _store(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]:
-    """Store the sightings of one message whose labels can be mistaken for each other; return the object of each."""
-    known = _near(writer, group)
+def _store(writer: ObjectWriter, scene: Sequence[NewSighting], picture: Picture | None) -> list[ObjectRow]:
+    """Store the sightings of one message in one collection and frame; return the object of each."""
+    known = _near(writer, scene)
     seen = [
-        writer.insert(sighting) if column is None else writer.update(known[column], sighting)
-        for sighting, column in zip(group, associate(group, known), strict=True)
+        writer.insert(sighting) if row is None else writer.update(row, sighting)
+        for sighting, row in zip(scene, _associated(scene, known, is_picture=picture is not None), strict=True)
     ]
     seen_ids = {row.memory_id for row in seen}
-    return merge(writer, group, seen, [row for row in known if row.memory_id not in seen_ids])
+    unseen = [row for row in known if row.memory_id not in seen_ids]
+    merged = merge(writer, scene, seen, unseen, is_picture=picture is not None)
+    if picture is not None:
+        count_missing(writer, scene, merged, unseen, picture)
+    return merged
 
 
-def _near(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]:
-    """Return the objects with one of the labels of a group that may be within a gate, by id."""
-    new, labels = group[0].new, sorted(group[0].labels)
-    gate = max(sighting.gate for sighting in group)
+def _associated(
+    scene: Sequence[NewSighting], known: Sequence[ObjectRow], *, is_picture: bool
+) -> Sequence[ObjectRow | None]:
+    """Return the object of each sighting, None for a new one: first by its label, then by its place alone."""
+    groups: defaultdict[frozenset[str], list[int]] = defaultdict(list)
+    for index, sighting in enumerate(scene):
+        groups[sighting.labels].append(index)
+    found: dict[int, ObjectRow] = {}
+    for labels, indices in groups.items():
+        alike = [row for row in known if row.label_key in labels]
+        for index, column in zip(indices, associate([scene[index] for index in indices], alike), strict=True):
+            if column is not None:
+                found[index] = alike[column]
+    taken = {row.memory_id for row in found.values()}
+    free = [row for row in known if row.memory_id not in taken]
+    others = [index for index in range(len(scene)) if index not in found] if is_picture and free else []
+    for index, column in zip(others, associate_misnamed([scene[index] for index in others], free), strict=True):
+        if column is not None:
+            found[index] = free[column]
+    return [found.get(index) for index in range(len(scene))]
+
+
+def _near(writer: ObjectWriter, scene: Sequence[NewSighting]) -> list[ObjectRow]:
+    """Return the objects, of any label, that may be within a gate or in company of a sighting, by id."""
+    new = scene[0].new
+    gate = max(COMPANY, *(sighting.gate for sighting in scene))
     # One search for all sightings in a cube: in a crowd they share their neighbours.
     cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
-    for sighting in group:
+    for sighting in scene:
         position = sighting.estimate.position
         cubes[tuple(part // (_CUBE * gate) for part in position)].append(position)
     found = {
@@ -114,7 +149,6 @@ def _near(writer: ObjectWriter, group: Sequence[NewSighting]) -> list[ObjectRow]
             frame_id=new.frame_id,
             map_id=new.map_id,
             collection=new.collection,
-            labels=labels,
         )
     }
     return [found[memory_id] for memory_id in sorted(found)]

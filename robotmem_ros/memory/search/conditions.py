@@ -177,6 +177,20 @@ class Ids(Wanted):
                 yield f"memory {memory_id} is {status}"
 
 
+@dataclass(frozen=True)
+class Confirmed(Wanted):
+    """No objects that are not confirmed."""
+
+    suffices: bool = False
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL; nothing if all objects are confirmed."""
+        if not connection.execute("SELECT EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)").fetchone()[0]:
+            return ()
+        unconfirmed = "SELECT 1 FROM objects WHERE memory_id = m.id AND confirmed = 0"
+        return (Condition(f"(m.label_key = '' OR NOT EXISTS ({unconfirmed}))"),)
+
+
 def no_memory_has(name: str, value: object, collections: Collections, known: Iterable[str] = ()) -> str:
     """Say that no memory of the collections has a value, and name near ones of those that others have."""
     near = did_you_mean(value, (one for one in known if one != value)) if isinstance(value, str) else ""
@@ -232,6 +246,13 @@ def _representatives(given: Given) -> Wanted | None:
     is_wanted = validation.flag("representatives_only", given.request.representatives_only)
     sql = Condition("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)")
     return Plain(sql, suffices=False) if is_wanted else None
+
+
+def _confirmed(given: Given) -> Wanted | None:
+    is_all = validation.flag("include_unconfirmed", given.request.include_unconfirmed)
+    asked = _context_filter(given)
+    is_asked = isinstance(asked, ContextFilter) and any(one.path == "confirmed" for one in asked.comparisons)
+    return None if is_all or is_asked else Confirmed()
 
 
 def _sessions(given: Given) -> Wanted | None:
@@ -319,6 +340,7 @@ CONDITIONS: tuple[Callable[[Given], Wanted | None], ...] = (
     _confidence,
     _kinds,
     _representatives,
+    _confirmed,
     _sessions,
     _excluded_sessions,
     _categories,

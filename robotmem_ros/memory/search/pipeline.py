@@ -35,11 +35,12 @@ from .candidates import (
     only,
 )
 from .condition import Condition
+from .conditions import Confirmed
 from .folding import Folding, Group
 from .match import Matching, matching, query_words, similar_enough
 from .places import Place, Space, find_space, unknown_positions, within
 from .query import Query
-from .reasons import not_relevant, unknown_paths, why_nothing, without_position
+from .reasons import not_relevant, unconfirmed, unknown_paths, why_nothing, without_position
 from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
@@ -141,9 +142,23 @@ class _Recall:
             found = self._by_time(candidates)
         reasons = [found.reason, *unknown_paths(self.connection, self.query.comparisons)]
         reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
+        reasons += self._unconfirmed()
         if not found.memories:
             reasons += why_nothing(self.connection, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
+
+    def _unconfirmed(self) -> Iterator[str]:
+        others = tuple(one for one in self.query.conditions if not isinstance(one, Confirmed))
+        if len(others) == len(self.query.conditions):
+            return
+        try:
+            candidates = find_candidates(self.connection, replace(self.query, conditions=others))
+            if self.query.spatial_sort is not None:
+                place = self.query.spatial_sort
+                candidates = candidates.and_(within(place, find_space(self.connection, place.field)))
+            yield from unconfirmed(self.connection, candidates, query_words(self.query) if self.query.text else ())
+        except sqlite3.Error as error:
+            _LOG.warning("what is not confirmed could not be counted: %s", error)
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
         candidates = narrow_down(self.connection, candidates, list_most=False)

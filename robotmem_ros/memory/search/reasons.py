@@ -8,12 +8,19 @@ from collections.abc import Iterator, Sequence
 
 from ..errors import did_you_mean, shown
 from ..storage import bulk, rows, vector_rows
-from .candidates import Candidates
+from .candidates import Candidates, filter_ids
 from .comparison import OWN_FIELDS, Comparison, context_path
 from .places import Space
 from .query import Query
 from .result import Mode
 
+_CHECKED = 1000
+"""So many of the newest objects that are not confirmed are counted."""
+_UNCONFIRMED = "SELECT memory_id AS id FROM objects WHERE confirmed = 0 ORDER BY memory_id DESC LIMIT ?"
+_TEXTS = """
+    SELECT c.id, c.c0 || ' ' || c.c1 || ' ' || c.c2 || ' ' || c.c3
+    FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
+"""
 _NAMES, _TOLD = 1000, 3
 """How many names are searched for near ones, and how many unknown ones are named."""
 _ELSEWHERE = """
@@ -49,6 +56,19 @@ def without_position(
         what = f"a {field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
         verb = "memory matches but has" if count == 1 else "memories match but have"
         yield f"{'' if is_all else 'at least '}{count} {verb} {what if frame is not None else f'no {field!r}'}"
+
+
+def unconfirmed(connection: sqlite3.Connection, candidates: Candidates, words: Sequence[str]) -> Iterator[str]:
+    """Say how many candidates are objects that are not confirmed; with words, those that contain one of them."""
+    newest = bulk.ids(connection, _UNCONFIRMED, (_CHECKED + 1,))
+    found = filter_ids(connection, candidates, newest[:_CHECKED])
+    if words:
+        texts = connection.execute(_TEXTS, (json.dumps(list(found)),))
+        found = {memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)}
+    if found:
+        least = "at least " if len(newest) > _CHECKED else ""
+        what = "object is" if len(found) == 1 else "objects are"
+        yield f"{least}{len(found)} {what} left out because not confirmed (include_unconfirmed)"
 
 
 def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparison]) -> Iterator[str]:

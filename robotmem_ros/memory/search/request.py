@@ -63,6 +63,7 @@ class RecallRequest:
         None, "memories observed since the robot's last visit to a place, given as for --near"
     )
     representatives_only: bool = argument(False, "of similar facts, only the representative")
+    include_unconfirmed: bool = argument(False, "also objects that are not confirmed")
     explain: bool = argument(False, "how each score came about")
     fold: bool = argument(True, "list memories of the same text and place one by one")
     """Whether the newest memory stands for the others of the same text and place."""

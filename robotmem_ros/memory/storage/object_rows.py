@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
 from ..clocks import iso
-from ..geometry import Covariance, Estimate, Point
+from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..text.normal_form import label_key
 from .decay import Decay
 
 _NUMBERS = (
-    "first_seen", "last_seen", "times_seen", "best_confidence", "missed", "last_missed", "last_kept", "subsampled",
+    "first_seen", "last_seen", "times_seen", "hits", "misses", "last_hit", "last_missed", "last_kept", "subsampled",
 )  # fmt: skip
 """Columns of objects that are fields of ObjectRow as they are."""
 _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
-_COLUMNS = ("votes", "sources", "confirmed", *_COVARIANCE, *_NUMBERS)
-_SELECTED = ("memory_id", "label", "context", "x", "y", "z", *_COLUMNS)
+_COLUMNS = ("votes", "sources", "confirmed", "told", *_COVARIANCE, *_NUMBERS)
+_SELECTED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUMNS)
 _NEAR = f"""
     SELECT {", ".join(_SELECTED)} FROM spaces AS s CROSS JOIN objects_rtree AS r CROSS JOIN memories AS m ON m.id = r.id
     CROSS JOIN objects AS o ON o.memory_id = m.id
@@ -53,15 +54,22 @@ class ObjectRow:
     first_seen: int
     last_seen: int
     times_seen: int
-    best_confidence: float
+    existence: float
+    """Probability that it exists, the confidence of its memory."""
+    hits: int
+    """Looks that detected it."""
+    last_hit: int
+    """When the last of them was counted."""
     confirmed: bool
-    missed: int = 0
-    """How often it was in view and not detected since its last sighting."""
+    misses: float = 0.0
+    """Looks at its place that did not, each by the probability that it existed."""
     last_missed: int = 0
     last_kept: int = 0
     """Time of the last sighting that has a row."""
     subsampled: int = 0
     """Sightings since then, which have none."""
+    told: bool = False
+    """Whether a caller saved it, and not only a stream."""
     sources: dict[str, str] = field(default_factory=dict)
     """What saw it, each with the tracking id that it gave last, or ""."""
 
@@ -84,18 +92,14 @@ def near(
     frame_id: str,
     map_id: str,
     collection: str,
-    labels: Collection[str] = (),
 ) -> list[ObjectRow]:
-    """Return all active objects within `radius` metres of one of the positions, and others in the box around them.
-
-    The positions are in `frame_id` and `map_id`. `labels` are keys of labels; empty for any.
-    """
+    """Return all active objects within `radius` metres of one of the positions, in `frame_id` and `map_id`."""
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     wide = radius * (1 + 1e-9) + 1e-9
     limits = [limit for axis in zip(*positions, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
-    sql = f"{_NEAR} AND m.label_key IN ({', '.join('?' * len(labels))})" if labels else _NEAR
-    rows = connection.execute(sql, (frame_id, map_id, *limits, collection, *labels))
-    return [_object(dict(zip(_SELECTED, row, strict=True))) for row in rows]
+    rows = connection.execute(_NEAR, (frame_id, map_id, *limits, collection))
+    squared = wide * wide
+    return [_object(row) for row in rows if any(squared_distance(row[4:7], place) <= squared for place in positions)]
 
 
 def insert(connection: sqlite3.Connection, row: ObjectRow, session_id: str) -> None:
@@ -124,6 +128,14 @@ def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at
 def relabel(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
     """Count all sightings of an object so far as votes for a label; does nothing to what is no object."""
     connection.execute("UPDATE objects SET votes = json_object(?, times_seen) WHERE memory_id = ?", (label, memory_id))
+
+
+def confirm(connection: sqlite3.Connection, memory_id: int, least: float) -> None:
+    """Note whether an object whose confidence was changed has at least this one; nothing if it is no object."""
+    connection.execute(
+        "UPDATE objects SET confirmed = (SELECT confidence >= ?2 FROM memories WHERE id = ?1) WHERE memory_id = ?1",
+        (memory_id, least),
+    )
 
 
 def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
@@ -157,14 +169,26 @@ def count_neighbours(
     return int(row[0]), int(row[1])
 
 
-def seen_last(connection: sqlite3.Connection, map_id: str, limit: int, *, decay: Decay) -> tuple[SeenObject, ...]:
+def seen_together(connection: sqlite3.Connection, pairs: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return those of some pairs of objects, lower id first, that were both seen in one message."""
+    return connection.execute(
+        "SELECT n.memory_id, n.other_id FROM json_each(?) AS p CROSS JOIN neighbours AS n "
+        "ON n.memory_id = json_extract(p.value, '$[0]') AND n.other_id = json_extract(p.value, '$[1]') "
+        "WHERE n.together > 0",
+        (json.dumps(list(pairs)),),
+    ).fetchall()
+
+
+def seen_last(
+    connection: sqlite3.Connection, map_id: str, limit: int, *, decay: Decay, include_unconfirmed: bool
+) -> tuple[SeenObject, ...]:
     """Return the active objects of a map, those seen last first, with decayed confidence."""
     confidence = decay.confidence()
     rows = connection.execute(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
         "o.confirmed FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
-        "WHERE m.status = 'active' AND m.map_id = ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
-        (*confidence.arguments, map_id, limit),
+        "WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
+        (*confidence.arguments, map_id, not include_unconfirmed, limit),
     )
     return tuple(
         SeenObject(memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed))
@@ -183,20 +207,28 @@ def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
 
 def _values(row: ObjectRow) -> tuple[object, ...]:
     """Return the values of _COLUMNS, in their order."""
-    return (_JSON(row.votes), _JSON(row.sources), row.confirmed, *row.estimate.covariance, *_numbers(row))
+    return (_JSON(row.votes), _JSON(row.sources), row.confirmed, row.told, *row.estimate.covariance, *_numbers(row))
 
 
-def _object(record: dict[str, Any]) -> ObjectRow:
+def _object(record: Sequence[Any]) -> ObjectRow:
+    """Make a row of the values of _SELECTED."""
+    memory_id, label, context, existence, x, y, z, votes, sources, confirmed, told, *rest = record
     return ObjectRow(
-        record["memory_id"],
-        record["label"],
-        record["context"],
-        Estimate(
-            (record["x"], record["y"], record["z"]),
-            Covariance(*(record[name] for name in _COVARIANCE)),
-        ),
-        votes=json.loads(record["votes"]),
-        sources=json.loads(record["sources"]),
-        confirmed=bool(record["confirmed"]),
-        **{name: record[name] for name in _NUMBERS},
+        memory_id,
+        label,
+        context,
+        Estimate((x, y, z), Covariance(*rest[: len(_COVARIANCE)])),
+        existence=existence,
+        votes={**_parsed(votes)},
+        sources={**_parsed(sources)},
+        confirmed=bool(confirmed),
+        told=bool(told),
+        **dict(zip(_NUMBERS, rest[len(_COVARIANCE) :], strict=True)),
     )
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Mapping[str, Any]:
+    # Most objects that a message brings up are only neighbours of what it shows, and have not changed.
+    found: dict[str, Any] = json.loads(text)
+    return found

@@ -384,10 +384,13 @@ CREATE TABLE objects (
     first_seen INTEGER NOT NULL,
     last_seen INTEGER NOT NULL,
     times_seen INTEGER NOT NULL,
-    best_confidence REAL NOT NULL,
-    confirmed INTEGER NOT NULL,
-    missed INTEGER NOT NULL DEFAULT 0,  -- how often it was in view and not detected since it was last seen
+    -- Looks at its place that did and did not detect it: existence.py makes the confidence of the memory of them
+    hits INTEGER NOT NULL,
+    misses REAL NOT NULL DEFAULT 0,  -- each counts by the probability that the object existed
+    last_hit INTEGER NOT NULL,  -- when the last hit was counted
     last_missed INTEGER NOT NULL DEFAULT 0,  -- 0 if it never was
+    confirmed INTEGER NOT NULL,  -- whether its confidence, before decay, is at least `object_min_existence`
+    told INTEGER NOT NULL DEFAULT 0,  -- whether a caller saved it, and not only a stream
     last_kept INTEGER NOT NULL,  -- when the last sighting that has a row was made
     subsampled INTEGER NOT NULL DEFAULT 0,  -- sightings since then, which have no row
     sources TEXT NOT NULL DEFAULT '{}',  -- a JSON object: each source, such as a topic, to its last tracking id, or ''
@@ -395,6 +398,9 @@ CREATE TABLE objects (
     described_at INTEGER NOT NULL DEFAULT 0,
     described_in TEXT NOT NULL DEFAULT ''
 );
+
+-- Most recalls leave out what is not confirmed.
+CREATE INDEX idx_objects_unconfirmed ON objects (memory_id) WHERE confirmed = 0;
 
 -- The tree of all positions has no height: on shelves, a box holds the objects of every level. So objects have a tree
 -- in three dimensions. Each has a box that reaches 5 cm from its position to all sides, and a new one only when its
@@ -430,8 +436,8 @@ CREATE TABLE sightings (
 );
 CREATE INDEX idx_sightings_memory ON sightings (memory_id, observed_at);
 
--- In how many messages two neighbours of one label were both seen, and in how many only one of them: those that are
--- often seen together are two objects.
+-- In how many messages two neighbours were both seen, and in how many only one of two at the same place: those that are
+-- often seen together are two objects. What was seen together once is expected together again: see company.py.
 CREATE TABLE neighbours (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     other_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,

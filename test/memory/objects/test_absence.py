@@ -9,9 +9,10 @@ import pytest
 
 from robotmem_ros.memory import FieldOfView, InvalidFieldError, RobotMemory
 from robotmem_ros.memory.models import ImportKey, Recording
+from robotmem_ros.memory.objects.existence import after_miss
 from robotmem_ros.memory.objects.field_of_view import Detection
 
-from ...support.sightings import SECOND, see, sighting, the
+from ...support.sightings import SECOND, missed, see, sighting, the
 from ..conftest import OpenMemory
 
 VIEW = FieldOfView(
@@ -28,21 +29,27 @@ def memory(open_memory: OpenMemory) -> RobotMemory:
     return opened
 
 
-def test_repeated_misses_lower_the_confidence_of_an_object(memory: RobotMemory) -> None:
-    told = []
-    for t in range(6):
-        assert memory.count_undetected(replace(VIEW, observed_at=(200 + t) * SECOND)).result() == (1,)
-        told.append(the(memory, 1).confidence)
-    assert told == pytest.approx([0.9, 0.9, 0.45, 0.45, 0.45, 0.225])
-    assert [each.id for each in memory.recall("chair")] == []
-    assert the(memory, 1).last_seen == 100 * SECOND
+def test_every_miss_lowers_the_confidence_of_an_object_until_it_is_not_confirmed(memory: RobotMemory) -> None:
+    for t in range(101, 110):
+        see(memory, sighting(2.0, t=t))
+    expected = the(memory, 1).confidence
+    assert [each.id for each in memory.recall("chair")] == [1]
+    misses = 0.0
+    for number in range(10):
+        assert memory.count_undetected(replace(VIEW, observed_at=(200 + number) * SECOND)).result() == (1,)
+        misses, expected = misses + expected, after_miss(expected, 10, misses)
+        assert the(memory, 1).confidence == pytest.approx(expected)
+    assert len(memory.recall("chair")) == 0
+    assert the(memory, 1).last_seen == 109 * SECOND
 
 
-def test_a_sighting_restores_the_confidence_of_a_missed_object(memory: RobotMemory) -> None:
-    for t in range(3):
+def test_sightings_confirm_an_object_again_that_was_missed_for_long(memory: RobotMemory) -> None:
+    for t in range(100):
         memory.count_undetected(replace(VIEW, observed_at=(200 + t) * SECOND)).result()
-    see(memory, sighting(2.0, t=150, confidence=0.4))
-    assert the(memory, 1).confidence == pytest.approx(0.9)
+    for t in range(3):
+        assert not the(memory, 1).confirmed
+        see(memory, sighting(2.0, t=300 + t))
+    assert the(memory, 1).confirmed
 
 
 @pytest.mark.parametrize(
@@ -97,19 +104,20 @@ def test_a_message_stores_its_sightings_and_misses_other_objects_in_view(memory:
     assert seen == [1, 2]
     later = replace(VIEW, observed_at=202 * SECOND)
     memory.store_sightings([sighting(3.5, 1.0, t=202)], field_of_view=later).result()
-    assert missed(memory) == {1: 1, 2: 0}
+    assert [number > 0 for number in missed(memory).values()] == [True, False]
     memory.store_sightings([], field_of_view=replace(VIEW, observed_at=204 * SECOND)).result()
-    assert missed(memory) == {1: 2, 2: 1}
+    assert [number > 0 for number in missed(memory).values()] == [True, True]
 
 
 def test_a_view_of_a_recording_counts_once(memory: RobotMemory) -> None:
     recording = Recording("digest", "/detections", "configuration", "path")
     key = ImportKey(memory.begin_import(recording), 200 * SECOND, 0, -1)
+    existence = the(memory, 1).confidence
     for _ in range(2):
         memory.store_sightings([], field_of_view=replace(VIEW, import_key=key)).result()
         # As if it had not been noted when it was missed.
         memory._database.write(lambda connection: connection.execute("UPDATE objects SET last_missed = 0")).result()
-    assert missed(memory) == {1: 1}
+    assert missed(memory) == pytest.approx({1: existence})
 
 
 def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: RobotMemory) -> None:
@@ -133,9 +141,3 @@ def test_a_moved_object_is_found_at_its_new_place_and_the_old_one_fades(memory: 
 def test_an_invalid_field_of_view_is_refused(memory: RobotMemory, view: FieldOfView, message: str) -> None:
     with pytest.raises(InvalidFieldError, match=message):
         memory.count_undetected(view)
-
-
-def missed(memory: RobotMemory) -> dict[int, int]:
-    """How often each object was missed since it was seen last."""
-    with memory._database.reader() as connection:
-        return dict(connection.execute("SELECT memory_id, missed FROM objects"))

@@ -30,12 +30,19 @@ PRICES = st.dictionaries(st.tuples(st.integers(0, 4), st.integers(0, 4)), st.flo
 def seen(x: float, y: float = 0.0, z: float = 0.0, *, covariance: Covariance | None = None) -> NewSighting:
     estimate = Estimate((x, y, z), covariance or isotropic(0.1))
     return NewSighting(
-        0, sighting(x, y, z), estimate, covariance is not None, frozenset({"chair"}), radius=0.4, is_tracked=False
+        0,
+        sighting(x, y, z),
+        estimate,
+        covariance is not None,
+        frozenset({"chair"}),
+        radius=0.4,
+        is_tracked=False,
+        is_told=False,
     )
 
 
 def known(x: float, y: float = 0.0, z: float = 0.0, *, confirmed: bool = True) -> ObjectRow:
-    return ObjectRow(1, "chair", "{}", Estimate((x, y, z), isotropic(0.05)), {}, 1, 1, 1, 0.9, confirmed)
+    return ObjectRow(1, "chair", "{}", Estimate((x, y, z), isotropic(0.05)), {}, 1, 1, 1, 0.9, 1, 1, confirmed)
 
 
 def total(costs: Costs, columns: tuple[int | None, ...] | list[int | None]) -> float:

@@ -11,6 +11,7 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
 from robotmem_ros.memory.models import ImportKey, NewPerception, Recording
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.objects.existence import after_detection, after_first
 
 from ...support.clock import DAY, NOW, SECOND, Clock
 from ...support.sightings import objects, place, see, the
@@ -85,8 +86,11 @@ def test_a_past_sighting_of_a_call_has_decayed_and_one_of_a_topic_has_not(
     memory = open_memory(clock=Clock())
     old = {**MUG, "observed_at": NOW - 100 * DAY}
     memory.save_perception(**old)
-    see(memory, new_perception(memory.parameters, NewPerception(**{**old, "label": "cup"}), now=Clock()))
-    assert [round(the(memory, number).confidence, 2) for number in (1, 2)] == [0.33, 0.9]
+    streamed = new_perception(memory.parameters, NewPerception(**{**old, "label": "cup"}), now=Clock())
+    see(memory, streamed)
+    see(memory, replace(streamed, observed_at=streamed.observed_at + SECOND))
+    second = after_detection(after_first(0.9, false_alarms=0.1), 1, 0, 0.9, false_alarms=0.1)
+    assert [the(memory, number).confidence for number in (1, 2)] == pytest.approx([0.9 * 0.99**100, second])
 
 
 def test_a_sighting_of_a_recording_is_stored_once(memory: RobotMemory) -> None:

@@ -43,7 +43,7 @@ def test_a_stamp_from_the_future_does_not_outdate_later_sightings(open_memory: O
     found = the(memory, 1)
     assert (found.last_seen, found.context_json, found.session_id) == ((NOW + 60) * SECOND, DIRTY, "second")
     assert [look(memory, NOW + 62 + t) for t in range(3)] == [True] * 3
-    assert the(memory, 1).confidence == pytest.approx(0.45)
+    assert the(memory, 1).confidence < found.confidence
 
 
 def test_a_stamp_from_the_future_is_logged_once_for_each_source(
@@ -79,7 +79,7 @@ def test_after_a_simulation_starts_again_its_sightings_and_views_count(open_memo
         see(memory, at(t, DIRTY, "second"))
     found = the(memory, 1)
     assert (found.last_seen, found.context_json, found.session_id) == (9 * SECOND, DIRTY, "second")
-    assert found.confidence == pytest.approx(0.9)
+    assert found.confirmed
     for t in range(11, 20, 2):
         clock.now = t * SECOND
         assert look(memory, t)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.storage.functions import register
 
-from ...support.clock import DAY, NOW, Clock
+from ...support.clock import DAY, NOW, SECOND, Clock
 from ..conftest import OpenMemory
 
 
@@ -145,12 +146,13 @@ def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, cl
         NewPerception(description="a red mug", label="mug", pose=[1, 2, 3], observed_at=NOW - 2000 * DAY),
         now=clock,
     )
-    memory.store_sightings([old]).result()
-    assert only(memory, 0.9).confidence == 0.9
+    for second in range(3):
+        memory.store_sightings([replace(old, observed_at=old.observed_at + second * SECOND)]).result()
+    first = only(memory, 0.9).confidence
     clock.now += 5 * DAY
-    assert only(memory).confidence == pytest.approx(0.9 * 0.99**5)
+    assert only(memory).confidence == pytest.approx(first * 0.99**5)
     memory.store_sightings([old]).result()
-    assert only(memory, 0.9).times_seen == 2
+    assert only(memory, 0.9).times_seen == 4
 
 
 def test_times_of_a_simulation_are_not_held_against_a_wall_clock(open_memory: OpenMemory, tmp_path: Path) -> None:

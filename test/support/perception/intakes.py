@@ -34,7 +34,7 @@ def settled(memory: RobotMemory, intake: Intake) -> TopicCounts:
 
 def stored(memory: RobotMemory) -> list[Memory]:
     memory.flush()
-    found = memory.recall(n=100, min_confidence=0.0, kinds="perception", after=1)
+    found = memory.recall(n=100, min_confidence=0.0, kinds="perception", after=1, include_unconfirmed=True)
     return sorted(found, key=lambda one: one.id)
 
 

@@ -84,6 +84,10 @@ def measure_in_session(
     wanted = {*ids, *(other for others in before.values() for other in others)}
     kept = vector_rows.of_memories(connection, wanted, codec.size(len(query)))
     row_of = {memory_id: row for row, (memory_id, _) in enumerate(kept)}
+    # Without a vector before it, a memory keeps the distance of the search, to the last digit.
+    ids = [one for one in ids if any(other in row_of for other in before[one])]
+    if not ids:
+        return ranking
     # The last row stands for what has no vector, or is not there.
     vectors = np.vstack([codec.decode([blob for _, blob in kept], len(query)), np.zeros((1, len(query)), np.float32)])
     total = vectors[[row_of[one] for one in ids]]

@@ -56,7 +56,7 @@ def test_at_debug_the_log_follows_messages_facts_and_queries(own: Any, tmp_path:
     assert client.call(Recall, "recall", query="glass").success
     stages = said(client, node, r"\[DEBUG\] .* recall 'glass': \[4, 3\], bm25_only, .*; [\d.]+ ms \((.*)\)").group(1)
     names = [stage.rpartition(" ")[0] for stage in stages.split(", ")]
-    assert names == ["conditions", "text search", "vector search", "fusion", "scoring", "read"]
+    assert names == ["conditions", "text search", "vector search", "fusion", "scoring", "folding", "read"]
     assert not client.call(Recall, "recall", n=3).success
     said(client, node, r"\[DEBUG\] .* ~/recall rejected: ")
     assert node.stop() == 0

@@ -20,9 +20,8 @@ from .evidence import SPATIAL_WORD, Evidence, evidence
 from .folding import Group, groups
 from .reference_model import Place, Polygon, Query, ReferenceMemory, Result, at_path
 from .session_oracle import SessionOracle
+from .words import STOP_WORDS, best_holding, holding, query_phrases, query_words
 
-STOP_WORDS = frozenset({"the", "where", "is", "nearest"})
-"""Those of the function words that the queries of these tests use."""
 _FAR = 1e300
 _REAL_WEIGHT, _CONTRADICTED_WEIGHT, _MARGIN, _JOINED = 1.5, 0.75, 0.2, 5
 _NEAR_TIE, _NEAR_SCORES, _NEAR_RELEVANCE, _LEAST_NEARNESS = 3e-6, 1e-4, 1e-5, 0.1
@@ -108,7 +107,7 @@ class Oracle:
         return best < query.min_relevance
 
     def _evidence(self, query: str, ids: Iterable[int]) -> list[Evidence]:
-        words = _words(query, STOP_WORDS - {SPATIAL_WORD})
+        words = query_words(query, STOP_WORDS - {SPATIAL_WORD})
         memories_asked = max(len(self._asked), 1000)
         rarity = {word: 4 + math.log((memories_asked + 1) / (self._frequency(word) + 0.5)) for word in words}
         memories = [self._by_id[memory_id] for memory_id in ids]
@@ -143,26 +142,26 @@ class Oracle:
         return "vec_only" if candidates and not self._bm25(query, candidates) else "hybrid"
 
     def _matching(self, query: str, placed: list[ReferenceMemory]) -> tuple[list[ReferenceMemory], bool]:
-        words = _words(query, STOP_WORDS)
-        counts = {word: len(_holding(placed, [word])) for word in words}
+        words = query_words(query, STOP_WORDS)
+        counts = {word: len(holding(placed, [word])) for word in words}
         # Up to so many candidates are counted; the frequency in the collections decides between words of more.
         # Single characters are the first to go, then the most common words.
-        order = {word: (len(word) == 1, min(counts[word], 2000), len(_holding(self._asked, [word]))) for word in words}
+        order = {word: (len(word) == 1, min(counts[word], 2000), len(holding(self._asked, [word]))) for word in words}
         words_held = sorted((word for word in words if counts[word]), key=lambda word: order[word])
         absent = {word for word in words if not counts[word]}
-        phrases = [phrase for phrase in _phrases(query) if absent.isdisjoint(phrase)]
-        holding = _best_holding(placed, words_held, phrases)
-        if holding and (len(words_held) > 1 or len(words_held) == len(words)):
-            return holding, True
-        while words_held and not holding:
+        phrases = [phrase for phrase in query_phrases(query) if absent.isdisjoint(phrase)]
+        matches = best_holding(placed, words_held, phrases)
+        if matches and (len(words_held) > 1 or len(words_held) == len(words)):
+            return matches, True
+        while words_held and not matches:
             gone = words_held.pop()
             phrases = [phrase for phrase in phrases if gone not in phrase]
-            holding = _best_holding(placed, words_held, phrases)
+            matches = best_holding(placed, words_held, phrases)
         if self._embed is None:
-            return holding, False
-        distances = self._meaning(query, holding or placed)
+            return matches, False
+        distances = self._meaning(query, matches or placed)
         limit = min(distances.values(), default=0.0) + _MARGIN
-        unmeasured = {memory.id for memory in holding} - distances.keys() if distances else set()
+        unmeasured = {memory.id for memory in matches} - distances.keys() if distances else set()
         found = [m for m in placed if distances.get(m.id, math.inf) <= limit or m.id in unmeasured]
         return found, False
 
@@ -194,7 +193,7 @@ class Oracle:
         return other.active and (other.new.observed_at, other.id) > (memory.new.observed_at, memory.id)
 
     def _blend(self, query: str, ids: set[int], by_text: Scores, by_meaning: Scores) -> Scores:
-        marks = sum(self._weight(word) for word in _words(query, STOP_WORDS - {SPATIAL_WORD})) or 1.0
+        marks = sum(self._weight(word) for word in query_words(query, STOP_WORDS - {SPATIAL_WORD})) or 1.0
         nearest = 1 - min((by_meaning.get(memory_id, 1.0) for memory_id in ids), default=1.0)
         if 0 < nearest < _LEAST_NEARNESS:
             raise UndecidedError
@@ -220,13 +219,13 @@ class Oracle:
         return math.log1p((len(self._asked) - hits + 0.5) / (hits + 0.5))
 
     def _frequency(self, word: str) -> int:
-        return len(_holding(self._asked, [word]))
+        return len(holding(self._asked, [word]))
 
     def _bm25(self, query: str, candidates: Iterable[ReferenceMemory]) -> Scores:
         # Term by term in the order of the query; the statistics are those of the collections.
         k1, b = 0.9, 0.4
-        words = _words(query, STOP_WORDS - {SPATIAL_WORD})
-        phrases = [[word] for word in words] + _phrases(query)
+        words = query_words(query, STOP_WORDS - {SPATIAL_WORD})
+        phrases = [[word] for word in words] + query_phrases(query)
         weights = [self._weight(*phrase) for phrase in phrases]
         scores = {}
         for memory in candidates:
@@ -282,39 +281,3 @@ def _added(parts: Iterable[float]) -> float:
 def _normal(ids: Sequence[int], scores: Scores) -> list[float]:
     best = max((scores.get(memory_id, 0.0) for memory_id in ids), default=0.0)
     return [scores.get(memory_id, 0.0) / best if best > 0 else 1.0 for memory_id in ids]
-
-
-def _phrases(query: str) -> list[list[str]]:
-    # Compounds; then a number or letter with the word before it, or else with the word behind it.
-    units = [word.split("_") for word in query.lower().split()]
-    phrases = [tuple(unit) for unit in units if len(unit) > 1]
-    for index, unit in enumerate(units):
-        if _is_number(unit):
-            before, after = units[max(index - 1, 0)], units[min(index + 1, len(units) - 1)]
-            if not _is_number(before) and STOP_WORDS.isdisjoint(before if len(before) == 1 else ()):
-                phrases.append((before[-1], *unit))
-            elif not _is_number(after) and STOP_WORDS.isdisjoint(after if len(after) == 1 else ()):
-                phrases.append((*unit, after[0]))
-    return [list(phrase) for phrase in dict.fromkeys(phrases)]
-
-
-def _is_number(unit: list[str]) -> bool:
-    return all(len(word) == 1 for word in unit)
-
-
-def _words(query: str, stop_words: frozenset[str]) -> list[str]:
-    words = list(dict.fromkeys(query.lower().replace("_", " ").split()))
-    return [word for word in words if word not in stop_words] or words
-
-
-def _holding(
-    memories: Iterable[ReferenceMemory], words: Sequence[str], phrases: Sequence[Sequence[str]] = ()
-) -> list[ReferenceMemory]:
-    wanted = (*([word] for word in words), *phrases)
-    return [memory for memory in memories if words and all(map(memory.frequency, wanted))]
-
-
-def _best_holding(
-    memories: Sequence[ReferenceMemory], words: Sequence[str], phrases: Sequence[Sequence[str]]
-) -> list[ReferenceMemory]:
-    return _holding(memories, words, phrases) or _holding(memories, words)

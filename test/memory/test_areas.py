@@ -57,7 +57,7 @@ def test_memories_and_objects_are_tagged_and_the_area_is_a_condition(file: Path,
     memory.save_perception("elsewhere", pose=(3.0, 3.0, 0.0), frame_id="odom")
     memory.save_perception("nowhere", context={"spatial": "dark"})
     assert see(memory, sighting(3.0, 3.0, context='{"task":{"name":"patrol"}}')) == [6]
-    found = memory.recall(context_filter={"spatial.area": {"$exists": True}}, n=10)
+    found = memory.recall(context_filter={"spatial.area": {"$exists": True}}, n=10, include_unconfirmed=True)
     assert {each.id: each.context["spatial"]["area"] for each in found} == {1: "lab", 2: "desk", 3: "shelf", 6: "lab"}
     assert the(memory, 6).context["task"] == {"name": "patrol"}
 

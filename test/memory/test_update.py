@@ -156,7 +156,7 @@ def test_a_corrected_label_of_an_object_keeps_its_votes_and_is_found_by_word_and
     seen = [memory.save_perception("a cup on a desk", label="cup", pose=[1, 1, 0]).memory_id for _ in range(3)]
     assert len(set(seen)) == 1
     memory.update(seen[0], label="Mug")
-    assert [one.id for one in memory.recall("mug", context_filter={"label": "mug"})] == [seen[0]]
+    assert [one.id for one in memory.recall("mug", labels="mug", min_relevance=0.0)] == [seen[0]]
     assert len(memory.recall(**ALL, query="", n=9)) == 1
     assert memory.save_perception("a mug", label="mug", pose=[1, 1, 0]).times_seen == 4
     with sqlite3.connect(memory.path) as connection:

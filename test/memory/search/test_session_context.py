@@ -132,10 +132,10 @@ def test_of_two_equal_matches_the_neighbour_of_another_match_comes_first(open_me
     beside = memory.learn("the valve leaks", session_id="patrol").memory_id
     memory.learn("the valve and the pump leak oil near the pump", session_id="patrol")
     alone = memory.learn("the valve leaks", session_id="round").memory_id
-    order = [found.id for found in memory.recall("which pump and valve leak oil")]
+    order = [found.id for found in memory.recall("which pump and valve leak oil", fold=False)]
     assert order.index(beside) < order.index(alone)
     memory.parameters = memory.parameters.changed(**WITHOUT)
-    order = [found.id for found in memory.recall("which pump and valve leak oil")]
+    order = [found.id for found in memory.recall("which pump and valve leak oil", fold=False)]
     assert order.index(alone) < order.index(beside)
 
 

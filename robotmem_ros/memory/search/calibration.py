@@ -1,6 +1,6 @@
 """Relevance: how probable it is that a memory answers a query, by its own text alone.
 
-    1 / (1 + exp(-x)),  x = 8.1 * cosine + 3.1 * share ** 3 - 4.5,  or  x = 7.1 * share ** 3 - 1.6  without a cosine
+    1 / (1 + exp(-x)),  x = 7.3 * cosine + 3.1 * share ** 3 - 4.1,  or  x = 7.3 * share ** 3 - 1.7  without a cosine
 
 The share is that of the query's words which the memory contains, weighed by their rarity. With neither of the two the
 relevance is 0. Both curves are logistic regressions over queries that a memory answers and queries that none does, one
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 
-_COSINE, _SHARE, _NEITHER = 8.1, 3.1, -4.5
-_SHARE_ALONE, _NOTHING = 7.1, -1.6
+_COSINE, _SHARE, _NEITHER = 7.3, 3.1, -4.1
+_SHARE_ALONE, _NOTHING = 7.3, -1.7
 _LAST_LATIN = "\u024f"
 
 

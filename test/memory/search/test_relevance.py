@@ -33,8 +33,8 @@ def test_relevance_grows_with_cosine_and_share(cosine: float, share: float, more
 
 def test_relevance_is_the_documented_formula() -> None:
     assert relevance(math.nan, 0.0) == 0.0
-    assert relevance(0.6, 0.5) == pytest.approx(1 / (1 + math.exp(-(8.1 * 0.6 + 3.1 * 0.125 - 4.5))))
-    assert relevance(math.nan, 1.0) == pytest.approx(1 / (1 + math.exp(-(7.1 - 1.6))))
+    assert relevance(0.6, 0.5) == pytest.approx(1 / (1 + math.exp(-(7.3 * 0.6 + 3.1 * 0.125 - 4.1))))
+    assert relevance(math.nan, 1.0) == pytest.approx(1 / (1 + math.exp(-(7.3 - 1.7))))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,6 @@ def evidence(memory: ReferenceMemory, words: Sequence[str], rarity: Mapping[str,
     subject = [word for word in words if word != SPATIAL_WORD] or words
     held = [word for word in words if memory.frequency([word])]
     share = sum(rarity[word] for word in held if word in subject) / sum(rarity[word] for word in subject)
-    x = 7.1 * share**3 - 1.6 if math.isnan(cosine) else 8.1 * cosine + 3.1 * share**3 - 4.5
+    x = 7.3 * share**3 - 1.7 if math.isnan(cosine) else 7.3 * cosine + 3.1 * share**3 - 4.1
     relevance = 0.0 if math.isnan(cosine) and not share else 1 / (1 + math.exp(-x))
     return Evidence(relevance, cosine, tuple(held))

@@ -51,6 +51,8 @@ _APOSTROPHES = str.maketrans(dict.fromkeys("’ʼʻ", "'"))
 # The vowel am of Thai and Lao, whose mark is typed before or after the mark of tone; two Thai e for one ae.
 _AM = re.compile("(?:\u0e4d([\u0e48-\u0e4b]?)|([\u0e48-\u0e4b])\u0e4d)\u0e32")
 _LAO_AM = re.compile("(?:\u0ecd([\u0ec8-\u0ecb]?)|([\u0ec8-\u0ecb])\u0ecd)\u0eb2")
+ASCII_SPACES = str.maketrans({chr(code): " " for code in range(128) if not chr(code).isalnum()})
+"""What separates words, each to a space: translating and splitting takes half of the time of a regular expression."""
 _FOREIGN_DIGIT = re.compile(r"[^\D0-9]")
 
 

@@ -13,7 +13,9 @@ import unicodedata
 import zlib
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import filterfalse
 
+from .letters import ASCII_SPACES
 from .stop_words import ENGLISH
 
 
@@ -69,6 +71,7 @@ def digest(text: str) -> str:
 
 
 _PART = re.compile(r"[a-z]+|[0-9]+|[^\W_a-z0-9]+")
+_ASCII_PARTS = ASCII_SPACES | {ord(digit): f" {digit} " for digit in "0123456789"}
 _DROPPED = frozenset({*_ARTICLES, *" ".join(_FILLERS).replace("^", "").split()})
 _HAN_DROPPED = dict.fromkeys(ord(character) for one in _HAN_FILLERS for character in re.sub(r"\(.*\)", "", one))
 
@@ -79,9 +82,9 @@ def text_key(text: str) -> int:
 
     It takes a tenth of the time of the normal form: everything that this may drop is dropped wherever it stands.
     """
-    plain = text.lower() if text.isascii() else _plain(text)
-    words = (part for part in _PART.findall(plain) if part not in _DROPPED)
-    return zlib.crc32("".join(words).encode("utf-8", "surrogatepass"))
+    parts = text.lower().translate(_ASCII_PARTS).split() if text.isascii() else _PART.findall(_plain(text))
+    kept = filterfalse(_DROPPED.__contains__, parts)
+    return zlib.crc32("".join(kept).encode("utf-8", "surrogatepass"))
 
 
 def _plain(text: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from . import chinese, scripts
-from .letters import MARKS, composed, folded
+from .letters import ASCII_SPACES, MARKS, composed, folded
 from .stemmer import stem
 from .stop_words import STOP_WORDS, without_function_letters
 
-_ASCII_WORD = re.compile("[a-z0-9]+")
 _WRITTEN = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
 # 3rd is 3, and the words of room3, 5kg and 12b are found in all ways to write them. What mixes more is a code.
 _MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^\d−]+)(\d+)")
@@ -34,7 +34,10 @@ def indexed_text(text: str) -> str:
 
     The characters of a run of a script without spaces come first, then their pairs: 红 杯 子 红杯 杯子.
     """
-    return " ".join(_indexed(plain_text(text)))
+    plain = plain_text(text)
+    if text.isascii() or plain.isascii():  # an ASCII text gets other characters in its numbers alone
+        return " ".join(map(_indexed_word, plain.translate(ASCII_SPACES).split()))
+    return " ".join(word for piece in scripts.pieces(plain) for word in indexed_piece(piece))
 
 
 def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
@@ -106,19 +109,6 @@ def terms(word: str) -> list[str]:
     return [stem(word)] if kind == "word" else scripts.pairs(scripts.characters(word, kind))
 
 
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
-
-
-def _indexed(plain: str) -> Iterator[str]:
-    if plain.isascii():
-        for word in _ASCII_WORD.findall(plain):
-            yield from map(stem, split_word(word))
-        return
-    for piece in scripts.pieces(plain):
-        yield from indexed_piece(piece)
-
-
 def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
     """Give the words by which a piece is indexed, in order."""
     if piece.kind == "word":
@@ -128,6 +118,15 @@ def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
     yield from characters
     if len(characters) > 1:
         yield from scripts.pairs(characters)
+
+
+def _quoted(word: str) -> str:
+    return '"' + word.replace('"', '""') + '"'
+
+
+@lru_cache(maxsize=16_384)  # most words of a text stood in others before
+def _indexed_word(word: str) -> str:
+    return " ".join(map(stem, split_word(word)))
 
 
 def _words(piece: scripts.Piece) -> Iterator[str]:

@@ -14,9 +14,9 @@ from . import counters, fact_words, json_values, positions, text, vectors
 
 def index(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
     """Put memories that were just inserted into all indexes."""
-    words = text.add(connection, added)
+    texts = text.add(connection, added)
     parsed = json_values.add(connection, added)
     positions.add(connection, added, parsed)
     vectors.add(connection, added)
     fact_words.add(connection, added)
-    counters.add(connection, added, words)
+    counters.add(connection, added, texts)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from ...models import Kind, NewMemory
+from .text import Texts
 
 _COLLECTIONS = """
     INSERT INTO collections (name, facts, perceptions, memories, words)
@@ -21,24 +22,28 @@ _COLLECTIONS = """
 """
 _WORDS = """
     INSERT INTO words (collection_id, word, memories)
-    SELECT ids.key, counts.key, counts.value FROM json_each(?) AS ids CROSS JOIN json_each(ids.value) AS counts
-    WHERE true ON CONFLICT DO UPDATE SET memories = memories + excluded.memories
+    SELECT ?, key, value FROM json_each(?) WHERE true
+    ON CONFLICT DO UPDATE SET memories = memories + excluded.memories
 """
 
 
-def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], words: Iterable[Sequence[str]]) -> None:
-    """Count memories and the words of each."""
-    totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], texts: Iterable[Texts]) -> None:
+    """Count memories and the words of each, which stand in their texts as these are indexed."""
+    kinds = Counter((new.collection, new.kind) for _, new in added)
+    sizes: Counter[str] = Counter()
     frequencies: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for (_, new), held in zip(added, words, strict=True):
-        is_fact = new.kind is Kind.FACT
-        numbers = (is_fact, not is_fact, 1, len(held))
-        totals[new.collection] = [total + number for total, number in zip(totals[new.collection], numbers, strict=True)]
-        frequencies[new.collection].update(set(held))
-    rows = [(name, *numbers) for name, numbers in totals.items()]
+    # Memories that say the same are counted together.
+    alike = Counter(zip([new.collection for _, new in added], texts, strict=True))
+    for (collection, indexed), number in alike.items():
+        words = " ".join(indexed).split()
+        sizes[collection] += number * len(words)
+        frequencies[collection].update([*set(words)] * number)
+    rows = []
+    for collection, size in sizes.items():
+        facts, perceptions = kinds[collection, Kind.FACT], kinds[collection, Kind.PERCEPTION]
+        rows.append((collection, facts, perceptions, facts + perceptions, size))
     ids = dict(connection.execute(_COLLECTIONS, (json.dumps(rows, ensure_ascii=False),)).fetchall())
-    by_id = {ids[name]: counter for name, counter in frequencies.items()}
-    connection.execute(_WORDS, (json.dumps(by_id, ensure_ascii=False),))
-    for place, kind in enumerate((Kind.FACT, Kind.PERCEPTION)):
-        if number := sum(numbers[place] for numbers in totals.values()):
-            connection.execute("UPDATE counters SET n = n + ? WHERE name = ?", (number, kind.value))
+    for collection, frequency in frequencies.items():
+        connection.execute(_WORDS, (ids[collection], json.dumps(frequency, ensure_ascii=False)))
+    for kind, number in Counter(new.kind for _, new in added).items():
+        connection.execute("UPDATE counters SET n = n + ? WHERE name = ?", (number, kind.value))

@@ -15,13 +15,14 @@ from .. import bulk
 
 _INT64 = 2**63
 _EMPTY = "{}"
+_NO_VALUES: dict[str, object] = {}
 _ABSENT = object()
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> list[object]:
     """Add the values of contexts, and return the parsed contexts in the order of the memories."""
-    contexts = [{} if new.context == _EMPTY else json.loads(new.context) for _, new in added]
+    contexts = [_NO_VALUES if new.context == _EMPTY else json.loads(new.context) for _, new in added]
     by_path: dict[str, list[tuple[object, int]]] = {}
     for (memory_id, _), context in zip(added, contexts, strict=True):
         for path, value in indexed_values(context):

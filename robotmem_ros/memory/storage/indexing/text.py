@@ -12,18 +12,20 @@ from ...text import tokens
 from .. import bulk
 
 _TABLE = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
+Texts = tuple[str, str, str, str]
+"""The texts of a memory as they are indexed, in the order of the columns."""
 _MERGED = 16
 """Pages of 4 kB."""
 _MERGING = 2
 """A merge with so many changes of rows did something; see "The 'merge' command" in SQLite's documentation of FTS5."""
 
 
-def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> list[list[str]]:
-    """Add the texts of memories, and return the words of each, in their order."""
+def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> list[Texts]:
+    """Add the texts of memories, and return those of each as they are indexed, in the order of the memories."""
     texts = [_texts(new) for _, new in added]
     rows = [(memory_id, *indexed) for (memory_id, _), indexed in zip(added, texts, strict=True)]
     bulk.insert(connection, _TABLE, "(?, ?, ?, ?, ?)", rows)
-    return [" ".join(indexed).split() for indexed in texts]
+    return texts
 
 
 def defer_merging(connection: sqlite3.Connection) -> None:
@@ -49,7 +51,7 @@ def merge(connection: sqlite3.Connection, *, whole: bool = False) -> bool:
     return connection.total_changes - before >= _MERGING
 
 
-@lru_cache(maxsize=32)  # triggers need the words of the same texts several times
+@lru_cache(maxsize=1024)  # a robot often sees the same, and triggers need the same texts several times
 def indexed_text(text: str) -> str:
     """Return the words of a text as they are indexed, with a space between two."""
     return tokens.indexed_text(text)
@@ -76,7 +78,7 @@ def holds_all(wanted: Iterable[str], indexed: str) -> bool:
     return all(f" {one} " in indexed for one in wanted)
 
 
-def _texts(new: NewMemory) -> tuple[str, str, str, str]:
+def _texts(new: NewMemory) -> Texts:
     return (
         indexed_text(new.content),
         indexed_text(new.human_summary),

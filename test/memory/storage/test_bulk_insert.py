@@ -50,6 +50,21 @@ def test_memories_get_their_ids_in_the_order_they_were_given(database: Database)
     assert database.write(check).result() == 20
 
 
+def test_memories_that_say_the_same_are_each_counted(database: Database) -> None:
+    said = [replace(MUG, content=f"red mug and mugs {number % 3}") for number in range(10)]
+    others = [replace(one, collection="other", label="mug") for one in said[:4]]
+    facts = [replace(one, kind=Kind.FACT) for one in said[:5]]
+    with held(database):
+        futures = [database.insert(new) for new in (*said, *others, *facts)]
+    assert len({future.result().memory_id for future in futures}) == 19
+    assert database.write(check).result() == 19
+    with database.reader() as connection:
+        assert connection.execute("SELECT name, facts, perceptions FROM collections ORDER BY name").fetchall() == [
+            ("default", 5, 10),
+            ("other", 0, 4),
+        ]
+
+
 @pytest.mark.parametrize("place", [0, 3, 5])
 def test_one_that_cannot_be_stored_takes_no_other_with_it(database: Database, place: int) -> None:
     memories = [replace(MUG, content=f"mug {number}") for number in range(6)]

@@ -9,9 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.text import scripts
 from robotmem_ros.memory.text.phrases import query_phrases
 from robotmem_ros.memory.text.stop_words import SPATIAL_WORDS
-from robotmem_ros.memory.text.tokens import all_of, any_of, indexed_text, query_words, spellings
+from robotmem_ros.memory.text.tokens import (
+    all_of,
+    any_of,
+    indexed_piece,
+    indexed_text,
+    plain_text,
+    query_words,
+    spellings,
+)
 
 from ...support.subprocesses import output_of, without
 from ..conftest import OpenMemory
@@ -216,3 +225,31 @@ def test_one_character_finds_the_word_it_is_part_of(words_only: RobotMemory, con
 def test_words_are_told_as_they_are_written(query: str, spelled: dict[str, str]) -> None:
     assert spellings(query) == spelled
     assert set(query_words(query)) <= set(spelled)
+
+
+_PARTS = [
+    "a",
+    "A",
+    "room",
+    "B2",
+    "3rd",
+    "5kg",
+    "3.14",
+    "-2.5",
+    "1.2.3",
+    "0",
+    "_",
+    "-",
+    ".",
+    " ",
+    "(",
+    "=",
+    "'s",
+    "\x1c",
+]
+
+
+@given(text=st.lists(st.sampled_from(_PARTS)).map("".join) | st.text(st.characters(codec="ascii")))
+def test_the_quick_way_to_cut_ascii_gives_the_words_of_the_general_one(text: str) -> None:
+    general = [word for piece in scripts.pieces(plain_text(text)) for word in indexed_piece(piece)]
+    assert indexed_text(text).split(" ") == (general or [""])

@@ -17,22 +17,42 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from ..config.label_rules import LabelRules
 from ..storage import bulk
 from ..text.normal_form import digest
 from .candidates import Candidates
+from .condition import Source
 from .places import Space, overlapping
 
 _MANY = 8
 """From this many memories of one text on, those at the same place are found by the place."""
 _NO_OBJECT = "NOT EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id)"
-_WITH_TWINS = f"""
-    SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value WHERE {_NO_OBJECT}
-    AND (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT 2)) > 1
-"""
 _PLACES = """positions AS q CROSS JOIN spaces AS s ON s.id = q.space_id
     AND (s.field = 'position' OR s.field GLOB 'spatial.*' OR s.field = ?)"""
 """Positions that tell where a memory is: its pose, those under `spatial`, and those that are sorted by."""
+_REACH = "(?3 + 1e-9 * (1.0 + ?3 + abs(own.x) + abs(own.y)))"
+"""How far off another one may be at most, with a margin for rounding: the exact test follows."""
 _AREA = "json_extract(m.context, '$.spatial.area')"
+_WITH_TWINS = f"""
+    SELECT m.id FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
+    LEFT JOIN positions AS own ON own.id = (SELECT min(q.id) FROM {_PLACES} WHERE q.memory_id = m.id)
+    WHERE {_NO_OBJECT} AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_MANY}))
+        WHEN 1 THEN 0
+        WHEN {_MANY} THEN own.id IS NULL OR EXISTS (
+            SELECT 1 FROM positions_rtree AS b CROSS JOIN positions AS p ON p.id = b.id
+            CROSS JOIN memories AS other ON other.id = p.memory_id
+            WHERE b.space0 >= own.space_id - 0.5 AND b.space1 <= own.space_id + 0.5
+            AND b.x1 >= own.x - {_REACH} AND b.x0 <= own.x + {_REACH}
+            AND b.y1 >= own.y - {_REACH} AND b.y0 <= own.y + {_REACH}
+            AND other.text_key = m.text_key AND other.id <> m.id)
+        ELSE own.id IS NULL OR EXISTS (
+            SELECT 1 FROM memories AS other INDEXED BY idx_mem_text_key
+            CROSS JOIN positions AS p ON p.memory_id = other.id AND p.space_id = own.space_id
+            WHERE other.text_key = m.text_key AND other.id <> m.id
+            AND abs(p.x - own.x) <= {_REACH} AND abs(p.y - own.y) <= {_REACH})
+        END
+"""
+"""Those that another one of the same text lies near to, or that have no position and are not alone with their text."""
 _OWN = f"""
     SELECT type, collection, label, label_key, perception_type, text_key, content, context, frame_id, map_id, {_AREA}
     FROM memories AS m WHERE id = ?
@@ -51,18 +71,18 @@ class Group(NamedTuple):
 
 
 class Folding:
-    """The groups of candidates, of which each is looked up once; `radius` gives the metres for a label."""
+    """The groups of candidates, of which each is looked up once; `rules` give the metres for a label."""
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         candidates: Candidates,
-        radius: Callable[[str], float],
+        rules: LabelRules,
         sorted_by: str = "position",
     ) -> None:
         self._connection = connection
         self._candidates = candidates
-        self._radius = radius
+        self._rules = rules
         self._sorted_by = sorted_by
         self._same: dict[int, list[int]] = {}
 
@@ -80,18 +100,19 @@ class Folding:
         return groups
 
     def _looked_up(self, ids: Sequence[int], n: int) -> Iterator[int]:
-        # Most have no other of the same text: as many are asked for at once as are wanted.
+        # Most have no other of the same text near them: as many are asked for at once as are wanted.
         source = iter(ids)
         while some := list(islice(source, n)):
             if unknown := [one for one in some if one not in self._same]:
-                twins = {*bulk.ids(self._connection, _WITH_TWINS, (json.dumps(unknown),))}
+                arguments = (json.dumps(unknown), self._sorted_by, self._rules.greatest_radius)
+                twins = {*bulk.ids(self._connection, _WITH_TWINS, arguments)}
                 self._same.update({one: [one] for one in unknown if one not in twins})
             yield from some
 
     def _same_as(self, memory_id: int) -> list[int]:
         if memory_id not in self._same:
             self._same[memory_id] = _same_as(
-                self._connection, self._candidates, memory_id, self._radius, self._sorted_by
+                self._connection, self._candidates, memory_id, self._rules.radius, self._sorted_by
             )
         return self._same[memory_id]
 
@@ -126,13 +147,17 @@ def _same_as(
     else:
         sql += f" AND NOT EXISTS (SELECT 1 FROM {_PLACES} WHERE q.memory_id = m.id) AND {_AREA} IS ?"
         arguments += (sorted_by, area)
-    check = candidates.check()
+    # A list of candidates is gone through here: SQLite would read it anew for each group.
+    check = candidates.check() if candidates.ids is None else Source("1", ())
     found = bulk.ids(
         connection,
         f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {check.sql} "
         "AND (m.content = ? OR content_digest(m.content) = ?) ORDER BY m.observed_at DESC, m.id DESC",
         (*source[1], key, *arguments, *check.arguments, content, digest(content)),
     )
+    if candidates.ids is not None:
+        listed = frozenset(candidates.ids)
+        found = [one for one in found if one in listed]
     return found or [memory_id]
 
 

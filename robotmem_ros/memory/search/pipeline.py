@@ -229,7 +229,7 @@ class _Recall:
             return lambda best_first, n: [Group(memory_id, memory_id) for memory_id in best_first[:n]]
         place = self.query.spatial_sort
         sorted_by = place.field.name if place else "position"
-        return Folding(self.connection, candidates, self.parameters.label_rules().radius, sorted_by).groups
+        return Folding(self.connection, candidates, self.parameters.label_rules(), sorted_by).groups
 
     def _rank(self, candidates: Candidates, depth: int) -> Ranked:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)

@@ -29,6 +29,8 @@ def tells_meaning(query: str) -> bool:
 
     To the default model, which reads English, any two Chinese texts are about as near as a question and its answer.
     """
+    if query.isascii():
+        return True
     letters = [letter for letter in query if letter.isalpha()]
     return 2 * sum(letter > _LAST_LATIN for letter in letters) <= len(letters)
 

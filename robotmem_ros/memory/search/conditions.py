@@ -185,10 +185,16 @@ class Confirmed(Wanted):
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL; nothing if all objects are confirmed."""
-        if not connection.execute("SELECT EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)").fetchone()[0]:
+        if not self.leaves_out_any(connection):
             return ()
         unconfirmed = "SELECT 1 FROM objects WHERE memory_id = m.id AND confirmed = 0"
         return (Condition(f"(m.label_key = '' OR NOT EXISTS ({unconfirmed}))"),)
+
+    @staticmethod
+    def leaves_out_any(connection: sqlite3.Connection) -> bool:
+        """Return whether any object is not confirmed."""
+        (found,) = connection.execute("SELECT EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)").fetchone()
+        return bool(found)
 
 
 def no_memory_has(name: str, value: object, collections: Collections, known: Iterable[str] = ()) -> str:

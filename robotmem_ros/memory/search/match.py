@@ -14,6 +14,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -42,9 +43,14 @@ _JSON = 20_000
 
 def query_words(query: Query) -> list[str]:
     """Return the words that a matching memory should contain: not those that only say where, such as "near"."""
-    named = {word for phrase in query_phrases(query.text) for word in phrase.split()}
+    return list(_query_words(query.text))
+
+
+@lru_cache(maxsize=16)
+def _query_words(text: str) -> tuple[str, ...]:
+    named = {word for phrase in query_phrases(text) for word in phrase.split()}
     unneeded = {word for word in POSITION_WORDS if named.isdisjoint(tokens.terms(word))}  # but not robot in `robot 2`
-    return tokens.query_words(query.text, extra_stop_words=ERRAND_WORDS | unneeded)
+    return tuple(tokens.query_words(text, extra_stop_words=ERRAND_WORDS | unneeded))
 
 
 class Matching(NamedTuple):
@@ -57,7 +63,8 @@ class Matching(NamedTuple):
 
 def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Matching:
     """Find the candidates that match the query."""
-    connection, words, phrases = relevance.connection, query_words(query), query_phrases(query.text)
+    connection, words = relevance.connection, query_words(query)
+    phrases: Sequence[str] = query_phrases(query.text)
     if not relevance.has_text:
         return similar_enough(relevance, enumerate_if_few(connection, candidates))
     holding = _holding(_Many(connection, relevance.text, candidates, query.n), words, phrases)

@@ -15,12 +15,11 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..errors import shown
-from ..models import Memory
 from ..storage import Database
 from ..storage.rows import read
 from ..text.tokens import spellings
@@ -152,6 +151,8 @@ class _Recall:
         if len(others) == len(self.query.conditions):
             return
         try:
+            if not Confirmed.leaves_out_any(self.connection):
+                return
             candidates = find_candidates(self.connection, replace(self.query, conditions=others))
             if self.query.spatial_sort is not None:
                 place = self.query.spatial_sort
@@ -235,7 +236,7 @@ class _Recall:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
 
     def _lacks_relevance(self, ranked: Ranked) -> bool:
-        return bool(ranked.evidence) and ranked.best_relevance < self.query.min_relevance
+        return ranked.lacks_relevance(self.query.min_relevance)
 
     def _nothing(self, ranked: Ranked) -> RecallResult:
         why = not_relevant(ranked.best_relevance, self.query.min_relevance)
@@ -276,22 +277,23 @@ class _Recall:
         spelling = spellings(self.query.text) if self.query.text else {}
         memories = []
         for group in shown:
+            told: dict[str, Any] = {}
+            if ranked.evidence is not None:
+                told |= _told(ranked.evidence(group.best), spelling)
+            if ranked.explanations:
+                told["explanation"] = ranked.explanations[group.best]
             memory = replace(
                 found[group.shown], score=score[group.best], distance=distances.get(group.best, math.nan),
-                folded_count=len(group.others), folded_ids=group.others[:_LISTED],
+                folded_count=len(group.others), folded_ids=group.others[:_LISTED], **told,
             )  # fmt: skip
-            if self.query.text:
-                memory = _with_evidence(memory, ranked.evidence[group.best], spelling)
-            if ranked.explanations:
-                memory = replace(memory, explanation=ranked.explanations[group.best])
             memories.append(memory)
         self.times.lap("read")
         return RecallResult(tuple(memories), ranked.mode, ranked.reason)
 
 
-def _with_evidence(memory: Memory, evidence: Evidence, spelling: Mapping[str, str]) -> Memory:
+def _told(evidence: Evidence, spelling: Mapping[str, str]) -> dict[str, Any]:
     terms = tuple(spelling.get(word, word) for word in evidence.words)
-    return replace(memory, relevance=evidence.relevance, similarity=evidence.similarity, matched_terms=terms)
+    return {"relevance": evidence.relevance, "similarity": evidence.similarity, "matched_terms": terms}
 
 
 def _best_first(ranked: Ranked) -> list[int]:

@@ -9,7 +9,7 @@ import logging
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,7 +37,7 @@ from .scoring import (
     rrf_depth,
     scoring_steps,
 )
-from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
+from .session_context import Places, gains_in_session, has_sessions, measure_in_session, neighbors_of_best, read_places
 from .stopwatch import Stopwatch
 from .text_index import TextReader
 from .vector_index import VectorIndex
@@ -63,15 +63,23 @@ class Ranked:
     scores: Scores
     mode: Mode
     reason: str = ""
-    evidence: Mapping[int, Evidence] = field(default_factory=dict)
-    """By memory id, if the query has a text."""
+    evidence: Callable[[int], Evidence] | None = None
+    """Gives that of a scored memory, if the query has a text; few are asked for."""
     explanations: Mapping[int, ScoreExplanation] = field(default_factory=dict)
     """By memory id, if they are wanted."""
 
     @property
     def best_relevance(self) -> float:
         """Return the relevance of the most relevant memory; 0 if there is none."""
-        return max((one.relevance for one in self.evidence.values()), default=0.0)
+        return max(self._relevances(), default=0.0)
+
+    def lacks_relevance(self, wanted: float) -> bool:
+        """Tell whether there are memories, and none is so relevant."""
+        # The first ones are the best by their words: nearly always one look is enough.
+        return self.evidence is not None and bool(self.scores) and all(found < wanted for found in self._relevances())
+
+    def _relevances(self) -> Iterator[float]:
+        return (self.evidence(one).relevance for one in self.scores) if self.evidence else iter(())
 
 
 @dataclass(frozen=True)
@@ -125,7 +133,7 @@ class Relevance:
         scores = apply_steps(self.connection, add_gains(fused, gains, parts), self._steps, parts)
         self.times.lap("scoring")
         ranked = Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
-        ranked = replace(ranked, evidence=self._evidence(scores, measured[1]))
+        ranked = replace(ranked, evidence=self._evidence(measured[1]))
         if parts is None:
             return ranked
         return replace(ranked, explanations=self._explanations(scores, parts, text.ranking, vector.ranking))
@@ -255,20 +263,22 @@ class Relevance:
         weight = self.parameters.session_vector_weight
         return measure_in_session(self.connection, self._vector, vector, places, weight) if vector else vector
 
-    @property
+    @cached_property
     def _in_session(self) -> bool:
         weights = self.parameters
-        return bool(weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight)
+        is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
+        return bool(is_wanted) and has_sessions(self.connection)
 
-    def _evidence(self, found: Iterable[int], vector: Ranking) -> dict[int, Evidence]:
+    def _evidence(self, vector: Ranking) -> Callable[[int], Evidence]:
         similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}
         counts = tells_meaning(self.query)
-        evidence = {}
-        for memory_id in found:
+
+        def evidence(memory_id: int) -> Evidence:
             similarity = similarities.get(memory_id, math.nan)
             share = self.text.share(self.connection, memory_id)
             probable = relevance(similarity if counts else math.nan, share)
-            evidence[memory_id] = Evidence(similarity, self.text.matched_words(memory_id), probable)
+            return Evidence(similarity, self.text.matched_words(memory_id), probable)
+
         return evidence
 
 

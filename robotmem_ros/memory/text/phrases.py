@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from . import scripts
@@ -22,13 +23,14 @@ _LONGEST = 8
 _UNNUMBERED = STOP_WORDS | ERRAND_WORDS | {""}
 
 
-def query_phrases(text: str) -> list[str]:
+@lru_cache(maxsize=16)
+def query_phrases(text: str) -> tuple[str, ...]:
     """Return the phrases of a query, each once: words as they are indexed, a space between two."""
     plain = plain_text(text)
     units = list(_units(plain))
     compounds = (unit.indexed for unit in units if not unit.is_unspaced and len(unit.indexed) > 1)
     long_words = (word for unit in units if unit.is_unspaced for word in unit.long_words())
-    return list(dict.fromkeys(map(" ".join, chain(compounds, long_words, _numbered(plain, units)))))
+    return tuple(dict.fromkeys(map(" ".join, chain(compounds, long_words, _numbered(plain, units)))))
 
 
 @dataclass(frozen=True)

@@ -96,13 +96,13 @@ def test_words_about_the_sort_are_dropped_from_a_spatial_query() -> None:
 
 
 def test_compounds_are_phrases() -> None:
-    assert query_phrases("Grip_Force 12.5 in src/arm.py, on-board; a_ _b x") == [
+    assert query_phrases("Grip_Force 12.5 in src/arm.py, on-board; a_ _b x") == (
         "grip forc",
         "src arm py",
         "on board",
         "forc 12٫5",
-    ]
-    assert query_phrases("no compound here.") == []
+    )
+    assert query_phrases("no compound here.") == ()
 
 
 def test_expressions_quote_every_word() -> None:

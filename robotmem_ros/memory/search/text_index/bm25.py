@@ -14,6 +14,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +56,12 @@ class Terms(NamedTuple):
     @property
     def subject(self) -> Sequence[str]:
         """Return the words without those that speak of the errand, such as `find` and `nearest`, if others are left."""
-        stems = {term for word in SPATIAL_WORDS for term in tokens.terms(word)}
-        return [word for word in self.words if word not in stems] or self.words
+        return [word for word in self.words if word not in _errand_words()] or self.words
+
+
+@cache
+def _errand_words() -> frozenset[str]:
+    return frozenset(term for word in SPATIAL_WORDS for term in tokens.terms(word))
 
 
 def parse_terms(text: str) -> Terms:

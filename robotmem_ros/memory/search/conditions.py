@@ -229,6 +229,8 @@ def searched_collections(given: Given) -> Collections:
 
 
 def _names(field: str, values: Names, single_field: str = "", single: object = None) -> tuple[str, ...]:
+    if single is None and (values is None or (isinstance(values, tuple) and not values)):
+        return ()
     listed = [values] if isinstance(values, str) else () if values is None else values
     return tuple(sorted({*validation.names(field, listed), *filter(None, [validation.name(single_field, single)])}))
 

@@ -36,7 +36,8 @@ _AREA = "json_extract(m.context, '$.spatial.area')"
 _WITH_TWINS = f"""
     SELECT m.id FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
     LEFT JOIN positions AS own ON own.id = (SELECT min(q.id) FROM {_PLACES} WHERE q.memory_id = m.id)
-    WHERE {_NO_OBJECT} AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_MANY}))
+    WHERE {_NO_OBJECT}
+    AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_MANY}))
         WHEN 1 THEN 0
         WHEN {_MANY} THEN own.id IS NULL OR EXISTS (
             SELECT 1 FROM positions_rtree AS b CROSS JOIN positions AS p ON p.id = b.id
@@ -91,12 +92,13 @@ class Folding:
         groups: list[Group] = []
         covered: set[int] = set()
         for memory_id in self._looked_up(best_first, n):
+            if memory_id in covered:
+                continue
+            members = [one for one in self._same_as(memory_id) if one not in covered]
+            covered.update(members)
+            groups.append(Group(memory_id, members[0], tuple(members[1:])))
             if len(groups) == n:
                 break
-            if memory_id not in covered:
-                members = [one for one in self._same_as(memory_id) if one not in covered]
-                covered.update(members)
-                groups.append(Group(memory_id, members[0], tuple(members[1:])))
         return groups
 
     def _looked_up(self, ids: Sequence[int], n: int) -> Iterator[int]:

@@ -18,6 +18,8 @@ from .stop_words import ERRAND_WORDS, STOP_WORDS
 from .tokens import indexed_piece, plain_text, split_word, terms
 
 _JOINT = re.compile(r"[._\-/:]")
+_ONLY_WORDS = re.compile(r"[\s,;?!]*(?:[a-z]{2,}(?:[\s,;?!]+|\Z))*")
+"""Words of letters, which most queries are made of: no phrase is among them."""
 _LONGEST = 8
 """Number of characters; a longer run was not cut into words."""
 _UNNUMBERED = STOP_WORDS | ERRAND_WORDS | {""}
@@ -27,6 +29,8 @@ _UNNUMBERED = STOP_WORDS | ERRAND_WORDS | {""}
 def query_phrases(text: str) -> tuple[str, ...]:
     """Return the phrases of a query, each once: words as they are indexed, a space between two."""
     plain = plain_text(text)
+    if _ONLY_WORDS.fullmatch(plain):
+        return ()
     units = list(_units(plain))
     compounds = (unit.indexed for unit in units if not unit.is_unspaced and len(unit.indexed) > 1)
     long_words = (word for unit in units if unit.is_unspaced for word in unit.long_words())

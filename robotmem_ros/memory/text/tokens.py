@@ -57,6 +57,9 @@ def spellings(text: str) -> dict[str, str]:
     """Return how each word of a query is written there, by the word as it is indexed."""
     found: dict[str, str] = {}
     for match in _WRITTEN.finditer(composed(text)):
+        if match[0].isascii() and match[0].isalpha():  # as below, but quicker
+            found[stem(folded(match[0]))] = match[0]
+            continue
         for piece in scripts.pieces(plain_text(match[0])):
             words = list(_words(piece))
             whole = match[0] if not piece.is_unspaced and len(words) == 1 else ""

@@ -41,9 +41,13 @@ _STATISTICS = """
 _OF_THESE = _STATISTICS.format(these="name IN (SELECT value FROM json_each(?2))")
 _OF_ALL = _STATISTICS.format(these="true")
 _TEXTS = """
-    SELECT c.id, c.c0, c.c1, c.c2, c.c3
+    SELECT c.id, c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS texts
     FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
 """
+
+
+_BARS = 3
+"""How many bars stand between the texts of a memory."""
 
 
 class Terms(NamedTuple):
@@ -157,33 +161,31 @@ def matches(
     words = [(word, statistics.weight(word)) for word in terms.words]
     compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
     k1, least, per_word = statistics.formula(shape)
-    for memory_id, content, *others in _texts(connection, ids):
-        held = content.split()
-        for text in filter(None, others):
-            held += text.split()
-        norm = least + per_word * len(held)
+    for memory_id, texts in _texts(connection, ids):
+        held = texts.split()
+        norm = least + per_word * (len(held) - _BARS)
         score = 0.0
         found = []
         for word, weight in words:
             if count := held.count(word):
                 found.append(word)
                 score += weight * (count * (k1 + 1) / (count + norm))
-        if score:
+        if score and compounds:
+            spaced = _spaced(texts)
             for compound, weight in compounds:
-                count = sum(_spaced(text).count(compound) for text in (content, *others))
+                count = spaced.count(compound)
                 score += weight * (count * (k1 + 1) / (count + norm))
         yield memory_id, Match(score, tuple(found))
 
 
 def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
     """Read the indexed texts of some memories, by memory; no phrase goes over the bar between two."""
-    return {memory_id: " | ".join(texts) for memory_id, *texts in _texts(connection, ids)}
+    return dict(_texts(connection, ids))
 
 
-def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str, str, str, str]]:
-    # Words that are indexed have spaces between them, and nothing else.
-    read = bulk.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "c0", "c1", "c2", "c3")
-    return zip(*read, strict=True)
+def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str]]:
+    # Words that are indexed have spaces between them, and nothing else; so a bar is no word.
+    return zip(*bulk.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "texts"), strict=True)
 
 
 def _spaced(text: str) -> str:

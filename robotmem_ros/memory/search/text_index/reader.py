@@ -23,8 +23,8 @@ _RANKED = 400
 """Up to this many listed candidates are all ranked by their texts."""
 _GROWTH = 8
 _ROUNDING = 1e-9
-_NO_MATCH = Match(0.0, ())
 """Relative error of the scores that postings give."""
+_NO_MATCH = Match(0.0, ())
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
     SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
@@ -49,6 +49,7 @@ class TextReader:
         self._shape = shape
         self._known: Statistics | None = None
         self._rarities: dict[str, float] | None = None
+        self._asked = 0.0
         self._matches: dict[int, Match] = {}
         self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
 
@@ -81,8 +82,8 @@ class TextReader:
         if unread and self._terms.words:
             statistics = self._statistics(connection)
             self._matches.update(bm25.matches(connection, unread, self._terms, statistics, self._shape))
-        hits = (Hit(memory_id, -self._match(memory_id).score) for memory_id in ids)
-        return _sorted(hit for hit in hits if hit.measure)
+        found = self._matches
+        return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
 
     def score(self, memory_id: int) -> float:
         """Return the BM25 of a ranked memory; 0 if it contains no word."""
@@ -100,7 +101,8 @@ class TextReader:
         if self._rarities is None:
             statistics = self._statistics(connection)
             self._rarities = {word: statistics.rarity(word) for word in self._terms.subject}
-        return sum(self._rarities.get(word, 0.0) for word in words) / sum(self._rarities.values())
+            self._asked = sum(self._rarities.values())
+        return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
 
     def max_score(self, connection: sqlite3.Connection) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""

@@ -36,9 +36,8 @@ _AREA = "json_extract(m.context, '$.spatial.area')"
 _WITH_TWINS = f"""
     SELECT m.id FROM json_each(?1) AS j CROSS JOIN memories AS m ON m.id = j.value
     LEFT JOIN positions AS own ON own.id = (SELECT min(q.id) FROM {_PLACES} WHERE q.memory_id = m.id)
-    WHERE {_NO_OBJECT}
+    WHERE {_NO_OBJECT} AND (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT 2)) > 1
     AND CASE (SELECT count(*) FROM (SELECT 1 FROM memories WHERE text_key = m.text_key LIMIT {_MANY}))
-        WHEN 1 THEN 0
         WHEN {_MANY} THEN own.id IS NULL OR EXISTS (
             SELECT 1 FROM positions_rtree AS b CROSS JOIN positions AS p ON p.id = b.id
             CROSS JOIN memories AS other ON other.id = p.memory_id

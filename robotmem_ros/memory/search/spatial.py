@@ -28,18 +28,26 @@ def nearest(connection: sqlite3.Connection, candidates: Candidates, place: Place
     """Find the `n` candidates nearest to the target, with their distance in metres; equals stand newest first."""
     if space.id is None:
         return []
+    check = Source("1", ()) if candidates.ids is not None else candidates.check()
     radius = place.max_distance if candidates.ids is not None else _FIRST_RADIUS
     while radius < min(place.max_distance, _LAST_RADIUS):
-        ranking = _within_radius(connection, candidates, place, space, radius=radius, n=n)
+        ranking = _within_radius(connection, candidates, check, place, space, radius=radius, n=n)
         if len(ranking) == n:
             return ranking
         # As far as it takes where the others lie as close together as those that were found.
         radius *= min(max(math.sqrt(1.5 * n / max(len(ranking), 1)), 1.5), 4.0)
-    return _within_radius(connection, candidates, place, space, radius=place.max_distance, n=n)
+    return _within_radius(connection, candidates, check, place, space, radius=place.max_distance, n=n)
 
 
 def _within_radius(
-    connection: sqlite3.Connection, candidates: Candidates, place: Place, space: Space, *, radius: float, n: int
+    connection: sqlite3.Connection,
+    candidates: Candidates,
+    check: Source,
+    place: Place,
+    space: Space,
+    *,
+    radius: float,
+    n: int,
 ) -> Ranking:
     squared, square_arguments = squared_distance(place.target)
     if candidates.ids is not None:
@@ -58,7 +66,7 @@ def _within_radius(
     # In order of distance, so that the conditions are checked of few, however many the box holds.
     found: list[tuple[float, int, int]] = []
     for batch in _growing_batches(nearest_first, n):
-        found += _candidates_of(connection, candidates, dict(batch))
+        found += _candidates_of(connection, check, dict(batch))
         if len(found) >= n:
             break
     rows.close()
@@ -68,10 +76,9 @@ def _within_radius(
 
 
 def _candidates_of(
-    connection: sqlite3.Connection, candidates: Candidates, squares: Mapping[int, float]
+    connection: sqlite3.Connection, check: Source, squares: Mapping[int, float]
 ) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
-    check = Source("1", ()) if candidates.ids is not None else candidates.check()
     rows = connection.execute(
         "SELECT m.id, m.observed_at FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value "
         f"WHERE {check.sql}",

@@ -82,7 +82,7 @@ class Stages:
         """Return which share of a query the words of some memories are, by their rarity."""
         reader = TextReader((), query, _UNBOUNDED, Shape.of(self._parameters), ())
         reader.rank(self._connection, memory_ids)
-        return [reader.share(self._connection, memory_id) for memory_id in memory_ids]
+        return [reader.share(self._connection, reader.matched_words(memory_id)) for memory_id in memory_ids]
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""

@@ -275,9 +275,10 @@ class Relevance:
 
         def evidence(memory_id: int) -> Evidence:
             similarity = similarities.get(memory_id, math.nan)
-            share = self.text.share(self.connection, memory_id)
+            words = self.text.matched_words(memory_id)
+            share = self.text.share(self.connection, words)
             probable = relevance(similarity if counts else math.nan, share)
-            return Evidence(similarity, self.text.matched_words(memory_id), probable)
+            return Evidence(similarity, words, probable)
 
         return evidence
 

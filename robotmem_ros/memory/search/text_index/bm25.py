@@ -150,8 +150,8 @@ class Match(NamedTuple):
 
     score: float
     """BM25; 0 if it contains no word."""
-    words: tuple[str, ...]
-    """The words of the query that it contains."""
+    texts: str
+    """Its indexed texts."""
 
 
 def matches(
@@ -165,17 +165,15 @@ def matches(
         held = texts.split()
         norm = least + per_word * (len(held) - _BARS)
         score = 0.0
-        found = []
         for word, weight in words:
             if count := held.count(word):
-                found.append(word)
                 score += weight * (count * (k1 + 1) / (count + norm))
         if score and compounds:
             spaced = _spaced(texts)
             for compound, weight in compounds:
                 count = spaced.count(compound)
                 score += weight * (count * (k1 + 1) / (count + norm))
-        yield memory_id, Match(score, tuple(found))
+        yield memory_id, Match(score, texts)
 
 
 def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:

@@ -24,7 +24,7 @@ _RANKED = 400
 _GROWTH = 8
 _ROUNDING = 1e-9
 """Relative error of the scores that postings give."""
-_NO_MATCH = Match(0.0, ())
+_NO_MATCH = Match(0.0, "")
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
     SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
@@ -91,11 +91,11 @@ class TextReader:
 
     def matched_words(self, memory_id: int) -> tuple[str, ...]:
         """Return the words of the query that a memory contains; none if it was not ranked."""
-        return self._match(memory_id).words
+        held = self._match(memory_id).texts.split()
+        return tuple(word for word in self._terms.words if word in held)
 
-    def share(self, connection: sqlite3.Connection, memory_id: int) -> float:
-        """Return how much of what is asked a ranked memory contains, in [0, 1], by the rarity of the words."""
-        words = self._match(memory_id).words
+    def share(self, connection: sqlite3.Connection, words: Sequence[str]) -> float:
+        """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
         if not words:
             return 0.0
         if self._rarities is None:

@@ -19,8 +19,8 @@ MARKERS = {"topic": "/markers", "type": "visualization_msgs/msg/MarkerArray"}
 
 
 def crowd() -> bytes:
-    """Takes a while to be read: three hundred markers of which none is stored."""
-    return bytes(serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETE) for _ in range(300)])))
+    """Return a message that takes a while to be read: six hundred markers of which none is stored."""
+    return bytes(serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETE) for _ in range(600)])))
 
 
 def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any) -> None:

@@ -47,7 +47,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         memory.close()
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(world: World, data: st.DataObject) -> None:
     check(world, data.draw(queries(world)))

@@ -2,7 +2,7 @@
 
 Each store is used as its documentation shows: rows with their conditions beside the vectors, a search of the nearest by
 cosine distance with a filter. None of them orders by position: for the nearest object the 50 nearest in meaning with
-the label are ordered by distance, as a program that uses the store would.
+the label (and, in eMEM, within its radius) are ordered by distance, as a program that uses the store would.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The nearest object of a label after patrols through a house: is it there, or was it a false alarm, a wrong label?
+"""Ask for the nearest object of a label after patrols through a house: is it there, a false alarm, or a wrong label?
 
 - true: the nearest thing of the label is named, or one hardly farther away
 - farther: another thing of the label is named

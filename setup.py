@@ -18,8 +18,14 @@ setup(
     python_requires=">=3.10",
     install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={
-        "all": ["usearch<2.26", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"],
+        "all": [
+            *("usearch<2.26", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"),
+            *("fastapi", "uvicorn", "mcp", "watchfiles"),
+        ],
+        "mcp": ["mcp"],
+        "notes": ["watchfiles"],
         "replay": ["rosbags", "pillow"],
+        "web": ["fastapi", "uvicorn"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},
     # build/ is colcon's.

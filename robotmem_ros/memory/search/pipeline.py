@@ -182,7 +182,7 @@ class _Recall:
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
         space = find_space(self.connection, place.field)
         if not self.query.text:
-            candidates = narrow_down(self.connection, candidates)
+            candidates = narrow_down(self.connection, candidates, list_most=False)
         found = Matching(candidates, by_words=True)
         if self.query.text and space.id is not None:
             found = self._matching(candidates.and_(within(place, space)))

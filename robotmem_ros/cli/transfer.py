@@ -73,6 +73,8 @@ def _parsed(line: str, where: str) -> NewMemory:
 
 
 def _new(row: dict[str, Any]) -> NewMemory:
+    if row["type"] == Kind.NOTE.value:
+        raise ValueError("a note is read from its file")
     data, metadata = row["perception_data"], row["perception_metadata"]
     columns: dict[str, Any] = {name: row[name] for name in rows.COLUMNS if name in row}
     columns["context"] = compact_json(row["context"])

@@ -54,6 +54,17 @@ class MemoryNotFoundError(RobotMemoryError):
         self.memory_id = memory_id
 
 
+class NoteError(InvalidFieldError):
+    """A note was to be changed by itself; it is what its file says."""
+
+    def __init__(self, memory_id: int, path: str) -> None:
+        super().__init__(
+            "memory_id",
+            memory_id,
+            f"is a note and says what {path!r} says; edit that file, or move it out of its folder",
+        )
+
+
 class SessionNotFoundError(RobotMemoryError):
     """No session with this id can be used."""
 

@@ -37,6 +37,8 @@ class Kind(str, Enum):
 
     FACT = "fact"
     PERCEPTION = "perception"
+    NOTE = "note"
+    """A part of a file in a folder of notes; it changes with the file alone."""
 
 
 class PerceptionType(str, Enum):

@@ -290,7 +290,7 @@ class RobotMemory:
         """Withdraw a memory: no recall finds it any more; the row stays, with the reason.
 
         Raises:
-            InvalidFieldError: there is no reason.
+            InvalidFieldError: there is no reason, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
         wanted = validation.whole("memory_id", memory_id)
@@ -331,7 +331,7 @@ class RobotMemory:
         keeps what was before.
 
         Raises:
-            InvalidFieldError: a field cannot be used, or nothing is to be changed.
+            InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
         self._writable.learning.correct(parse_correction(self.parameters, values))

@@ -28,13 +28,15 @@ class Status:
     facts: int
     perceptions: int
     pending_vectors: int
+    notes: int = 0
+    """Parts of files."""
     removed: int = 0
     """Memories that retention removed so far."""
 
     @property
     def memories(self) -> int:
-        """Return the number of active memories of both kinds."""
-        return self.facts + self.perceptions
+        """Return the number of active memories of all kinds."""
+        return self.facts + self.perceptions + self.notes
 
 
 def status(parts: Parts) -> Status:
@@ -48,7 +50,7 @@ def status(parts: Parts) -> Status:
         counts = rows.counters(connection)
         gone = removed(connection)
         foreign = _of_another_model(connection, embedder)
-    pending = counts["fact"] + counts["perception"] - counts["vector"]
+    pending = counts["memory"] - counts["vector"]
     missing = [
         embedder.why_not,
         foreign,
@@ -72,6 +74,7 @@ def status(parts: Parts) -> Status:
         facts=counts["fact"],
         perceptions=counts["perception"],
         pending_vectors=pending,
+        notes=counts["note"],
         removed=sum(n for (_, kind), n in gone.items() if kind in counts),
     )
 

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from .errors import InvalidFieldError
-from .models import Pose
+from .errors import InvalidFieldError, did_you_mean
+from .models import Kind, Pose
 
 USER_CONTEXT = "user_context"
 """What a context in plain text becomes the value of."""
@@ -155,6 +155,15 @@ def member(field: str, value: object, choices: type[_T]) -> _T:
     except ValueError:
         allowed = ", ".join(item.value for item in choices)  # type: ignore[attr-defined]
         raise InvalidFieldError(field, value, f"is unknown; use one of {allowed}") from None
+
+
+def kind(field: str, value: str) -> Kind:
+    """Return a kind of memories by its name, or by the plural of that, such as `notes`."""
+    by_name = {f"{one.value}{ending}": one for one in Kind for ending in ("", "s")}
+    if value not in by_name:
+        near = did_you_mean(value, by_name)
+        raise InvalidFieldError(field, value, f"is unknown; use one of {', '.join(one.value for one in Kind)}{near}")
+    return by_name[value]
 
 
 def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:

@@ -45,7 +45,7 @@ def test_an_empty_query_without_conditions_is_refused(memory: RobotMemory, query
         ({"n": True}, "n: True must be a whole number"),
         ({"n": 2.5}, "n: 2.5 must be a whole number"),
         ({"n": 10**5000}, "n: .* does not fit 64 bits"),
-        ({"kinds": ["dream"]}, "kinds: 'dream' is unknown; use one of fact, perception"),
+        ({"kinds": ["dream"]}, "kinds: 'dream' is unknown; use one of fact, perception, note"),
         ({"after": -1}, "after: -1 must not lie before the epoch"),
         ({"after": 1.5}, "after: 1.5 must be a whole number"),
         ({"before": 2**63}, f"before: {2**63} does not fit 64 bits"),

@@ -204,7 +204,7 @@ BAD_QUESTIONS: list[tuple[dict[str, object], str]] = [
     ({"query": "x" * 2001}, "query: .* at most 2000"),
     ({"query": "mug", "min_confidence": NAN}, "min_confidence: nan must be a finite number"),
     ({"query": "mug", "min_confidence": 1.5}, "min_confidence: 1.5 must lie in 0 to 1"),
-    ({"query": "mug", "kinds": ["thought"]}, "kinds: 'thought' is unknown; use one of fact, perception"),
+    ({"query": "mug", "kinds": ["thought"]}, "kinds: 'thought' is unknown; use one of fact, perception, note"),
     ({"query": "mug", "context_filter": '{"task":'}, "context_filter: .* is not valid JSON"),
     ({"query": "mug", "context_filter": "[1]"}, "context_filter: .* must be a JSON object"),
     ({"query": "mug", "context_filter": '{"a": NaN}'}, "context_filter: 'NaN' is no JSON number"),

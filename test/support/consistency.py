@@ -83,11 +83,14 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
     assert dict(connection.execute("SELECT name, n FROM counters")) == {
         "fact": types.count("fact"),
         "perception": types.count("perception"),
+        "note": types.count("note"),
         "vector": len(embedded),
     }
-    known = connection.execute("SELECT name, facts, perceptions FROM collections WHERE facts + perceptions <> 0")
+    known = connection.execute(
+        "SELECT name, facts, perceptions, notes FROM collections WHERE facts + perceptions + notes <> 0"
+    )
     by_collection = Counter((row["collection"], row["type"]) for row in memories if row["status"] == "active")
-    kinds = "fact", "perception"
+    kinds = "fact", "perception", "note"
     found = Counter({(name, kind): n for name, *ns in known for kind, n in zip(kinds, ns, strict=True)})
     assert +found == by_collection
 

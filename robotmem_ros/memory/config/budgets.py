@@ -103,6 +103,8 @@ def _part(entry: str) -> Budget:
         wanted = f"must be such as `lab: 5000 rows` or `*/perception: 30 days`; units are {', '.join(_UNITS)}"
         raise InvalidFieldError(_FIELD, entry, wanted)
     collection, slash, kind = where.rpartition("/")
+    if slash and kind == Kind.NOTE.value:
+        raise InvalidFieldError(_FIELD, entry, "limits notes, which are as many as their files make them")
     if not slash or kind not in {member.value for member in Kind}:
         collection, kind = where, ""
     return Budget(

@@ -109,8 +109,7 @@ def narrow_down(connection: sqlite3.Connection, wanted: Candidates, *, list_most
 
 
 def _all(connection: sqlite3.Connection) -> int:
-    counters = rows.counters(connection)
-    return counters["fact"] + counters["perception"]
+    return rows.counters(connection)["memory"]
 
 
 def only(ids: Sequence[int]) -> Candidates:

@@ -16,7 +16,6 @@ from .. import validation
 from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, did_you_mean
-from ..models import Kind
 from ..storage import rows
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
@@ -95,7 +94,8 @@ class Collections(Wanted):
         for name in self.names:
             if not rows.count_in(connection, name):
                 others = connection.execute(
-                    "SELECT name FROM collections WHERE facts + perceptions > 0 AND name <> ? LIMIT ?", (name, NAMES)
+                    "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?",
+                    (name, NAMES),
                 )
                 yield f"there is no memory in the collection {name!r}{did_you_mean(name, (one for (one,) in others))}"
 
@@ -246,7 +246,7 @@ def _confidence(given: Given) -> Wanted | None:
 
 
 def _kinds(given: Given) -> Wanted | None:
-    kinds = {validation.member("kinds", name, Kind) for name in _names("kinds", given.request.kinds)}
+    kinds = {validation.kind("kinds", name) for name in _names("kinds", given.request.kinds)}
     return Plain(Condition(*one_of("m.type", tuple(sorted(kind.value for kind in kinds))))) if kinds else None
 
 

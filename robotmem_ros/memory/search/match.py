@@ -147,8 +147,7 @@ class _Many(NamedTuple):
 
     def _known(self, wanted: Candidates, ids: npt.NDArray[np.int64]) -> Candidates | None:
         # To list h of N takes about as long as to look at N / h for each of n, in the order of their distance.
-        counters = rows.counters(self.connection)
-        most = math.isqrt(self.n * (counters["fact"] + counters["perception"]))
+        most = math.isqrt(self.n * rows.counters(self.connection)["memory"])
         found = enumerate_if_few(self.connection, wanted, most, counted=most)
         if found.ids is not None:
             return found if found.ids else None

@@ -95,5 +95,4 @@ def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Ite
     yield from unknown[:_TOLD]
     lacking = vector_rows.lacking(connection)
     if mode is Mode.HYBRID and lacking and not unknown:
-        counters = rows.counters(connection)
-        yield f"{lacking} of {counters['fact'] + counters['perception']} memories have no vector yet"
+        yield f"{lacking} of {rows.counters(connection)['memory']} memories have no vector yet"

@@ -11,6 +11,7 @@ from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..models import Change, Pose
 from ..new_memory import TOLD
+from .note_rows import check_no_notes
 from .rows import check_active, replace_tags, tags_of
 
 KEPT = 100
@@ -34,8 +35,10 @@ def update(
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
+        NoteError: it is a note.
     """
     check_active(connection, memory_id)
+    check_no_notes(connection, [memory_id])
     unknown = set(columns) - _UPDATABLE
     if unknown:
         raise ValueError(f"columns that cannot be updated: {sorted(unknown)}")
@@ -58,8 +61,10 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> b
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
+        NoteError: it is a note.
     """
     check_active(connection, memory_id)
+    check_no_notes(connection, [memory_id])
     sql = "SELECT 1 FROM memories WHERE superseded_by = ? AND status_reason = 'consolidated' LIMIT 1"
     superseded = connection.execute(sql, (memory_id,)).fetchone() is not None
     now = iso(time.time_ns())

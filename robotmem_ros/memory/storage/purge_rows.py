@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import rows
+from . import note_rows, rows
 
 # A memory that a chosen one superseded has the same text, so it is chosen, too.
 _CHOSEN = """
@@ -41,6 +41,8 @@ class Selection:
 
     A part is a learning of a fact or a sighting of an object. A session or a time also selects parts of memories that
     stay.
+
+    Notes are chosen with their whole collection alone: by themselves they would come back from their files.
     """
 
     ids: tuple[int, ...] | None = None
@@ -53,6 +55,11 @@ class Selection:
     def is_only_a_session(self) -> bool:
         """Tell whether a whole session is meant, in all collections."""
         return self.ids is None and self.before is None and self.collection is None
+
+    @property
+    def takes_notes(self) -> bool:
+        """Tell whether a whole collection is meant, with its notes."""
+        return self.collection is not None and self.ids is None and self.session_id is None and self.before is None
 
     def ids_in(self, connection: sqlite3.Connection, limit: int = _ALL) -> list[int]:
         """Return the ids of the first `limit` memories chosen, and of all that they superseded."""
@@ -108,12 +115,13 @@ class Selection:
         return ("0", ()) if self.session_id is None and self.before is None else self._condition("p")
 
     def _condition(self, of: str = "m") -> tuple[str, tuple[object, ...]]:
-        return _joined(
+        condition, arguments = _joined(
             (None if self.ids is None else json.dumps(self.ids), f"m.id {_LISTED}"),
             (self.session_id, f"{of}.session_id = ? AND {of}.session_id <> ''"),
             (self.collection, "m.collection = ?"),
             (self.before, f"{of}.observed_at < ?"),
         )
+        return (condition if self.takes_notes else f"{condition} AND m.type <> 'note'"), arguments
 
 
 class Share(NamedTuple):
@@ -147,6 +155,7 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
 
     Raises:
         MemoryNotFoundError: an id is unknown.
+        NoteError: an id is that of a note.
     """
     unknown = connection.execute(
         "SELECT min(value) FROM json_each(?) WHERE value NOT IN (SELECT id FROM memories)",
@@ -154,6 +163,7 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
     ).fetchone()[0]
     if unknown is not None:
         raise MemoryNotFoundError(unknown)
+    note_rows.check_no_notes(connection, selection.ids or ())
     ids = selection.ids_in(connection)
     chosen = json.dumps(ids)
     shares = connection.execute(
@@ -187,6 +197,8 @@ def delete_batch(connection: sqlite3.Connection, selection: Selection, limit: in
     Raises:
         sqlite3.DatabaseError: an index names memories that are not there.
     """
+    if selection.takes_notes and note_rows.forget_files(connection, selection.collection):
+        note_traces(connection)
     ids = selection.ids_in(connection, limit)
     if not ids:
         return 0

@@ -22,7 +22,7 @@ Protection, from those that are evicted first to those that stay longest:
 2. facts that are not consolidated yet: active ones of a session that is still open, or waits for it;
 3. constraints.
 
-Age budgets evict no memory of protection 2 or 3.
+Age budgets evict no memory of protection 2 or 3. No budget evicts or counts notes.
 """
 
 from __future__ import annotations
@@ -149,10 +149,9 @@ def removed(connection: sqlite3.Connection) -> dict[tuple[str, str], int]:
 
 
 def active_ids(connection: sqlite3.Connection) -> list[int]:
-    """Return the ids of all active memories, ascending."""
-    return [
-        memory_id for (memory_id,) in connection.execute("SELECT id FROM memories WHERE status = 'active' ORDER BY id")
-    ]
+    """Return the ids of all active facts and perceptions, ascending; notes belong to their files."""
+    sql = "SELECT id FROM memories WHERE status = 'active' AND type <> 'note' ORDER BY id"
+    return [memory_id for (memory_id,) in connection.execute(sql)]
 
 
 def whole_rows(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[dict[str, Any]]:
@@ -178,7 +177,8 @@ def _whole(connection: sqlite3.Connection, row: dict[str, Any]) -> dict[str, Any
 
 def _scope(budget: Budget, gone: Collection[int]) -> tuple[str, dict[str, Any]]:
     # The memories that a budget counts, as SQL over the alias `m`, with its arguments.
-    conditions, arguments = ["1"], dict[str, Any]()
+    # Notes are left out: they would come back from their files.
+    conditions, arguments = ["m.type <> 'note'"], dict[str, Any]()
     if budget.collection is not None:
         conditions.append("m.collection = :collection")
         arguments["collection"] = budget.collection

@@ -109,11 +109,14 @@ def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
 
 
 def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
-    """Count how often memories were recalled and returned until a time of the robot's clock, in nanoseconds."""
+    """Count how often memories were recalled and returned until a time of the robot's clock, in nanoseconds.
+
+    Notes are not counted: nothing follows from it.
+    """
     when = iso(time.time_ns(), timespec="seconds")
     connection.executemany(
         "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
-        "refreshed_at = max(refreshed_at, ?3) WHERE id = ?4",
+        "refreshed_at = max(refreshed_at, ?3) WHERE id = ?4 AND type <> 'note'",
         [(count, when, now, memory_id) for memory_id, count in counts.items()],
     )
 
@@ -138,14 +141,17 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
 
 
 def counters(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return how many active memories there are: `fact`, `perception`, and `vector` for those that have one."""
+    """Return how many active memories there are of each kind, and of all as `memory`; `vector` for those with one."""
     found = dict(connection.execute("SELECT name, n FROM counters"))
-    return {name: int(found[name]) for name in ("fact", "perception", "vector")}
+    counts = {name: int(found[name]) for name in (*(kind.value for kind in Kind), "vector")}
+    return counts | {"memory": sum(counts[kind.value] for kind in Kind)}
 
 
 def count_in(connection: sqlite3.Connection, collection: str) -> int:
     """Return how many active memories a collection has."""
-    found = connection.execute("SELECT facts + perceptions FROM collections WHERE name = ?", (collection,)).fetchone()
+    found = connection.execute(
+        "SELECT facts + perceptions + notes FROM collections WHERE name = ?", (collection,)
+    ).fetchone()
     return int(found[0]) if found else 0
 
 

@@ -11,10 +11,11 @@
 
 -- Memories ------------------------------------------------------------------------------------------------------------
 
--- One row is one fact or one perception. An object is a perception with a label, see "Objects".
+-- One row is one fact, one perception or one note. An object is a perception with a label, see "Objects".
+-- A note is a part of a file, see "Notes".
 CREATE TABLE memories (
     id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again, so a deleted memory is never mistaken for a new one
-    type TEXT NOT NULL CHECK (type IN ('fact', 'perception')),
+    type TEXT NOT NULL CHECK (type IN ('fact', 'perception', 'note')),
     collection TEXT NOT NULL,
     session_id TEXT NOT NULL DEFAULT '',  -- sessions.external_id; '' if stored outside of a session
     content TEXT NOT NULL,
@@ -23,13 +24,13 @@ CREATE TABLE memories (
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
     label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see text/labels.py
-    perception_type TEXT,  -- NULL for facts
+    perception_type TEXT,  -- NULL for facts and notes
     -- Facts only
     category TEXT NOT NULL DEFAULT '',
     scope_files TEXT NOT NULL DEFAULT '',
     scope_entities TEXT NOT NULL DEFAULT '',
     times_learned INTEGER NOT NULL DEFAULT 1,
-    content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions
+    content_hash TEXT,  -- of the normalized content, to find duplicates; NULL for perceptions and notes
     -- How sure it is: see decay.py
     confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
     decay_rate REAL,  -- share of the confidence that it loses per day, 0 to 1; NULL for that of the parameter
@@ -106,7 +107,7 @@ CREATE TABLE tag_meta (
 -- How many active memories there are of each type, and how many memories have a vector: counting a million rows takes
 -- too long.
 CREATE TABLE counters (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counters VALUES ('fact', 0), ('perception', 0), ('vector', 0);
+INSERT INTO counters VALUES ('fact', 0), ('perception', 0), ('note', 0), ('vector', 0);
 CREATE TRIGGER counters_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
     UPDATE counters SET n = n - 1 WHERE name = old.type;
 END;
@@ -122,6 +123,7 @@ CREATE TABLE collections (
     name TEXT NOT NULL UNIQUE,
     facts INTEGER NOT NULL DEFAULT 0,  -- active ones
     perceptions INTEGER NOT NULL DEFAULT 0,  -- active ones
+    notes INTEGER NOT NULL DEFAULT 0,  -- active ones
     memories INTEGER NOT NULL DEFAULT 0,  -- inactive ones included
     words INTEGER NOT NULL DEFAULT 0  -- of the texts of all of them
 );
@@ -130,13 +132,19 @@ CREATE TRIGGER collections_new BEFORE UPDATE OF collection ON memories BEGIN
     INSERT INTO collections (name) VALUES (new.collection) ON CONFLICT DO NOTHING;
 END;
 CREATE TRIGGER collections_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
-    UPDATE collections SET (facts, perceptions) = (facts - (old.type = 'fact'), perceptions - (old.type = 'perception'))
+    UPDATE collections SET (facts, perceptions, notes) = (
+        facts - (old.type = 'fact'), perceptions - (old.type = 'perception'), notes - (old.type = 'note')
+    )
     WHERE name = old.collection;
 END;
 CREATE TRIGGER collections_update AFTER UPDATE OF status, type, collection ON memories BEGIN
-    UPDATE collections SET (facts, perceptions) = (facts - (old.type = 'fact'), perceptions - (old.type = 'perception'))
+    UPDATE collections SET (facts, perceptions, notes) = (
+        facts - (old.type = 'fact'), perceptions - (old.type = 'perception'), notes - (old.type = 'note')
+    )
     WHERE name = old.collection AND old.status = 'active';
-    UPDATE collections SET (facts, perceptions) = (facts + (new.type = 'fact'), perceptions + (new.type = 'perception'))
+    UPDATE collections SET (facts, perceptions, notes) = (
+        facts + (new.type = 'fact'), perceptions + (new.type = 'perception'), notes + (new.type = 'note')
+    )
     WHERE name = new.collection AND new.status = 'active';
 END;
 
@@ -491,6 +499,36 @@ CREATE TABLE memory_outcomes (
     total REAL NOT NULL,  -- the sum of the outcomes of these sessions, each times its share
     weight REAL NOT NULL  -- the sum of the shares
 );
+
+
+-- Notes ---------------------------------------------------------------------------------------------------------------
+
+-- Folders of notes, as the process that keeps them saw them last.
+CREATE TABLE note_folders (
+    name TEXT PRIMARY KEY,  -- the first part of the paths of its files
+    path TEXT NOT NULL,  -- on the disk
+    collection TEXT NOT NULL,
+    error TEXT NOT NULL DEFAULT ''  -- why it could not be read; '' if it could
+) WITHOUT ROWID;
+
+-- Files in these folders. What was read of one is replaced as a whole, in one transaction.
+CREATE TABLE note_files (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,  -- the name of the folder, then the path in it, with '/' between the parts
+    collection TEXT NOT NULL,  -- of its notes
+    stamp TEXT NOT NULL,  -- size and times of the file when it was read: see notes/files.py
+    digest TEXT NOT NULL,  -- of its content and of how that was cut; '' if it could not be read
+    error TEXT NOT NULL DEFAULT '',  -- why it could not be read; '' if it could
+    text BLOB NOT NULL DEFAULT x''  -- compressed by zlib; what `note` gives lines of
+);
+CREATE INDEX idx_note_files_digest ON note_files (digest) WHERE digest <> '';
+
+-- From which file a memory of the type `note` is.
+CREATE TABLE note_chunks (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    file_id INTEGER NOT NULL REFERENCES note_files (id) ON DELETE CASCADE
+);
+CREATE INDEX idx_note_chunks_file ON note_chunks (file_id);
 
 
 -- Learning ------------------------------------------------------------------------------------------------------------

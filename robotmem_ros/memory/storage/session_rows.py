@@ -232,13 +232,14 @@ def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -
 
 
 def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> None:
-    """Note memories as recalled in every open session of their collection, by the best rank of each, from 1."""
+    """Note memories, but no notes, as recalled in every open session of their collection, by the best rank, from 1."""
     if not has_open(connection):
         return
     connection.executemany(
         "INSERT INTO session_recalls (session_id, memory_id, share) "
         "SELECT s.external_id, m.id, ?1 FROM memories AS m "
-        "JOIN sessions AS s ON s.collection = m.collection AND s.status = 'active' WHERE m.id = ?2 "
+        "JOIN sessions AS s ON s.collection = m.collection AND s.status = 'active' "
+        "WHERE m.id = ?2 AND m.type <> 'note' "
         "ON CONFLICT DO UPDATE SET share = max(share, ?1)",
         [(1.0 / rank, memory_id) for memory_id, rank in ranks.items()],
     )

@@ -28,7 +28,7 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True)
 class DecayReport:
-    """The decay of the active memories of a collection; nothing is written for it."""
+    """The decay of the active facts and perceptions of a collection; nothing is written for it."""
 
     memories: int
     protected: int
@@ -82,7 +82,7 @@ def decay_report(connection: sqlite3.Connection, collection: str, decay: Decay) 
         "SELECT count(*), coalesce(sum(is_protected), 0), coalesce(sum(now < stored), 0), "
         "coalesce(sum(stored >= ?1 AND now < ?1), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
         f"SELECT m.confidence AS stored, {now.sql} AS now, {IS_PROTECTED} AS is_protected "
-        "FROM memories AS m WHERE m.collection = ? AND m.status = 'active')",
+        "FROM memories AS m WHERE m.collection = ? AND m.status = 'active' AND m.type <> 'note')",
         (DEFAULT_CONFIDENCE, *now.arguments, collection),
     ).fetchone()
     return DecayReport(*row)

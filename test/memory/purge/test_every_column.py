@@ -41,6 +41,8 @@ NO_TEXT = {
     "contradictions": {"reason"},
     "vectors": {"embedding"},
     "vector_segments": {"file"},
+    "note_folders": {"name", "path", "collection", "error"},
+    "note_files": {"path", "collection", "stamp", "digest", "error", "text"},
 }  # fmt: skip
 # Tables that SQLite and its extensions keep; the raw bytes of the file are searched for these.
 INTERNAL = ("sqlite_", "memories_fts_", "positions_rtree", "objects_rtree")

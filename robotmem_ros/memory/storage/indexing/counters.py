@@ -11,13 +11,13 @@ from ...models import Kind, NewMemory
 from .text import Texts
 
 _COLLECTIONS = """
-    INSERT INTO collections (name, facts, perceptions, memories, words)
+    INSERT INTO collections (name, facts, perceptions, notes, memories, words)
     SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-        json_extract(value, '$[3]'), json_extract(value, '$[4]')
+        json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]')
     FROM json_each(?) WHERE true
-    ON CONFLICT (name) DO UPDATE SET (facts, perceptions, memories, words) = (
-        facts + excluded.facts, perceptions + excluded.perceptions, memories + excluded.memories,
-        words + excluded.words
+    ON CONFLICT (name) DO UPDATE SET (facts, perceptions, notes, memories, words) = (
+        facts + excluded.facts, perceptions + excluded.perceptions, notes + excluded.notes,
+        memories + excluded.memories, words + excluded.words
     ) RETURNING name, id
 """
 _WORDS = """
@@ -40,8 +40,8 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], 
         frequencies[collection].update([*set(words)] * number)
     rows = []
     for collection, size in sizes.items():
-        facts, perceptions = kinds[collection, Kind.FACT], kinds[collection, Kind.PERCEPTION]
-        rows.append((collection, facts, perceptions, facts + perceptions, size))
+        of_each = [kinds[collection, kind] for kind in (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)]
+        rows.append((collection, *of_each, sum(of_each), size))
     ids = dict(connection.execute(_COLLECTIONS, (json.dumps(rows, ensure_ascii=False),)).fetchall())
     for collection, frequency in frequencies.items():
         connection.execute(_WORDS, (ids[collection], json.dumps(frequency, ensure_ascii=False)))

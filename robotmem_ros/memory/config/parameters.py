@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from ..errors import InvalidFieldError, did_you_mean
+from ..models import Kind
 from ..validation import expanded_path
 from .budgets import Budget, budgets
 from .label_rules import LabelRules, label_rules
+from .notes_folders import DEFAULT_COLLECTION, NotesFolder, notes_folders, recall_kinds
 from .parameter import checked, parameter
 
 
@@ -177,6 +179,25 @@ class Parameters:
         "", "YAML file with named areas, polygons in the memory frame; reloaded when it changes. Empty disables.",
         read_only=True,
     )  # fmt: skip
+    notes_folders: tuple[str, ...] = parameter(
+        (), "Folders whose Markdown and text files are recalled as notes, each as `path` or `collection=path`.",
+        read_only=True, are_names=False,
+    )  # fmt: skip
+    notes_interval: float = parameter(
+        60.0, "Time after which these folders are searched for changes that the file watcher missed; 0 disables.",
+        unit="s", minimum=0.0, maximum=86_400.0, read_only=True,
+    )  # fmt: skip
+    notes_chunk_tokens: int = parameter(
+        400, "Largest part into which a file of notes is split, about; only code and tables are left whole beyond it.",
+        unit="tokens", minimum=20, maximum=10_000, read_only=True,
+    )  # fmt: skip
+    notes_chunk_overlap: int = parameter(
+        80, "How much of a part is repeated at the beginning of the next one, at most; never more than a half.",
+        unit="tokens", minimum=0, maximum=5_000, read_only=True,
+    )  # fmt: skip
+    recall_kinds: str = parameter(
+        "facts, perceptions, notes", "Kinds of memories that answer a recall that does not name its `kinds`."
+    )
     visit_gap: float = parameter(
         600.0, "Time without an observation at a place after which the next one is another visit.", unit="s",
         minimum=0.0, maximum=86_400.0,
@@ -286,6 +307,8 @@ class Parameters:
     def __post_init__(self) -> None:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        recall_kinds(self.recall_kinds)
+        notes_folders(self.notes_folders)
         if not (self.text_weight or self.vector_weight):
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
@@ -300,6 +323,18 @@ class Parameters:
             InvalidFieldError: `object_radii` or `object_confusions` is invalid.
         """
         return label_rules(self.object_radius, self.object_radii, self.object_confusions)
+
+    def folders_of_notes(self) -> tuple[NotesFolder, ...]:
+        """Return the folders of `notes_folders`."""
+        return notes_folders(self.notes_folders)
+
+    def collections_of_notes(self) -> tuple[str, ...]:
+        """Return the collections of these folders, in alphabetical order; without folders the default one."""
+        return tuple(sorted({folder.collection for folder in self.folders_of_notes()} or {DEFAULT_COLLECTION}))
+
+    def kinds_to_recall(self) -> frozenset[Kind]:
+        """Return the kinds of `recall_kinds`."""
+        return recall_kinds(self.recall_kinds)
 
     def budgets(self) -> tuple[Budget, ...]:
         """Return the budgets of the retention parameters, in the order in which they are enforced.

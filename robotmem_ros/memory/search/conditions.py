@@ -16,6 +16,7 @@ from .. import validation
 from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, did_you_mean
+from ..models import Kind
 from ..storage import rows
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
@@ -39,6 +40,12 @@ class Given:
     """What confidence means at the time of the query."""
     areas: Mapping[str, Area]
     """The areas of the parameter `areas_file`, by name."""
+
+    @property
+    def has_text(self) -> bool:
+        """Tell whether there are words to search for."""
+        query = self.request.query
+        return isinstance(query, str) and query.strip() not in {"", "*"}
 
     def place(self, name: str) -> Place | None:
         """Return the place that a field of the request names.
@@ -70,15 +77,26 @@ class Collections(Wanted):
 
     names: tuple[str, ...]
     suffices: bool
+    of_notes: tuple[str, ...] = ()
+    """Collections of which the notes are searched as well."""
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
         if not self.names:
             return ()
-        test, arguments = self.test("collection")
-        size = sum(rows.count_in(connection, name) for name in self.names)
+        searched = self.searched(connection)
+        test, arguments = one_of("collection", searched)
+        size = sum(rows.count_in(connection, name) for name in searched)
         source = Source(f"SELECT id FROM memories WHERE {test}", arguments, size)
-        return (Condition(f"m.{test}", arguments, source),)
+        if searched == self.names:
+            return (Condition(f"m.{test}", arguments, source),)
+        own, own_arguments = self.test("m.collection")
+        return (Condition(f"({own} OR (m.type = 'note' AND m.{test}))", (*own_arguments, *arguments), source),)
+
+    def searched(self, connection: sqlite3.Connection) -> tuple[str, ...]:
+        """Return all collections to search, those of notes if there are any; none for all."""
+        others = (one for one in self.of_notes if one not in self.names and rows.has_notes(connection, one))
+        return (*self.names, *others)
 
     def test(self, column: str) -> tuple[str, tuple[object, ...]]:
         """Return SQL that tells whether a column names one of them, and its arguments."""
@@ -98,6 +116,21 @@ class Collections(Wanted):
                     (name, NAMES),
                 )
                 yield f"there is no memory in the collection {name!r}{did_you_mean(name, (one for (one,) in others))}"
+
+
+@dataclass(frozen=True)
+class Kinds(Wanted):
+    """Memories of some kinds."""
+
+    kinds: tuple[str, ...]
+    suffices: bool
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL; nothing if there is no memory of another kind."""
+        counts = rows.counters(connection)
+        if all(kind in self.kinds or not counts[kind] for kind in (one.value for one in Kind)):
+            return ()
+        return (Condition(*one_of("m.type", self.kinds)),)
 
 
 @dataclass(frozen=True)
@@ -225,7 +258,10 @@ def searched_collections(given: Given) -> Collections:
     named = _names("collections", request.collections, "collection", request.collection)
     if ALL_COLLECTIONS in named:
         return Collections((), suffices=True)
-    return Collections(named or (given.parameters.collection,), suffices=bool(named))
+    if named:
+        return Collections(named, suffices=True)
+    of_notes = given.parameters.collections_of_notes() if Kind.NOTE in _wanted_kinds(given) else ()
+    return Collections((given.parameters.collection,), suffices=False, of_notes=of_notes)
 
 
 def _names(field: str, values: Names, single_field: str = "", single: object = None) -> tuple[str, ...]:
@@ -246,8 +282,18 @@ def _confidence(given: Given) -> Wanted | None:
 
 
 def _kinds(given: Given) -> Wanted | None:
-    kinds = {validation.kind("kinds", name) for name in _names("kinds", given.request.kinds)}
-    return Plain(Condition(*one_of("m.type", tuple(sorted(kind.value for kind in kinds))))) if kinds else None
+    named = _names("kinds", given.request.kinds)
+    kinds = _wanted_kinds(given)
+    return None if kinds == {*Kind} else Kinds(tuple(sorted(kind.value for kind in kinds)), suffices=bool(named))
+
+
+def _wanted_kinds(given: Given) -> frozenset[Kind]:
+    named = _names("kinds", given.request.kinds)
+    if named:
+        return frozenset(validation.kind("kinds", name) for name in named)
+    # What people wrote down answers questions; it is no event that would be listed by time or place.
+    kinds = given.parameters.kinds_to_recall()
+    return kinds if given.has_text else kinds - {Kind.NOTE}
 
 
 def _representatives(given: Given) -> Wanted | None:

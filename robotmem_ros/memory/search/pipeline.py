@@ -92,9 +92,10 @@ class Pipeline:
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only connection, and writers need it
         # Before the snapshot, never newer than it.
-        text = self.texts.reader(query.text, parameters, query.collections)
+        reader = self.texts.reader(query.text, parameters)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
+            text = reader(query.collections.searched(connection))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times,

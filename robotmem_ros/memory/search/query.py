@@ -12,7 +12,7 @@ from ..errors import InvalidFieldError
 from ..storage.decay import Decay
 from .comparison import Comparison
 from .condition import Wanted
-from .conditions import Given, parse_conditions, searched_collections
+from .conditions import Collections, Given, parse_conditions, searched_collections
 from .filters import ContextFilter
 from .places import Place, parse_place
 from .request import RecallRequest
@@ -30,8 +30,7 @@ class Query:
     n: int
     min_relevance: float
     """With a text, the result is empty if no memory is so relevant; 0 for any."""
-    collections: tuple[str, ...]
-    """The collections to search; none for all."""
+    collections: Collections
     conditions: tuple[Wanted, ...]
     """All must hold, before anything is ranked."""
     spatial_sort: Place | None
@@ -69,7 +68,7 @@ def parse_query(
         min_relevance=parameters.min_relevance
         if request.min_relevance is None
         else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
-        collections=searched_collections(given).names,
+        collections=searched_collections(given),
         conditions=parse_conditions(given),
         spatial_sort=parse_place("spatial_sort", request.spatial_sort, parameters),
         explain=validation.flag("explain", request.explain),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ...config.parameters import Parameters
 from ...storage import Database, text_rows
@@ -37,12 +38,12 @@ class TextIndex:
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
 
-    def reader(self, text: str, parameters: Parameters, collections: Sequence[str]) -> TextReader:
-        """Make a reader that searches for one query; call this before the snapshot of the database that it searches.
+    def reader(self, text: str, parameters: Parameters) -> Callable[[Sequence[str]], TextReader]:
+        """Make a function from the collections to search to a reader for one query.
 
-        So no text in the postings is newer than the snapshot.
+        Call this before the snapshot of the database that it searches: so no text in the postings is newer than that.
         """
-        return TextReader(self.blocks, text, parameters.text_candidates, Shape.of(parameters), collections)
+        return partial(TextReader, self.blocks, text, parameters.text_candidates, Shape.of(parameters))
 
     def update(self) -> bool:
         """Read a few hundred texts that the postings lack; return whether there is more to do.

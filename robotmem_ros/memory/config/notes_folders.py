@@ -1,0 +1,69 @@
+"""Read the parameters about notes: the folders with their collections, and the kinds that answer a recall."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import permutations
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import InvalidFieldError
+from ..models import Kind
+from ..validation import expanded_path, kind, name
+
+FOLDERS, KINDS = "notes_folders", "recall_kinds"
+DEFAULT_COLLECTION = "notes"
+"""Of folders that name none."""
+
+
+class NotesFolder(NamedTuple):
+    """A folder whose Markdown and text files are notes."""
+
+    name: str
+    """The first part of the paths of its files, as recall gives them."""
+    path: Path
+    collection: str
+
+
+@lru_cache(maxsize=8)
+def notes_folders(entries: Sequence[str]) -> tuple[NotesFolder, ...]:
+    """Read the folders, each given as `path` or as `collection=path`.
+
+    Raises:
+        InvalidFieldError: one cannot be used, two have the same name, or one lies in another.
+    """
+    found = tuple(map(_folder, entries))
+    for one, other in permutations(found, 2):
+        if one.path == other.path or one.path in other.path.parents:
+            raise InvalidFieldError(FOLDERS, str(other.path), f"lies in {str(one.path)!r}, which is named as well")
+        if one.name == other.name:
+            why = f"has the name of {str(one.path)!r}, so that their files could not be told apart; rename one of them"
+            raise InvalidFieldError(FOLDERS, str(other.path), why)
+    return found
+
+
+@lru_cache(maxsize=8)
+def recall_kinds(text: str) -> frozenset[Kind]:
+    """Read the kinds, which stand between commas.
+
+    Raises:
+        InvalidFieldError: one is unknown, or there is none.
+    """
+    kinds = frozenset(kind(KINDS, word) for part in text.split(",") if (word := part.strip()))
+    if not kinds:
+        raise InvalidFieldError(KINDS, text, "names no kind; such as `facts, perceptions, notes`")
+    return kinds
+
+
+def _folder(entry: str) -> NotesFolder:
+    collection, equals, written = entry.partition("=")
+    if not equals or "/" in collection:
+        collection, written = DEFAULT_COLLECTION, entry
+    if not written.strip() or not collection.strip():
+        raise InvalidFieldError(FOLDERS, entry, "must be a folder, or `collection=folder`")
+    path = expanded_path(FOLDERS, written.strip()).resolve()
+    if path == path.parent:
+        raise InvalidFieldError(FOLDERS, entry, "is the whole disk; name a folder of notes")
+    return NotesFolder(unicodedata.normalize("NFC", path.name), path, name(FOLDERS, collection))

@@ -20,11 +20,16 @@ from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, 
 from .objects.field_of_view import FieldOfView
 from .purge.purge import Purged
 from .robot_memory import RobotMemory
-from .search.result import Mode, RecallResult
+from .search.counts import Count
+from .search.details import MemoryDetails
+from .search.result import BriefMemory, Mode, RecallResult
+from .search.timeline import Timeline, TimelineEntry
 from .status import Status
 
 __all__ = [
+    "BriefMemory",
     "Change",
+    "Count",
     "DatabaseUnusableError",
     "Explanation",
     "FieldOfView",
@@ -35,6 +40,7 @@ __all__ = [
     "Learned",
     "Memory",
     "MemoryClosedError",
+    "MemoryDetails",
     "MemoryNotFoundError",
     "Mode",
     "Parameters",
@@ -53,4 +59,6 @@ __all__ = [
     "Status",
     "StorageError",
     "Stored",
+    "Timeline",
+    "TimelineEntry",
 ]

@@ -39,9 +39,13 @@ from .objects.sightings import is_sighting
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
+from .search.counts import DEFAULT_N as MOST_COUNTS
+from .search.counts import Count, parse_counts, read_counts
+from .search.details import MemoryDetails, parse_ids, read_details
 from .search.query import parse_query
-from .search.request import RecallRequest
+from .search.request import RecallRequest, TimelineRequest
 from .search.result import RecallResult
+from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.vector_index import VectorIndex
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import SessionReport, SessionStart
@@ -281,6 +285,51 @@ class RobotMemory:
             result = parts.pipeline.run(query, self.parameters)
         parts.usage.add(result, max(decay.now, 0))
         return result
+
+    @takes(TimelineRequest)
+    def timeline(self, request: TimelineRequest) -> Timeline:
+        """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
+
+        The conditions are those of `recall`, and all may be left out. `cursor` is that of the page before. What is
+        stored or withdrawn between two pages moves no other memory: what is there throughout is on exactly one page.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            StorageError: the database could not be read.
+        """
+        parts = self._parts
+        query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
+        with parts.database.query_priority, parts.database.snapshot() as connection:
+            return read_timeline(connection, query)
+
+    def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
+        """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.
+
+        Ids of no memory are left out, and those of memories that were forgotten or superseded, unless
+        `include_forgotten`.
+
+        Raises:
+            InvalidFieldError: an id is no whole number, or there are too many.
+            StorageError: the database could not be read.
+        """
+        wanted, all_of_them = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
+        with self._database.query_priority, self._database.snapshot() as connection:
+            return read_details(connection, wanted, self.decay(), include_forgotten=all_of_them)
+
+    def counts(self, field: str, *, collection: str | None = None, n: int = MOST_COUNTS) -> tuple[Count, ...]:
+        """Return how many active memories each value of a field has, in a collection or in all; largest first.
+
+        `field` is `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`. Objects that are not
+        confirmed count, too.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            StorageError: the database could not be read.
+        """
+        query = parse_counts(field, collection, n)
+        areas = self._parts.areas.by_name()
+        with self._database.query_priority, self._database.snapshot() as connection:
+            return read_counts(connection, query, self.parameters, areas)
 
     def yield_to_queries(self) -> None:
         """Wait until no query is being answered, at most for a moment; call it before work that can wait."""

@@ -71,14 +71,18 @@ def names(field: str, values: object) -> tuple[str, ...]:
     return tuple(sorted({clean for value in values if (clean := name(field, value))}))
 
 
-def ids(field: str, values: object) -> tuple[int, ...]:
-    """Return whole numbers without repetitions, ascending; a single one does for a list of one, None gives none."""
+def ids(field: str, values: object, *, in_order: bool = False) -> tuple[int, ...]:
+    """Return whole numbers without repetitions, ascending or in their own order.
+
+    A single one does for a list of one, None gives none.
+    """
     if values is None:
         return ()
     if isinstance(values, (str, bytes)):
         raise InvalidFieldError(field, values, "must be a list of whole numbers")
     listed = values if isinstance(values, Iterable) else [values]
-    return tuple(sorted({whole(field, value) for value in listed}))
+    found = dict.fromkeys(whole(field, value) for value in listed)
+    return tuple(found if in_order else sorted(found))
 
 
 def number(field: str, value: object, *, low: float = -math.inf, high: float = math.inf) -> float:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..storage import bulk, rows
-from .condition import Condition, Source, joined
+from .condition import Condition, Source, Wanted, joined
 from .query import Query
 
 _FEW, _SHARE = 2000, 16
@@ -61,8 +61,16 @@ def find_candidates(connection: sqlite3.Connection, query: Query) -> Candidates:
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    conditions = (condition for wanted in query.conditions for condition in wanted.conditions(connection))
-    return Candidates((Condition("m.status = 'active'"), *conditions))
+    return Candidates((Condition("m.status = 'active'"), *in_sql(connection, query.conditions)))
+
+
+def in_sql(connection: sqlite3.Connection, wanted: Iterable[Wanted]) -> tuple[Condition, ...]:
+    """Turn conditions into SQL.
+
+    Raises:
+        InvalidFieldError: a condition cannot be met in this database.
+    """
+    return tuple(condition for one in wanted for condition in one.conditions(connection))
 
 
 def enumerate_if_few(

@@ -289,7 +289,7 @@ class _Recall:
             )  # fmt: skip
             memories.append(memory)
         self.times.lap("read")
-        return RecallResult(tuple(memories), ranked.mode, ranked.reason)
+        return RecallResult(tuple(memories), ranked.mode, ranked.reason, self.relevance.text.weights())
 
 
 def _told(evidence: Evidence, spelling: Mapping[str, str]) -> dict[str, Any]:

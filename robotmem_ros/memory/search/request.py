@@ -1,9 +1,9 @@
-"""The arguments of a recall, as its caller gives them."""
+"""The arguments of a recall and of a timeline, as their caller gives them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
 
 Names = Iterable[str] | str | None
@@ -67,3 +67,36 @@ class RecallRequest:
     explain: bool = argument(False, "how each score came about")
     fold: bool = argument(True, "list memories of the same text and place one by one")
     """Whether the newest memory stands for the others of the same text and place."""
+
+
+@dataclass(slots=True)
+class TimelineRequest:
+    """The arguments of `RobotMemory.timeline`, named like the fields of `Timeline.srv`.
+
+    The conditions are those of a recall, and mean the same.
+    """
+
+    _: KW_ONLY
+    n: int = argument(50, "largest number of memories")
+    cursor: str = argument("", "the cursor of the page before")
+    oldest_first: bool = argument(False, "the oldest memories first")
+    after: int | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
+    before: int | None = argument(None, "memories observed before this time")
+    collection: str | None = argument(None, "memories of this collection; `*` is all")
+    collections: Names = argument((), "memories of these collections")
+    session_ids: Names = argument((), "memories of these sessions")
+    excluded_session_ids: Names = argument((), "no memories of these sessions")
+    kinds: Names = argument((), "memories of these kinds: fact, perception")
+    categories: Names = argument((), "facts of these categories")
+    labels: Names = argument((), "perceptions with these labels")
+    tags: Names = argument((), "memories with all of these tags")
+    any_tags: Names = argument((), "memories with at least one of these tags")
+    areas: Names = argument((), "memories in these areas")
+    min_confidence: float = argument(0.0, "smallest confidence of a memory now, in [0, 1]")
+    include_unconfirmed: bool = argument(False, "also objects that are not confirmed")
+    include_forgotten: bool = argument(False, "also memories that were forgotten or superseded")
+
+    def as_recall(self) -> RecallRequest:
+        """Return a recall under the same conditions."""
+        shared = {one.name for one in fields(self)} & {one.name for one in fields(RecallRequest)}
+        return RecallRequest(**{name: getattr(self, name) for name in shared - {"n"}})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from ..models import Memory
+from ..models import Kind, Memory, Pose
+from .snippet import snippet
 
 
 class Mode(str, Enum):
@@ -19,6 +20,25 @@ class Mode(str, Enum):
     STRUCTURED = "structured"
 
 
+class BriefMemory(NamedTuple):
+    """What of a memory tells whether to read it in full."""
+
+    id: int
+    kind: Kind
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock."""
+    score: float
+    relevance: float
+    snippet: str
+    """The part of its content that has most to do with the query, with the words of the query marked: see `snippet`."""
+    label: str
+    pose: Pose | None
+    frame_id: str
+    distance: float
+    """Metres to the target of the spatial sort; NaN without one."""
+    collection: str
+
+
 @dataclass(frozen=True)
 class RecallResult:
     """The result of one recall: memories, best first, and how they were found."""
@@ -27,6 +47,18 @@ class RecallResult:
     mode: Mode
     reason: str = ""
     """What was missing, when something was."""
+    words: Mapping[str, float] = field(default_factory=dict)
+    """The words of the query, as they are indexed, and how rare each is."""
+
+    def brief(self) -> tuple[BriefMemory, ...]:
+        """Return of each memory what tells whether to read it in full, see `RobotMemory.get_memories`."""
+        return tuple(
+            BriefMemory(
+                one.id, one.kind, one.observed_at, one.score, one.relevance, snippet(one.content, self.words),
+                one.label, one.pose, one.frame_id, one.distance, one.collection,
+            )
+            for one in self.memories
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[Memory]:
         return iter(self.memories)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
@@ -168,8 +168,16 @@ def record(
 
 def history(connection: sqlite3.Connection, memory_id: int) -> tuple[Change, ...]:
     """Return the changes of a memory that are kept, newest first."""
-    found = connection.execute(
-        "SELECT changed_at, change, reason, before FROM memory_history WHERE memory_id = ? ORDER BY id DESC",
-        (memory_id,),
-    )
-    return tuple(Change(when, change, reason, json.loads(before)) for when, change, reason, before in found)
+    return histories(connection, [memory_id]).get(memory_id, ())
+
+
+def histories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, tuple[Change, ...]]:
+    """Return the changes of those of some memories that were changed, newest first."""
+    found: dict[int, list[Change]] = {}
+    for memory_id, when, change, reason, before in connection.execute(
+        "SELECT memory_id, changed_at, change, reason, before FROM memory_history "
+        "WHERE memory_id IN (SELECT value FROM json_each(?)) ORDER BY memory_id, id DESC",
+        (json.dumps(list(memory_ids)),),
+    ):
+        found.setdefault(memory_id, []).append(Change(when, change, reason, json.loads(before)))
+    return {memory_id: tuple(changes) for memory_id, changes in found.items()}

@@ -121,7 +121,9 @@ def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: 
     )
 
 
-def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay) -> dict[int, Memory]:
+def read(
+    connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay, *, include_inactive: bool = False
+) -> dict[int, Memory]:
     """Read the active memories with these ids and their decayed confidence, in two queries whatever their number."""
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
@@ -134,8 +136,8 @@ def read(connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay
     rows = connection.execute(
         f"SELECT {_SELECTED.format(confidence=confidence.sql)} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
-        "WHERE m.id IN (SELECT value FROM json_each(?)) AND m.status = 'active'",
-        (*confidence.arguments, ids),
+        "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
+        (*confidence.arguments, ids, include_inactive),
     )
     return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
 
@@ -177,9 +179,19 @@ def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
 
 def why_inactive(connection: sqlite3.Connection, memory_id: int) -> str:
     """Return why a memory is not active, such as `consolidated, replaced by 7`; empty for an active one."""
-    sql = "SELECT status_reason, superseded_by FROM memories WHERE id = ? AND status <> 'active'"
-    reason, replacement = connection.execute(sql, (memory_id,)).fetchone() or ("", None)
-    return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
+    return statuses(connection, [memory_id]).get(memory_id, ("", ""))[1]
+
+
+def statuses(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """Return the status of memories, and why those are not active that are not, such as `consolidated, replaced by 7`.
+
+    Ids of no memory are left out.
+    """
+    found = connection.execute(
+        "SELECT id, status, status_reason, superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(memory_ids)),),
+    )
+    return {memory_id: (status, _why(status, reason, by)) for memory_id, status, reason, by in found}
 
 
 def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | None:
@@ -217,6 +229,19 @@ def perception_data(connection: sqlite3.Connection, memory_id: int) -> Perceptio
     return PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
 
 
+def all_perception_data(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> dict[int, PerceptionData]:
+    """Return the data and metadata of those of some memories, active or not, that have any."""
+    found = connection.execute(
+        "SELECT id, perception_type, perception_data, perception_metadata FROM memories "
+        "WHERE id IN (SELECT value FROM json_each(?)) AND coalesce(perception_metadata, perception_data) IS NOT NULL",
+        (json.dumps(list(memory_ids)),),
+    )
+    return {
+        memory_id: PerceptionData(memory_id, sense or "", bytes(data or b""), metadata or "{}")
+        for memory_id, sense, data, metadata in found
+    }
+
+
 def check_active(connection: sqlite3.Connection, memory_id: int) -> None:
     """Check that an active memory has this id; raises MemoryNotFoundError."""
     row = connection.execute("SELECT status, status_reason FROM memories WHERE id = ?", (memory_id,)).fetchone()
@@ -239,6 +264,12 @@ def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str]
     connection.executemany(
         "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, ?)", [(memory_id, tag, source) for tag in tags]
     )
+
+
+def _why(status: str, reason: str, replacement: int | None) -> str:
+    if status == "active":
+        return ""
+    return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
 
 
 def _values(memory_id: int, new: NewMemory, now: str) -> tuple[object, ...]:

@@ -73,9 +73,19 @@ def labels(connection: sqlite3.Connection, memory_id: int) -> dict[str, int]:
 
 def history(connection: sqlite3.Connection, memory_id: int, n: int) -> tuple[Sighting, ...]:
     """Return the last `n` stored sightings of an object, newest first."""
-    rows = connection.execute(
-        "SELECT observed_at, x, y, z, confidence, label, subsampled FROM sightings WHERE memory_id = ? "
-        "ORDER BY observed_at DESC, id DESC LIMIT ?",
-        (memory_id, n),
-    )
-    return tuple(Sighting(when, (x, y, z), *others) for when, x, y, z, *others in rows)
+    return histories(connection, [memory_id], n).get(memory_id, ())
+
+
+def histories(connection: sqlite3.Connection, memory_ids: Sequence[int], n: int) -> dict[int, tuple[Sighting, ...]]:
+    """Return the last `n` stored sightings of each of those of some memories that are objects, newest first."""
+    found: dict[int, list[Sighting]] = {}
+    # For each id the index by time ends at the n-th.
+    for memory_id, when, x, y, z, *others in connection.execute(
+        "SELECT s.memory_id, s.observed_at, s.x, s.y, s.z, s.confidence, s.label, s.subsampled "
+        "FROM json_each(?) AS j CROSS JOIN sightings AS s ON s.id IN (SELECT id FROM sightings "
+        "WHERE memory_id = j.value ORDER BY observed_at DESC, id DESC LIMIT ?) "
+        "ORDER BY s.memory_id, s.observed_at DESC, s.id DESC",
+        (json.dumps(list(memory_ids)), n),
+    ):
+        found.setdefault(memory_id, []).append(Sighting(when, (x, y, z), *others))
+    return {memory_id: tuple(sightings) for memory_id, sightings in found.items()}

@@ -27,8 +27,9 @@ MARKS = _in_categories("Mn", "Mc", "Me")
 """Combining marks, for the brackets of a regular expression: Python's \\w leaves them out."""
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"
-_INVISIBLE = re.compile(f"[{_in_categories('Cf')}{_SELECTORS}{_FILLERS}\U000e0001-\U000e007f]")
-"""What never shows: joiners, soft hyphens, marks of direction, selectors of a variant."""
+IGNORED = f"{_in_categories('Cf')}{_SELECTORS}{_FILLERS}\U000e0001-\U000e007f"
+"""What never shows: joiners, soft hyphens, marks of direction, selectors of a variant; for brackets, as MARKS."""
+_INVISIBLE = re.compile(f"[{IGNORED}]")
 _OPTIONAL = re.compile(
     "["
     "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"  # accents

@@ -70,12 +70,16 @@ _SIGHT = 40
 """Number of characters before a letter that are searched for the word there."""
 
 
-def without_function_letters(text: str) -> str:
-    """Remove the article `a` and the pronoun `I`, and letters cut off by an apostrophe: `robot's`, `l'atelier`."""
+def without_function_letters(text: str, filler: str = "") -> str:
+    """Remove the article `a` and the pronoun `I`, and letters cut off by an apostrophe: `robot's`, `l'atelier`.
+
+    `filler` stands for each removed character: a space leaves the others where they are.
+    """
     if "'" in text or "’" in text:
-        text = _ELISION.sub("", _CLITIC.sub("", text))
+        for cut_off in (_CLITIC, _ELISION):
+            text = cut_off.sub(lambda match: filler * len(match[0]), text)
     has_case = not (text.isupper() or text.istitle())
-    return _LETTER.sub(lambda match: match[0] if _is_name(match, has_case=has_case) else "", text)
+    return _LETTER.sub(lambda match: match[0] if _is_name(match, has_case=has_case) else filler, text)
 
 
 def _is_name(match: re.Match[str], *, has_case: bool) -> bool:

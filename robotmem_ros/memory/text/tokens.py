@@ -21,7 +21,8 @@ _MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^
 _NEGATIVE = re.compile(r"(?<![^\s(\[{=:<>,;|])-(?=\d)")
 # The Arabic point is no other thing in any text, so it makes one word of 3.14 while 3.14.1 remains three.
 _DECIMAL = re.compile(r"(?<![\w.])(\d+)\.(\d+)(?!\d|\.\d)")
-_HAN_NUMERAL = re.compile("[一二两三四五六七八九十百]+(?=[号楼层室区栋排])")
+HAN_NUMERAL = re.compile("[一二两三四五六七八九十百]+(?=[号楼层室区栋排])")
+"""A Chinese numeral that numbers something: 二号 is 2号."""
 
 
 def scheme() -> str:
@@ -89,14 +90,20 @@ def warm_up() -> None:
 
 def plain_text(text: str) -> str:
     """Return a text without function words of one letter, letter case, and what is optional in its spelling."""
-    plain = folded(without_function_letters(composed(text)))
-    if "." in plain:
-        plain = _DECIMAL.sub("\\1٫\\2", plain)
-    if "-" in plain:
-        plain = _NEGATIVE.sub("−", plain)
-    if not plain.isascii():
-        plain = _HAN_NUMERAL.sub(lambda match: f"{chinese.value(match[0]):g}", plain)
-    return plain
+    plain = with_points_and_signs(folded(without_function_letters(composed(text))))
+    return plain if plain.isascii() else HAN_NUMERAL.sub(in_digits, plain)
+
+
+def with_points_and_signs(folded_text: str) -> str:
+    """Replace the points and signs of numbers by characters that are parts of words; all else stays where it is."""
+    if "." in folded_text:
+        folded_text = _DECIMAL.sub("\\1٫\\2", folded_text)
+    return _NEGATIVE.sub("−", folded_text) if "-" in folded_text else folded_text
+
+
+def in_digits(numeral: re.Match[str]) -> str:
+    """Write a numeral that `HAN_NUMERAL` found in digits."""
+    return f"{chinese.value(numeral[0]):g}"
 
 
 def split_word(word: str) -> tuple[str, ...]:

@@ -104,6 +104,11 @@ class TextReader:
             self._asked = sum(self._rarities.values())
         return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
 
+    def weights(self) -> Mapping[str, float]:
+        """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
+        known = self._known
+        return {word: known.rarity(word) if known else 1.0 for word in self._terms.words}
+
     def max_score(self, connection: sqlite3.Connection) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
         return sum(map(self._statistics(connection).weight, self._terms.words))

@@ -1,0 +1,62 @@
+"""Read memories in full, with all that is kept beside them."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from .. import validation
+from ..errors import InvalidFieldError
+from ..models import Change, Memory, PerceptionData, Sighting
+from ..storage import changes, rows, sighting_rows
+from ..storage.decay import Decay
+
+MAX_IDS = 100
+_SIGHTINGS = 100
+
+
+@dataclass(frozen=True)
+class MemoryDetails:
+    """A memory in full."""
+
+    memory: Memory
+    status: str
+    """`active`, `superseded` or `invalidated`."""
+    status_reason: str
+    """Why it is not active, such as `consolidated, replaced by 7`; empty for an active one."""
+    history: tuple[Change, ...]
+    """Its last 100 changes, newest first."""
+    sightings: tuple[Sighting, ...]
+    """Of an object, the last 100 that were kept, newest first."""
+    data: PerceptionData | None
+    """Its raw data or thumbnail, and its metadata; None if it has neither."""
+
+
+def parse_ids(values: object) -> tuple[int, ...]:
+    """Return at most 100 ids in their order, each once.
+
+    Raises:
+        InvalidFieldError: there are more, or one is no whole number.
+    """
+    ids = validation.ids("ids", values, in_order=True)
+    if len(ids) > MAX_IDS:
+        raise InvalidFieldError("ids", f"{len(ids)} ids", f"are too many; at most {MAX_IDS} are read at once")
+    return ids
+
+
+def read_details(
+    connection: sqlite3.Connection, ids: tuple[int, ...], decay: Decay, *, include_forgotten: bool
+) -> tuple[MemoryDetails, ...]:
+    """Read memories in the order of their ids, in one query for each kind of detail; ids of no memory are left out."""
+    memories = rows.read(connection, ids, decay, include_inactive=include_forgotten)
+    found = [one for one in ids if one in memories]
+    statuses = rows.statuses(connection, found)
+    histories = changes.histories(connection, found)
+    sightings = sighting_rows.histories(connection, found, _SIGHTINGS)
+    data = rows.all_perception_data(connection, found)
+    return tuple(
+        MemoryDetails(
+            memories[one], *statuses[one], histories.get(one, ()), sightings.get(one, ()), data.get(one)
+        )
+        for one in found
+    )  # fmt: skip

@@ -1,0 +1,192 @@
+"""Timelines: pages of memories by the time of their observation.
+
+A page goes on behind the last entry of the page before, by time and id. So what is stored, forgotten or deleted between
+two pages moves nothing else: what is there throughout, and is not observed again, is on exactly one page.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import validation
+from ..areas import Area
+from ..config.parameters import Parameters
+from ..errors import InvalidFieldError
+from ..models import Kind, Pose
+from ..storage.decay import Decay
+from ..text.graphemes import beginning
+from .candidates import Candidates, enumerate_if_few, in_sql
+from .condition import Condition, Wanted
+from .conditions import Given, parse_conditions
+from .request import TimelineRequest
+
+DEFAULT_N = 50
+MAX_N = 1000
+SNIPPET = 100
+"""Greatest number of code points of a content in an entry."""
+_READ = SNIPPET + 100
+_CURSOR = struct.Struct(">?qq")
+_CHECK = struct.Struct(">I")
+_TAGS = "(SELECT json_group_array(tag) FROM (SELECT tag FROM memory_tags WHERE memory_id = m.id ORDER BY tag))"
+_COLUMNS = f"""
+    m.id, m.observed_at, m.type, m.category, m.label, {_TAGS}, substr(m.content, 1, {_READ}), m.collection,
+    m.session_id, {{confidence}}, m.status, m.frame_id, m.map_id, {", ".join(f"m.{axis}" for axis in Pose._fields)}
+"""
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """What of a memory tells whether to read it in full."""
+
+    id: int
+    observed_at: int
+    """Nanoseconds since the epoch, by the robot's clock; of an object, of its last sighting."""
+    kind: Kind
+    category: str
+    label: str
+    tags: tuple[str, ...]
+    snippet: str
+    """The first 100 characters of its content on one line, and "…" if there are more."""
+    collection: str
+    session_id: str
+    confidence: float
+    """How sure it is now, decayed."""
+    status: str
+    """`active`, `superseded` or `invalidated`."""
+    frame_id: str
+    map_id: str
+    pose: Pose | None
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """One page of a timeline."""
+
+    entries: tuple[TimelineEntry, ...]
+    cursor: str
+    """Where the next page begins; empty if there is none."""
+
+
+class Position(NamedTuple):
+    """A place in a timeline: behind a memory."""
+
+    oldest_first: bool
+    observed_at: int
+    memory_id: int
+
+    def cursor(self) -> str:
+        """Write it as a text that only `parse_cursor` reads."""
+        packed = _CURSOR.pack(*self)
+        return base64.urlsafe_b64encode(packed + _CHECK.pack(zlib.crc32(packed))).decode("ascii")
+
+    def condition(self) -> Condition:
+        """Require to stand behind it."""
+        behind = ">" if self.oldest_first else "<"
+        return Condition(f"(m.observed_at, m.id) {behind} (?, ?)", (self.observed_at, self.memory_id))
+
+
+@dataclass(frozen=True)
+class TimelineQuery:
+    """A validated request for a page."""
+
+    n: int
+    oldest_first: bool
+    behind: Position | None
+    """None for the first page."""
+    conditions: tuple[Wanted, ...]
+    include_forgotten: bool
+    decay: Decay
+
+
+def parse_timeline(
+    parameters: Parameters, request: TimelineRequest, *, decay: Decay, areas: Mapping[str, Area]
+) -> TimelineQuery:
+    """Check all fields; `n` is cut to 1..1000 and 0 means 50.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+    """
+    n = validation.whole("n", request.n)
+    oldest_first = validation.flag("oldest_first", request.oldest_first)
+    return TimelineQuery(
+        n=DEFAULT_N if n == 0 else min(max(n, 1), MAX_N),
+        oldest_first=oldest_first,
+        behind=parse_cursor(request.cursor, oldest_first=oldest_first),
+        conditions=parse_conditions(Given(request.as_recall(), parameters, decay, areas)),
+        include_forgotten=validation.flag("include_forgotten", request.include_forgotten),
+        decay=decay,
+    )
+
+
+def parse_cursor(cursor: object, *, oldest_first: bool) -> Position | None:
+    """Read a cursor; None if it is empty.
+
+    Raises:
+        InvalidFieldError: it is no cursor, or that of a timeline in the other order.
+    """
+    written = validation.name("cursor", cursor)
+    if not written:
+        return None
+    position = _unpacked(written)
+    if position is None:
+        raise InvalidFieldError("cursor", cursor, "is no cursor of a timeline; leave it out to begin anew")
+    if position.oldest_first != oldest_first:
+        order = "oldest" if position.oldest_first else "newest"
+        raise InvalidFieldError("cursor", cursor, f"belongs to a timeline with the {order} first")
+    return position
+
+
+def _unpacked(written: str) -> Position | None:
+    try:
+        packed = base64.b64decode(written.encode("ascii"), altchars=b"-_", validate=True)
+    except ValueError:
+        return None
+    known, check = packed[: _CURSOR.size], packed[_CURSOR.size :]
+    return Position(*_CURSOR.unpack(known)) if check == _CHECK.pack(zlib.crc32(known)) else None
+
+
+def read_timeline(connection: sqlite3.Connection, query: TimelineQuery) -> Timeline:
+    """Read one page.
+
+    Raises:
+        InvalidFieldError: a condition cannot be met in this database.
+    """
+    conditions = in_sql(connection, query.conditions)
+    if not query.include_forgotten:
+        conditions = (Condition("m.status = 'active'"), *conditions)
+    candidates = Candidates(conditions)
+    if query.behind is not None:
+        candidates = candidates.and_(query.behind.condition())
+    candidates = enumerate_if_few(connection, candidates)
+    # As for a recall by time: the walk along the index ends at the n-th candidate.
+    source = "memories AS m" if candidates.ids is not None else "memories AS m INDEXED BY idx_mem_observed"
+    check, confidence = candidates.check(), query.decay.confidence()
+    order = "ASC" if query.oldest_first else "DESC"
+    found = connection.execute(
+        f"SELECT {_COLUMNS.format(confidence=confidence.sql)} FROM {source} WHERE {check.sql} "
+        f"ORDER BY m.observed_at {order}, m.id {order} LIMIT ?",
+        (*confidence.arguments, *check.arguments, query.n + 1),
+    ).fetchall()
+    entries = tuple(_entry(row) for row in found[: query.n])
+    is_last = len(found) <= query.n
+    return Timeline(entries, "" if is_last else _behind(entries[-1], query))
+
+
+def _behind(last: TimelineEntry, query: TimelineQuery) -> str:
+    return Position(query.oldest_first, last.observed_at, last.id).cursor()
+
+
+def _entry(row: tuple[Any, ...]) -> TimelineEntry:
+    memory_id, observed_at, kind, category, label, tags, content, *others = row
+    collection, session_id, confidence, status, frame_id, map_id, *pose = others
+    return TimelineEntry(
+        memory_id, observed_at, Kind(kind), category, label, tuple(json.loads(tags)), beginning(content, SNIPPET),
+        collection, session_id, confidence, status, frame_id, map_id, None if pose[0] is None else Pose(*pose),
+    )  # fmt: skip

@@ -6,23 +6,31 @@ ends the process.
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Quaternion
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robotmem_ros.msg import Box, Count, DecayReport, MemoryStatus, Perception, ScoreExplanation, ScorePart
+from robotmem_ros.msg import BriefMemory as BriefMemoryMessage
+from robotmem_ros.msg import Change as ChangeMessage
 from robotmem_ros.msg import Group as GroupMessage
 from robotmem_ros.msg import Memory as MemoryMessage
+from robotmem_ros.msg import MemoryDetails as MemoryDetailsMessage
+from robotmem_ros.msg import PerceptionData as PerceptionDataMessage
 from robotmem_ros.msg import Sighting as SightingMessage
-from robotmem_ros.srv import EndSession, Learn, ObjectHistory, Update
+from robotmem_ros.msg import TimelineEntry as TimelineEntryMessage
+from robotmem_ros.srv import EndSession, GetMemories, Learn, List, ObjectHistory, Update
 
-from ..memory import Pose, Sighting, Status
+from ..memory import BriefMemory, Change, Memory, MemoryDetails, Mode, Pose, Sighting, Status
+from ..memory import Count as MemoryCount
+from ..memory.clocks import nanoseconds
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
@@ -36,6 +44,15 @@ _MAX_SEC = 2**31 - 1
 _EMPTY: tuple[object, ...] = ("", None, [])
 
 Clock = Callable[[], int]
+
+
+class Recalled(NamedTuple):
+    """The result of a recall as its response has it: in full or in brief."""
+
+    memories: tuple[Memory, ...]
+    brief_memories: tuple[BriefMemory, ...]
+    mode: Mode
+    reason: str
 
 
 def time_from(field: str, message: Time) -> int | None:
@@ -133,6 +150,16 @@ def fill_history(response: ObjectHistory.Response, sightings: tuple[Sighting, ..
     fill(response, sightings=sightings)
 
 
+def fill_memories(response: GetMemories.Response, memories: tuple[MemoryDetails, ...]) -> None:
+    """Fill a response with memories in full."""
+    fill(response, memories=memories)
+
+
+def fill_counts(response: List.Response, counts: tuple[MemoryCount, ...]) -> None:
+    """Fill a response with the numbers of memories that have each value."""
+    fill(response, counts=dict(counts))
+
+
 def fill_report(response: EndSession.Response, report: SessionReport) -> None:
     """Fill a response with what came of a session."""
     session, consolidation = report.session, report.consolidation
@@ -222,6 +249,11 @@ def _group_message(group: Group) -> GroupMessage:
     )  # fmt: skip
 
 
+def _change_message(change: Change) -> ChangeMessage:
+    before = json.dumps(change.before, ensure_ascii=False)
+    return fill(ChangeMessage(), change, changed=nanoseconds(change.changed_at), before=before)
+
+
 def _each(kind: Callable[[], Any]) -> Callable[[Iterable[object]], list[Any]]:
     return lambda values: [fill(kind(), value) for value in values]
 
@@ -262,7 +294,13 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "sequence<uint8>": lambda value: array("B", value),
     "sequence<geometry_msgs/Pose, 1>": lambda value: [_pose_message(value)] if value else [],
     "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
+    "sequence<robotmem_ros/BriefMemory>": _each(BriefMemoryMessage),
+    "sequence<robotmem_ros/Change>": lambda value: [_change_message(change) for change in value],
     "sequence<robotmem_ros/Memory>": _each(MemoryMessage),
+    "sequence<robotmem_ros/MemoryDetails>": _each(MemoryDetailsMessage),
+    "sequence<robotmem_ros/PerceptionData, 1>": lambda value: [fill(PerceptionDataMessage(), value)] if value else [],
+    "sequence<robotmem_ros/TimelineEntry>": _each(TimelineEntryMessage),
+    "robotmem_ros/Memory": lambda value: fill(MemoryMessage(), value),
     "sequence<robotmem_ros/Group>": lambda value: [_group_message(group) for group in value],
     "sequence<robotmem_ros/ScoreExplanation, 1>": lambda value: [fill(ScoreExplanation(), value)] if value else [],
     "sequence<robotmem_ros/ScorePart>": _each(ScorePart),

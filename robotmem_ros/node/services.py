@@ -14,16 +14,19 @@ from robotmem_ros.srv import (
     EndSession,
     Forget,
     GetData,
+    GetMemories,
     Learn,
+    List,
     ObjectHistory,
     Recall,
     Restore,
     SavePerception,
     StartSession,
+    Timeline,
     Update,
 )
 
-from ..memory import Learned, RecallResult, RobotMemory, Sighting, Stored
+from ..memory import Learned, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from . import conversions
 from .conversions import fields_of, fill
@@ -67,6 +70,9 @@ class Services:
             (Learn, "~/learn", self._learn, fill),
             (SavePerception, "~/save_perception", self._save_perception, fill),
             (Recall, "~/recall", self._recall, fill),
+            (Timeline, "~/timeline", self._calling(RobotMemory.timeline), fill),
+            (GetMemories, "~/get_memories", self._calling(RobotMemory.get_memories), conversions.fill_memories),
+            (List, "~/list", self._calling(RobotMemory.counts), conversions.fill_counts),
             (Forget, "~/forget", self._calling(RobotMemory.forget), fill),
             (Restore, "~/restore", self._calling(RobotMemory.restore), fill),
             (Update, "~/update", self._update, fill),
@@ -99,7 +105,7 @@ class Services:
         memory = self._memory()
         return memory.store(conversions.perception_from(request.perception, memory.parameters, self._clock))
 
-    def _recall(self, request: Recall.Request) -> Future[RecallResult]:
+    def _recall(self, request: Recall.Request) -> Future[conversions.Recalled]:
         parameters = self._memory().parameters
         targets = {
             f"{name}.target": conversions.target_from(name, message, parameters)
@@ -108,22 +114,28 @@ class Services:
         }
         return self._recalled(fields_of(request), targets)
 
-    def _recalled(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[RecallResult]:
+    def _recalled(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.Recalled]:
         # A target in another frame becomes one in the memory frame, one after the other.
-        def again(target: Target, name: str, transformed: Future[Point]) -> Future[RecallResult]:
+        def again(target: Target, name: str, transformed: Future[Point]) -> Future[conversions.Recalled]:
             place = {**query[name], "target": transformed.result(), "frame_id": target.target}
             rest = {field: one for field, one in targets.items() if one is not target}
             return self._recalled({**query, name: place}, rest)
 
-        def in_memory_frame(done: Future[RecallResult]) -> Future[RecallResult]:
+        def in_memory_frame(done: Future[conversions.Recalled]) -> Future[conversions.Recalled]:
             error = done.exception()
             if not isinstance(error, FrameMismatchError) or error.field not in targets:
                 return done
             target = targets[error.field]
             return then(self._transformed(target), partial(again, target, error.field.partition(".")[0]))
 
-        return then(self._workers.submit(self._memory().recall, **query), in_memory_frame)
+        return then(self._workers.submit(_recall, self._memory(), **query), in_memory_frame)
 
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
         return self._workers.submit(self._memory().object_history, int(request.memory_id), n)
+
+
+def _recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Recalled:
+    result = memory.recall(**query)
+    memories, in_brief = ((), result.brief()) if brief else (result.memories, ())
+    return conversions.Recalled(memories, in_brief, result.mode, result.reason)

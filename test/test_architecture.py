@@ -33,6 +33,7 @@ ROS = [
 FLOORS = (
     {"clocks", "errors", "geometry", "yaml_file"},
     {"models", "validation"},
+    {"maps"},
     {"text"},
     {"config"},
     {"background", "new_memory"},

@@ -103,13 +103,14 @@ def _retention(arguments: argparse.Namespace) -> None:
     }
     with opened(arguments.db, read_only=True, **budgets) as memory:
         planned = memory.retain(dry_run=True)
-    empty = not (planned.memories or planned.sightings)
+    empty = not (planned.memories or planned.sightings or planned.path_points)
     if arguments.dry_run or empty or not arguments.json:
         show(arguments, _report_fields(planned), _report_text(planned, "would go"))
     if arguments.dry_run or empty:
         return
     # Nothing is open while the user decides: a memory with budgets enforces them by itself.
-    confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings?", yes=arguments.yes)
+    path = f", {planned.path_points:,} points of the path" if planned.path_points else ""
+    confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings{path}?", yes=arguments.yes)
     with opened(arguments.db) as memory:
         # Maintenance enforces budgets too; it must not come first, or nothing is left to report.
         memory.flush()
@@ -125,7 +126,8 @@ def _report_text(report: Report, verb: str) -> str:
         for one in report.examples
     ]
     text = table(("budget", "collection", "kind", "memories", "bytes"), shares)
-    text += f"{verb}: {report.memories:,} memories, {report.sightings:,} sightings\n"
+    path = f", {report.path_points:,} points of the path" if report.path_points else ""
+    text += f"{verb}: {report.memories:,} memories, {report.sightings:,} sightings{path}\n"
     if first:
         text += f"\nfirst:\n{table(('id', 'protection', 'usefulness', 'collection', 'content'), first)}\n"
     return text
@@ -137,7 +139,8 @@ def _report_fields(report: Report) -> dict[str, object]:
         for one in report.examples
     ]
     return {
-        "memories": report.memories, "sightings": report.sightings, "shares": report.shares, "first": first,
+        "memories": report.memories, "sightings": report.sightings, "path_points": report.path_points,
+        "shares": report.shares, "first": first,
     }  # fmt: skip
 
 
@@ -160,8 +163,9 @@ def _purge(arguments: argparse.Namespace) -> None:
         show(arguments, {**planned._asdict(), "examples": examples}, _preview_text(planned))
     if arguments.dry_run:
         return None
-    if planned.memories or planned.sightings or planned.sessions or planned.repetitions:
-        confirm(f"Delete {planned.memories:,} memories for good?", yes=arguments.yes)
+    parts = (planned.memories, planned.sightings, planned.sessions, planned.repetitions)
+    if any((*parts, planned.path_points, planned.maps)):
+        confirm(f"Delete {planned.memories:,} memories{_places(planned)} for good?", yes=arguments.yes)
     with opened(arguments.db) as memory:
         purged = memory.purge(**chosen)
     text = (
@@ -185,7 +189,13 @@ def _preview_text(planned: Preview) -> str:
 
 
 def _counts(part: Preview | Purged) -> str:
-    return f"{part.sightings:,} sightings, {part.sessions:,} sessions, {part.repetitions:,} repetitions"
+    counts = f"{part.sightings:,} sightings, {part.sessions:,} sessions, {part.repetitions:,} repetitions"
+    return f"{counts}{_places(part)}"
+
+
+def _places(part: Preview | Purged) -> str:
+    points = f", {part.path_points:,} points of the path" if part.path_points else ""
+    return points + (f", {part.maps:,} maps" if part.maps else "")
 
 
 def _days(text: str) -> int:

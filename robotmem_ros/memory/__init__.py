@@ -16,6 +16,7 @@ from .errors import (
 )
 from .learning.explanation import Explanation
 from .learning.store_or_merge import Learned
+from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .objects.field_of_view import FieldOfView
 from .purge.purge import Purged
@@ -43,7 +44,10 @@ __all__ = [
     "MemoryDetails",
     "MemoryNotFoundError",
     "Mode",
+    "OccupancyGrid",
+    "Origin",
     "Parameters",
+    "PathPoint",
     "PerceptionData",
     "PerceptionType",
     "Pose",

@@ -10,18 +10,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import wraps
 from pathlib import Path
+from sqlite3 import Connection
 from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar
 
 from . import validation
 from .config.parameters import Parameters
 from .embedding.embedder import Embedder
-from .errors import ForkedMemoryError, MemoryNotFoundError, ReadOnlyError
+from .errors import ForkedMemoryError, InvalidFieldError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.store_or_merge import Learned
+from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint
 from .models import (
     Change,
+    ImportKey,
     MemoryUpdate,
     NewFact,
     NewMemory,
@@ -50,8 +53,9 @@ from .search.vector_index import VectorIndex
 from .sessions.consolidation import Consolidation
 from .sessions.sessions import SessionReport, SessionStart
 from .status import Status, status
-from .storage import Database, changes, imports, rows
+from .storage import Database, changes, imports, map_rows, path_rows, rows
 from .storage.decay import Decay
+from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, preview
 
 _LOAD_PATIENCE = 60.0
@@ -244,6 +248,80 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         return self._parts.objects.seen_last(limit, self.decay(), include_unconfirmed)
+
+    def save_map(self, grid: OccupancyGrid) -> bool:
+        """Store an occupancy grid in place of the one of its map; return whether it differs. It is on disk then.
+
+        Raises:
+            InvalidFieldError: it is not in the memory frame.
+            StorageError: the database could not be written.
+        """
+        return self.store_map(grid).result()
+
+    def store_map(
+        self, grid: OccupancyGrid, *, keeps_newer: bool = False, key: ImportKey | None = None
+    ) -> Future[bool]:
+        """Queue an occupancy grid; the future tells whether it was stored, and not the same.
+
+        `keeps_newer` keeps a grid of the map that was observed later. A grid with a `key` is stored only once.
+
+        Raises:
+            InvalidFieldError: it is not in the memory frame.
+        """
+        frame, collection = self.parameters.memory_frame, self.parameters.collection
+        if grid.frame_id != frame:
+            why = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
+            raise InvalidFieldError("frame_id", grid.frame_id, why)
+        database, new = self._writable.database, map_rows.packed(grid)
+
+        def save(connection: Connection) -> bool:
+            return imports.claim(connection, key) and map_rows.save(
+                connection, new, collection, keeps_newer=keeps_newer
+            )
+
+        return database.write(save)
+
+    def occupancy_grid(self, map_id: str | None = None) -> OccupancyGrid | None:
+        """Return the occupancy grid of a map, None if there is none.
+
+        Without `map_id` it is that of the present map: the parameter `map_id`, else where the robot drove last, else
+        the newest grid.
+
+        Raises:
+            InvalidFieldError: the name of the map cannot be used.
+            StorageError: the database could not be read.
+        """
+        with self._database.snapshot() as connection:
+            return map_rows.load(connection, self._map(map_id))
+
+    def maps(self) -> tuple[MapInfo, ...]:
+        """Return what occupancy grids there are, without their cells, by the names of their maps."""
+        with self._database.snapshot() as connection:
+            return map_rows.infos(connection)
+
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new."""
+        return self._writable.database.write(lambda connection: path_rows.insert(connection, part))
+
+    def robot_path(
+        self, *, after: int | None = None, before: int | None = None, map_id: str | None = None, n: int = 5000
+    ) -> tuple[PathPoint, ...]:
+        """Return where the robot drove in `[after, before)`, oldest first: at most `n` points that lie evenly.
+
+        Without `map_id` it is the path on the present map: the parameter `map_id`, else where the robot drove last.
+
+        Raises:
+            InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
+            StorageError: the database could not be read.
+        """
+        since, until = (
+            None if value is None else validation.time_ns(name, value)
+            for name, value in (("after", after), ("before", before))
+        )
+        if not 1 <= (most := validation.whole("n", n)) <= MAX_POINTS:
+            raise InvalidFieldError("n", n, f"must lie in 1 to {MAX_POINTS:,}")
+        with self._database.snapshot() as connection:
+            return path_rows.read(connection, after=since, before=until, map_id=self._map(map_id), n=most)
 
     def begin_import(self, recording: Recording) -> int:
         """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
@@ -537,6 +615,10 @@ class RobotMemory:
     def vectors(self) -> VectorIndex:
         """Return the vectors of the memories."""
         return self._parts.vectors
+
+    def _map(self, map_id: str | None) -> str | None:
+        # The parameter is empty if maps have no names, and in programs that do not know the name.
+        return (self.parameters.map_id or None) if map_id is None else validation.name("map_id", map_id)
 
     @property
     def _parts(self) -> Parts:

@@ -113,7 +113,7 @@ def test_a_dry_run_of_purge_lists_memories_and_deletes_none(db: Path, capsys: py
     }  # fmt: skip
     assert json.loads(capsys.readouterr().out) == {
         "memories": 1, "sightings": 0, "sessions": 0, "shares": [share],
-        "examples": [{"id": 3, "content": "红色的杯子"}], "repetitions": 0,
+        "examples": [{"id": 3, "content": "红色的杯子"}], "repetitions": 0, "path_points": 0, "maps": 0,
     }  # fmt: skip
     assert main(["purge", "--db", str(db), "--session", "none", "--dry-run"]) == 0
     assert capsys.readouterr().out == "no memories\n\n0 sightings, 0 sessions, 0 repetitions\n"

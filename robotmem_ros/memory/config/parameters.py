@@ -221,6 +221,10 @@ class Parameters:
         0, "Largest number of sightings of all objects; beyond it, the longest histories are halved. 0 disables.",
         unit="sightings", minimum=0, maximum=1_000_000_000,
     )  # fmt: skip
+    max_path_points: int = parameter(
+        200_000, "Largest number of points of the robot's path; beyond it, every second one of the older half is "
+        "removed. 0 disables.", unit="points", minimum=0, maximum=1_000_000_000,
+    )  # fmt: skip
     retention_export: str = parameter(
         "", "File to which memories are written as JSON lines before retention deletes them; empty disables."
     )
@@ -299,6 +303,19 @@ class Parameters:
     localisation_yaw_limit: float = parameter(
         0.3, "Largest standard deviation of the yaw.", unit="rad", minimum=1e-6, maximum=10.0, read_only=True
     )
+    map_topic: str = parameter("map", "OccupancyGrid topic; the latest map is kept. Empty disables.", read_only=True)
+    robot_frame: str = parameter(
+        "base_link", "Frame of the robot, whose path in `memory_frame` is kept, from tf. Empty disables.",
+        read_only=True,
+    )  # fmt: skip
+    path_distance: float = parameter(
+        0.25, "Distance after which the robot's path gets another point; so does a turn of 30 degrees.", unit="m",
+        minimum=0.001, maximum=1000.0, read_only=True,
+    )  # fmt: skip
+    path_interval: float = parameter(
+        1.0, "Shortest time between two points of the robot's path.", unit="s", minimum=0.0, maximum=3600.0,
+        read_only=True,
+    )  # fmt: skip
     markers_period: float = parameter(
         1.0, "Period of `~/markers`; 0 disables.", unit="s", minimum=0.0,
         maximum=3600.0, read_only=True,

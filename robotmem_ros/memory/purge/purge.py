@@ -12,13 +12,23 @@ from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, StorageError
 from ..storage import Database
 from ..storage.log_space import is_full
-from ..storage.purge_rows import Selection, delete_batch, delete_sessions, is_unfinished, preview
+from ..storage.purge_rows import (
+    Selection,
+    delete_batch,
+    delete_maps,
+    delete_path,
+    delete_sessions,
+    is_unfinished,
+    preview,
+)
 from ..storage.secure_erase import secure_erase
 from .parts import delete_parts
 
 T = TypeVar("T")
 _BATCH = 250
 """So many memories are deleted in one transaction at most."""
+_POINTS = 5000
+"""So many points of the path."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,9 @@ class Purged:
     bytes_after: int
     repetitions: int = 0
     """Learnings of facts that stay."""
+    path_points: int = 0
+    maps: int = 0
+    """Occupancy grids."""
 
 
 def parse_selection(*, ids: object, session_id: object, collection: object, before: object) -> Selection:
@@ -78,8 +91,12 @@ def purge(database: Database, selection: Selection, parameters: Parameters) -> P
         memories += count
     _delete(database, lambda connection: delete_parts(connection, selection, parameters))
     sessions = _delete(database, lambda connection: delete_sessions(connection, selection))
+    points = 0
+    while count := _delete(database, lambda connection: delete_path(connection, selection, _POINTS)):
+        points += count
+    maps = _delete(database, lambda connection: delete_maps(connection, selection))
     finish(database)
-    return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions)
+    return Purged(memories, planned.sightings, sessions, before, database.size(), planned.repetitions, points, maps)
 
 
 def finish(database: Database) -> bool:

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from ..background import piecewise
+from ..clocks import comparable_since
 from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..models import Kind
-from ..storage import Database, sighting_rows
+from ..storage import Database, path_rows, sighting_rows
 from ..storage.file_size import cut_file, file_size, give_back, index_bytes, limit_log, to_give_back
 from ..storage.retention_rows import EvictionCandidate, count_removed, evict, eviction_candidates, overhead
 from ..validation import expanded_path
@@ -31,6 +32,8 @@ _CHOSEN, _STEP = 1000, 16
 _PATIENCE, _PAUSE = 0.1, 0.02
 """Seconds that a step waits for other writes."""
 _EXAMPLES = 10
+_POINTS = 1000
+"""So many points of the path are deleted in one transaction."""
 
 
 class Share(NamedTuple):
@@ -52,6 +55,7 @@ class Report:
     sightings: int
     examples: tuple[EvictionCandidate, ...]
     """The first few, in the order in which they went."""
+    path_points: int = 0
 
     @property
     def memories(self) -> int:
@@ -64,6 +68,7 @@ class _Counters:
 
     def __init__(self) -> None:
         self.sightings = 0
+        self.path_points = 0
         self._examples: list[EvictionCandidate] = []
         self._memories: Counter[tuple[Measure, str, Kind]] = Counter()
         self._payload: Counter[tuple[Measure, str, Kind]] = Counter()
@@ -78,7 +83,7 @@ class _Counters:
 
     def report(self) -> Report:
         shares = (Share(*part, self._memories[part], self._payload[part]) for part in sorted(self._memories))
-        return Report(tuple(shares), self.sightings, tuple(self._examples))
+        return Report(tuple(shares), self.sightings, tuple(self._examples), self.path_points)
 
 
 class Retention:
@@ -119,6 +124,8 @@ class Retention:
                 kept = sighting_rows.counts(connection)
                 planned = halvings(kept, parameters.retention_sightings, gone)
                 counters.sightings = sum(left_out for _, left_out in planned)
+            for budget in _ages(parameters.budgets()):
+                counters.path_points += path_rows.count_older(connection, *_limits(budget, now), budget.collection)
         return counters.report()
 
     def run(self) -> Report:
@@ -151,6 +158,7 @@ class Retention:
             yield from self._evict(budget, parameters.retention_export, now, counters)
         if parameters.retention_sightings:
             yield from self._halve_histories(parameters.retention_sightings, counters)
+        yield from self._shorten_path(parameters, now, counters)
         if budgets:
             yield from self._shrink(parameters.retention_bytes or None)
 
@@ -193,6 +201,19 @@ class Retention:
             counters.sightings += self._write(halve)
             yield
 
+    def _shorten_path(self, parameters: Parameters, now: int, counters: _Counters) -> Iterator[None]:
+        for budget in _ages(parameters.budgets()):
+            arguments = (*_limits(budget, now), budget.collection, _POINTS)
+            while gone := self._write(lambda connection, some=arguments: path_rows.delete_older(connection, *some)):  # type: ignore[misc]
+                counters.path_points += gone
+                yield
+        most = parameters.max_path_points
+        with self._database.reader() as connection:
+            is_long = bool(most) and path_rows.count(connection) > most
+        if is_long:
+            counters.path_points += self._write(lambda connection: path_rows.thin(connection, most))
+            yield
+
     def _shrink(self, limit: int | None) -> Iterator[None]:
         with self._database.reader() as connection:
             index = index_bytes(connection, self._database.path.parent)
@@ -217,6 +238,16 @@ class Retention:
         result = self._database.write(work, frees_room=True).result()
         self._stopped.wait(time.monotonic() - began)
         return result
+
+
+def _ages(budgets: Iterable[Budget]) -> list[Budget]:
+    # Those that the path has to keep, too.
+    return [budget for budget in budgets if budget.measure is Measure.AGE and budget.kind is None]
+
+
+def _limits(budget: Budget, now: int) -> tuple[int, int]:
+    # What was observed before the first time and since the second one is too old.
+    return now - budget.limit, comparable_since(now)
 
 
 def halvings(kept: Mapping[int, int], budget: int, gone: Collection[int] = ()) -> Iterator[tuple[int, int]]:

@@ -103,6 +103,20 @@ class Selection:
         found = connection.execute(f"SELECT external_id FROM sessions AS s WHERE {condition} ORDER BY id", arguments)
         return [external_id for (external_id,) in found]
 
+    def path(self) -> tuple[str, tuple[object, ...]]:
+        """Return the condition on points of the path; ids choose none."""
+        if self.ids is not None:
+            return "0", ()
+        return _joined(
+            (self.session_id, "session_id = ?"), (self.collection, "collection = ?"), (self.before, "observed_at < ?")
+        )
+
+    def maps(self) -> tuple[str, tuple[object, ...]]:
+        """Return the condition on occupancy grids; ids and sessions choose none."""
+        if self.ids is not None or self.session_id is not None:
+            return "0", ()
+        return _joined((self.collection, "collection = ?"), (self.before, "observed_at < ?"))
+
     def _memories(self) -> tuple[str, tuple[object, ...]]:
         whole, arguments = self._condition()
         if self.session_id is None and self.before is None:
@@ -148,6 +162,9 @@ class Preview(NamedTuple):
     """Ids and contents of the first few."""
     repetitions: int
     """Chosen learnings of facts that stay, because they were also learned in another session or later."""
+    path_points: int
+    maps: int
+    """Occupancy grids."""
 
 
 def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
@@ -188,6 +205,8 @@ def preview(connection: sqlite3.Connection, selection: Selection) -> Preview:
         tuple(Share(collection, Kind(kind), *rest) for collection, kind, *rest in shares),
         tuple(examples),
         repetitions,
+        _count(connection, "path_points", selection.path()),
+        _count(connection, "occupancy_grids", selection.maps()),
     )
 
 
@@ -215,16 +234,37 @@ def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int
     named = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
     arguments = (json.dumps(sorted(filter(None, named))),)
     gone = connection.execute(f"DELETE FROM sessions WHERE external_id {_LISTED}", arguments).rowcount
-    # Outcomes and whatever else names sessions; memories and their parts are deleted by their own conditions.
+    # Outcomes and whatever else names sessions; memories, their parts and the path have conditions of their own.
     tables = connection.execute(
-        "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' "
-        "WHERE t.type = 'table' AND t.name NOT IN ('memories', 'contributions', 'sightings') ORDER BY t.name"
+        "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' WHERE "
+        "t.type = 'table' AND t.name NOT IN ('memories', 'contributions', 'sightings', 'path_points') ORDER BY t.name"
     ).fetchall()
     for (table,) in tables:
         gone += connection.execute(f"DELETE FROM {table} WHERE session_id {_LISTED}", arguments).rowcount
     if gone:
         note_traces(connection)
     return len(sessions)
+
+
+def delete_path(connection: sqlite3.Connection, selection: Selection, limit: int) -> int:
+    """Delete the first `limit` of the chosen points of the path and return their number; 0 when none is left."""
+    condition, arguments = selection.path()
+    chosen = f"SELECT observed_at, collection FROM path_points WHERE {condition} LIMIT ?"
+    deleted = connection.execute(
+        f"DELETE FROM path_points WHERE (observed_at, collection) IN ({chosen})", (*arguments, limit)
+    ).rowcount
+    if deleted:
+        note_traces(connection)
+    return deleted
+
+
+def delete_maps(connection: sqlite3.Connection, selection: Selection) -> int:
+    """Delete the chosen occupancy grids and return their number."""
+    condition, arguments = selection.maps()
+    deleted = connection.execute(f"DELETE FROM occupancy_grids WHERE {condition}", arguments).rowcount
+    if deleted:
+        note_traces(connection)
+    return deleted
 
 
 def reduce_fact(
@@ -311,6 +351,11 @@ def note_traces(connection: sqlite3.Connection) -> None:
 def is_unfinished(connection: sqlite3.Connection) -> bool:
     """Tell whether traces of deleted memories may still be in the file."""
     return connection.execute("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)).fetchone() is not None
+
+
+def _count(connection: sqlite3.Connection, table: str, condition: tuple[str, tuple[object, ...]]) -> int:
+    (number,) = connection.execute(f"SELECT count(*) FROM {table} WHERE {condition[0]}", condition[1]).fetchone()
+    return int(number)
 
 
 def _joined(*conditions: tuple[object, str]) -> tuple[str, tuple[object, ...]]:

@@ -614,6 +614,36 @@ WHEN (old.status, old.content) IS NOT (new.status, new.content) BEGIN
 END;
 
 
+-- Maps and the path of the robot --------------------------------------------------------------------------------------
+
+-- The latest occupancy grid of each map.
+CREATE TABLE occupancy_grids (
+    map_id TEXT PRIMARY KEY,
+    collection TEXT NOT NULL,  -- that of the robot that saved it
+    frame_id TEXT NOT NULL,
+    resolution REAL NOT NULL,  -- metres per cell
+    origin_x REAL NOT NULL, origin_y REAL NOT NULL, origin_yaw REAL NOT NULL,  -- the corner of the first cell
+    width INTEGER NOT NULL,
+    height INTEGER NOT NULL,
+    observed_at INTEGER NOT NULL,
+    digest BLOB NOT NULL,  -- of all but the time and the collection
+    cells BLOB NOT NULL  -- an int8 for each cell, row by row from the origin; compressed by zlib
+);
+
+-- Where the robot was: a row when it had moved or turned. A robot is in one place at a time.
+CREATE TABLE path_points (
+    observed_at INTEGER NOT NULL,
+    collection TEXT NOT NULL,  -- that of the robot
+    session_id TEXT NOT NULL DEFAULT '',  -- the session of the collection that was open then; '' for none
+    frame_id TEXT NOT NULL,
+    map_id TEXT NOT NULL,
+    x REAL NOT NULL, y REAL NOT NULL,
+    yaw REAL NOT NULL,  -- radians
+    segment INTEGER NOT NULL,  -- the time of its first row: between two rows of one segment the robot did not jump
+    PRIMARY KEY (observed_at, collection)
+) WITHOUT ROWID;
+
+
 -- History, imports, retention, settings -------------------------------------------------------------------------------
 
 CREATE TABLE memory_history (

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
+from robotmem_ros.memory.maps import Move, PathPart
 from robotmem_ros.memory.models import NewFact, NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
@@ -43,6 +44,8 @@ NO_TEXT = {
     "vector_segments": {"file"},
     "note_folders": {"name", "path", "collection", "error"},
     "note_files": {"path", "collection", "stamp", "digest", "error", "text"},
+    "path_points": {"session_id"},
+    "occupancy_grids": {"frame_id", "digest", "cells"},
 }  # fmt: skip
 # Tables that SQLite and its extensions keep; the raw bytes of the file are searched for these.
 INTERNAL = ("sqlite_", "memories_fts_", "positions_rtree", "objects_rtree")
@@ -129,6 +132,17 @@ def test_every_column_that_can_hold_text_is_emptied_with_a_collection(open_memor
     for second, label in enumerate((f"{MARK}chair", f"{MARK}stool"), start=10):
         memory.store_sightings([sighting(memory, second, label, MARK, collection=lab, session_id=f"{MARK}session")])
     memory.recall(f"{MARK}", collection=lab)
+    kept = memory.parameters
+    memory.parameters = kept.changed(collection=lab)
+    memory.save_map(
+        OccupancyGrid(
+            map_id=f"{MARK}map", frame_id="map", resolution=1.0, origin=Origin(0, 0), width=5, height=1,
+            cells=bytes(5),
+        )
+    )  # fmt: skip
+    memory.parameters = kept
+    now = memory.sessions()[0].started_at
+    memory.store_path(PathPart([Move(now, 1.0, 2.0, 0.0, now)], f"{MARK}frame", f"{MARK}map", lab)).result()
     memory.flush()
     connection = sqlite3.connect(memory.path)
     exempt = {(table, column) for table, names in NO_TEXT.items() for column in names}

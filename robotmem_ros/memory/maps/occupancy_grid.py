@@ -1,0 +1,144 @@
+"""The value of a map: a grid of cells, as nav_msgs/OccupancyGrid has it."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import validation
+from ..errors import InvalidFieldError
+from .png import grey_png
+
+MAX_CELLS = 100_000_000
+"""Cells of the largest grid: 500 m x 500 m at 5 cm."""
+UNKNOWN, OCCUPIED = -1, 100
+_MAX_RESOLUTION = 1000.0
+_MAX_COORDINATE = 1e9
+_GREY = (0, 254, 205)
+"""Of an occupied, a free and an unknown cell, as map_server draws them."""
+
+
+class Origin(NamedTuple):
+    """The lower left corner of the first cell in the frame of the grid: metres, and radians about z."""
+
+    x: float
+    y: float
+    yaw: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OccupancyGrid:
+    """A checked grid of one map.
+
+    Raises:
+        InvalidFieldError: a field cannot be used; or the grid has too many cells, or another number than it says.
+    """
+
+    map_id: str = ""
+    frame_id: str
+    resolution: float
+    """Metres per cell."""
+    origin: Origin
+    width: int
+    """Cells along x."""
+    height: int
+    """Cells along y."""
+    cells: bytes = field(repr=False)
+    """One int8 for each cell, row by row from the origin: -1 is unknown, 0 free, 100 occupied."""
+    observed_at: int = 0
+    """Nanoseconds of the robot's clock."""
+
+    def __post_init__(self) -> None:
+        checked = {
+            "map_id": validation.name("map_id", self.map_id),
+            "frame_id": _frame(self.frame_id),
+            "resolution": _resolution(self.resolution),
+            "origin": _origin(self.origin),
+            "width": _side("width", self.width),
+            "height": _side("height", self.height),
+            "observed_at": validation.time_ns("observed_at", self.observed_at),
+        }
+        check_size(self.width, self.height)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "cells", _cells(self.cells, self.width, self.height))
+
+    def array(self) -> npt.NDArray[np.int8]:
+        """Return the cells as (height, width), the row of the origin first; not to be written to."""
+        return np.frombuffer(self.cells, np.int8).reshape(self.height, self.width)
+
+    def digest(self) -> bytes:
+        """Return a digest of the map, its frame, place and cells; when it was observed does not matter."""
+        numbers = struct.pack("<dddd", self.resolution, *self.origin)
+        sizes = f"{self.map_id}\0{self.frame_id}\0{self.width}\0{self.height}\0".encode()
+        return hashlib.sha256(sizes + numbers + self.cells).digest()[:16]
+
+    def png(self) -> bytes:
+        """Return a grey PNG with the row of the largest y at the top: occupied is black, free white, unknown grey.
+
+        It shows the cells as they lie in the grid; a yaw of the origin is left to whoever draws it.
+        """
+        grey = np.full(256, _GREY[2], np.uint8)
+        black, white, _ = _GREY
+        grey[: OCCUPIED + 1] = np.rint(np.linspace(white, black, OCCUPIED + 1))
+        return grey_png(grey[self.array().view(np.uint8)][::-1])
+
+
+def check_size(width: int, height: int) -> None:
+    """Check that a grid of this size is not too large, before its cells are read.
+
+    Raises:
+        InvalidFieldError: it is.
+    """
+    if width * height > MAX_CELLS:
+        size = f"{width} x {height}"
+        raise InvalidFieldError("width * height", size, f"is {width * height:,} cells; at most {MAX_CELLS:,} are kept")
+
+
+def _frame(value: object) -> str:
+    clean = validation.name("frame_id", value).removeprefix("/")
+    if not clean:
+        raise InvalidFieldError("frame_id", value, "is empty; name the frame of the map, such as 'map'")
+    return clean
+
+
+def _resolution(value: object) -> float:
+    result = validation.number("resolution", value)
+    if not 0.0 < result <= _MAX_RESOLUTION:
+        raise InvalidFieldError("resolution", value, f"must be metres a cell, above 0, at most {_MAX_RESOLUTION:g}")
+    return result
+
+
+def _origin(value: object) -> Origin:
+    numbers = validation.vector(
+        "origin", value, sizes=(3,), wanted="must be 3 numbers (x, y, yaw)", low=-_MAX_COORDINATE, high=_MAX_COORDINATE
+    )
+    return Origin(*numbers)
+
+
+def _side(name: str, value: object) -> int:
+    result = validation.whole(name, value)
+    if result < 1:
+        raise InvalidFieldError(name, value, "must be 1 cell or more")
+    return result
+
+
+def _cells(value: object, width: int, height: int) -> bytes:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise InvalidFieldError("cells", type(value).__name__, "must be bytes, one int8 for each cell")
+    cells = bytes(value)
+    if len(cells) != width * height:
+        why = f"cells are given, but width * height is {width} * {height} = {width * height:,}"
+        raise InvalidFieldError("cells", len(cells), why)
+    values = np.frombuffer(cells, np.int8)
+    low, high = int(values.min()), int(values.max())
+    if low < UNKNOWN or high > OCCUPIED:
+        wrong = low if low < UNKNOWN else high
+        why = f"is the value of cell {int(np.argmax(values == wrong))}; a cell is -1 (unknown) or 0 to 100"
+        raise InvalidFieldError("cells", wrong, why)
+    return cells

@@ -1,0 +1,99 @@
+"""Write and read the occupancy grid of each map, a row each."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from typing import NamedTuple
+
+from ..maps import OccupancyGrid, Origin
+from .path_rows import newest_map
+
+_LEVEL = 3
+"""Of compression: maps are large and plain, and higher levels gain little."""
+_COLUMNS = "map_id, frame_id, resolution, origin_x, origin_y, origin_yaw, width, height, observed_at"
+
+
+class PackedGrid(NamedTuple):
+    """A grid as it is stored; made before the writer gets it, which need not wait for the compression."""
+
+    grid: OccupancyGrid
+    digest: bytes
+    cells: bytes
+
+
+class MapInfo(NamedTuple):
+    """What a grid is, without its cells."""
+
+    map_id: str
+    frame_id: str
+    resolution: float
+    """Metres per cell."""
+    origin: Origin
+    width: int
+    height: int
+    observed_at: int
+    """Nanoseconds of the robot's clock."""
+    digest: str
+    """Other for other cells, or another place, resolution, frame or map."""
+
+
+def packed(grid: OccupancyGrid) -> PackedGrid:
+    """Compress the cells of a grid."""
+    return PackedGrid(grid, grid.digest(), zlib.compress(grid.cells, _LEVEL))
+
+
+def save(connection: sqlite3.Connection, new: PackedGrid, collection: str, *, keeps_newer: bool = False) -> bool:
+    """Store a grid in place of the one of its map; return whether it differs. With `keeps_newer` a newer one stays."""
+    grid = new.grid
+    found = connection.execute(
+        "SELECT digest, observed_at FROM occupancy_grids WHERE map_id = ?", (grid.map_id,)
+    ).fetchone()
+    if found and keeps_newer and found[1] > grid.observed_at:
+        return False
+    if found and found[0] == new.digest:
+        connection.execute(
+            "UPDATE occupancy_grids SET observed_at = ? WHERE map_id = ?", (grid.observed_at, grid.map_id)
+        )
+        return False
+    connection.execute(
+        f"INSERT OR REPLACE INTO occupancy_grids ({_COLUMNS}, collection, digest, cells) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (grid.map_id, grid.frame_id, grid.resolution, *grid.origin, grid.width, grid.height, grid.observed_at,
+         collection, new.digest, new.cells),
+    )  # fmt: skip
+    return True
+
+
+def load(connection: sqlite3.Connection, map_id: str | None) -> OccupancyGrid | None:
+    """Return the grid of a map, None if there is none; of the present map if `map_id` is None."""
+    row = connection.execute(
+        f"SELECT {_COLUMNS}, cells FROM occupancy_grids WHERE map_id = ?", (_chosen(connection, map_id),)
+    ).fetchone()
+    if row is None:
+        return None
+    name, frame, resolution, x, y, yaw, width, height, observed_at, cells = row
+    return OccupancyGrid(
+        map_id=name, frame_id=frame, resolution=resolution, origin=Origin(x, y, yaw), width=width, height=height,
+        cells=zlib.decompress(cells), observed_at=observed_at,
+    )  # fmt: skip
+
+
+def infos(connection: sqlite3.Connection) -> tuple[MapInfo, ...]:
+    """Return what grids there are, by the names of their maps."""
+    found = connection.execute(f"SELECT {_COLUMNS}, lower(hex(digest)) FROM occupancy_grids ORDER BY map_id")
+    return tuple(
+        MapInfo(name, frame, resolution, Origin(x, y, yaw), width, height, observed_at, digest)
+        for name, frame, resolution, x, y, yaw, width, height, observed_at, digest in found
+    )
+
+
+def _chosen(connection: sqlite3.Connection, map_id: str | None) -> str | None:
+    # The present map is the one on which the robot drove last, if it has a grid; else the one whose grid is newest.
+    if map_id is not None:
+        return map_id
+    found = connection.execute(
+        "SELECT map_id FROM occupancy_grids ORDER BY map_id IS ? DESC, observed_at DESC, map_id LIMIT 1",
+        (newest_map(connection),),
+    ).fetchone()
+    return None if found is None else str(found[0])

@@ -1,0 +1,151 @@
+"""Write and read the path of the robot, a row for each pose."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from ..maps import PathPart, PathPoint
+from ..models import ImportKey
+from . import imports
+
+_INSERT = """
+    INSERT INTO path_points (observed_at, collection, session_id, frame_id, map_id, x, y, yaw, segment)
+    VALUES (?1, ?2, coalesce((
+        SELECT external_id FROM sessions
+        WHERE collection = ?2 AND started_at <= ?1 AND coalesce(ended_at, expires_at, ?1) >= ?1
+        ORDER BY started_at DESC, id DESC LIMIT 1
+    ), ''), ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT DO NOTHING
+"""
+_NEWEST = "FROM path_points WHERE {} ORDER BY observed_at DESC LIMIT 1"
+# Of `last + 1` rows, counted from 0, the n that lie evenly are those of the numbers j * last / (n - 1).
+_READ = """
+    SELECT observed_at, x, y, yaw, session_id, segment FROM (
+        SELECT *, row_number() OVER (ORDER BY observed_at, collection) - 1 AS i, count(*) OVER () - 1 AS last
+        FROM path_points WHERE {}
+    )
+    WHERE last < :n OR iif(:n = 1, i = last, ((i * (:n - 1) + last - 1) / last) * last / (:n - 1) = i)
+    ORDER BY i
+"""
+# Of the older half every second row goes, but the ends of segments stay.
+_THIN = """
+    DELETE FROM path_points WHERE (observed_at, collection) IN (
+        SELECT observed_at, collection FROM (
+            SELECT observed_at, collection, segment,
+                row_number() OVER (ORDER BY observed_at, collection) AS number,
+                lag(segment) OVER same AS before, lead(segment) OVER same AS after
+            FROM (SELECT * FROM path_points ORDER BY observed_at, collection LIMIT :half)
+            WINDOW same AS (PARTITION BY collection ORDER BY observed_at)
+        ) WHERE number % 2 = 0 AND before = segment AND after = segment
+    )
+"""
+_OLDEST = """
+    DELETE FROM path_points WHERE (observed_at, collection) IN (
+        SELECT observed_at, collection FROM path_points WHERE {} ORDER BY observed_at, collection LIMIT :limit
+    )
+"""
+
+
+_LEAST_SHARE = 0.05
+
+
+def insert(connection: sqlite3.Connection, part: PathPart) -> int:
+    """Store poses, each with the session of its collection that was open then; return how many are new."""
+    new = 0
+    for move in part.moves:
+        key = None if part.import_id is None else ImportKey(part.import_id, move.observed_at, 0, 0)
+        if not imports.claim(connection, key):
+            continue
+        pose = (move.x, move.y, move.yaw, move.segment)
+        row = (move.observed_at, part.collection, part.frame_id, part.map_id, *pose)
+        new += connection.execute(_INSERT, row).rowcount
+    return new
+
+
+def newest_map(connection: sqlite3.Connection) -> str | None:
+    """Return the map on which the robot drove last; None without a path."""
+    found = connection.execute(f"SELECT map_id {_NEWEST.format('true')}").fetchone()
+    return None if found is None else str(found[0])
+
+
+def read(
+    connection: sqlite3.Connection, *, after: int | None, before: int | None, map_id: str | None, n: int
+) -> tuple[PathPoint, ...]:
+    """Return the path on a map in `[after, before)`, oldest first: at most `n` points that lie evenly.
+
+    None is no limit, and the map on which the robot drove last.
+    """
+    wanted = newest_map(connection) if map_id is None else map_id
+    newest = connection.execute(f"SELECT frame_id {_NEWEST.format('map_id = ?')}", (wanted,)).fetchone()
+    if newest is None:
+        return ()
+    conditions = ["map_id = :map_id", "frame_id = :frame_id"]
+    conditions += [] if after is None else ["observed_at >= :after"]
+    conditions += [] if before is None else ["observed_at < :before"]
+    named = {"map_id": wanted, "frame_id": newest[0], "after": after, "before": before, "n": n}
+    segments: dict[int, int] = {}
+    return tuple(
+        PathPoint(observed_at, x, y, yaw, session_id, segments.setdefault(segment, len(segments)))
+        for observed_at, x, y, yaw, session_id, segment in connection.execute(
+            _READ.format(" AND ".join(conditions)), named
+        )
+    )
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """Return how many points there are."""
+    (number,) = connection.execute("SELECT count(*) FROM path_points").fetchone()
+    return int(number)
+
+
+def thin(connection: sqlite3.Connection, most: int) -> int:
+    """Halve the older half of the path if it has more than `most` points; return how many went.
+
+    What lies back longer is halved again and again. If that is not enough, since segments are short, the oldest go.
+    """
+    number = left = count(connection)
+    while left > most:
+        gone = connection.execute(_THIN, {"half": left // 2}).rowcount
+        left -= gone
+        if gone < _LEAST_SHARE * left:
+            left -= connection.execute(_OLDEST.format("true"), {"limit": max(0, left - most)}).rowcount
+    return number - left
+
+
+def delete_older(
+    connection: sqlite3.Connection, older_than: int, since: int, collection: str | None, limit: int
+) -> int:
+    """Delete the oldest `limit` points before a time, not from before `since`; return how many there were."""
+    condition = "observed_at < :older_than AND observed_at >= :since AND coalesce(collection = :collection, true)"
+    named = {"older_than": older_than, "since": since, "collection": collection, "limit": limit}
+    return connection.execute(_OLDEST.format(condition), named).rowcount
+
+
+def count_older(connection: sqlite3.Connection, older_than: int, since: int, collection: str | None) -> int:
+    """Return how many points `delete_older` would delete without a limit."""
+    (number,) = connection.execute(
+        "SELECT count(*) FROM path_points WHERE observed_at < ? AND observed_at >= ? "
+        "AND coalesce(collection = ?, true)",
+        (older_than, since, collection),
+    ).fetchone()
+    return int(number)
+
+
+def rows(connection: sqlite3.Connection) -> list[dict[str, object]]:
+    """Return all points with every column, in the order of time."""
+    cursor = connection.execute("SELECT * FROM path_points ORDER BY observed_at, collection")
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, values, strict=True)) for values in cursor]
+
+
+def restore(connection: sqlite3.Connection, points: Sequence[Mapping[str, object]]) -> int:
+    """Store points that `rows` returned; return how many are new.
+
+    Raises:
+        KeyError: a column is missing.
+    """
+    columns = ("observed_at", "collection", "session_id", "frame_id", "map_id", "x", "y", "yaw", "segment")
+    values = ", ".join("?" * len(columns))
+    sql = f"INSERT INTO path_points ({', '.join(columns)}) VALUES ({values}) ON CONFLICT DO NOTHING"
+    return sum(connection.execute(sql, tuple(point[name] for name in columns)).rowcount for point in points)

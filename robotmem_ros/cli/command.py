@@ -128,6 +128,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return f"{text}\n"
 
 
+def position_text(position: Sequence[float]) -> str:
+    """Format a position in metres."""
+    return f"({', '.join(f'{part:.2f}' for part in position)})"
+
+
 def time_text(time_ns: int) -> str:
     """Format a time of the robot's clock in UTC; a time of a simulation as seconds."""
     seconds = time_ns / 1e9

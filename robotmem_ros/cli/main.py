@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
-from . import changing, reading, replaying, transfer
+from . import changing, reading, replaying, scanning, transfer
 
-_COMMANDS = (*replaying.COMMANDS, *reading.COMMANDS, *changing.COMMANDS, *transfer.COMMANDS)
+_COMMANDS = (*replaying.COMMANDS, *reading.COMMANDS, *scanning.COMMANDS, *changing.COMMANDS, *transfer.COMMANDS)
 _INTERRUPTED = 130
 
 

@@ -6,16 +6,29 @@ import argparse
 import dataclasses
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..memory import Explanation, Memory
+from ..memory import BriefMemory, Change, Explanation, Memory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
 from ..memory.search.request import RecallRequest
-from .command import DATABASE, JSON, Command, CommandError, Option, opened, option, show, table, time_ns, time_text
+from .command import (
+    DATABASE,
+    JSON,
+    Command,
+    CommandError,
+    Option,
+    opened,
+    option,
+    position_text,
+    show,
+    table,
+    time_ns,
+    time_text,
+)
 
 _SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
 _CONTEXT_SHOWN = 60
@@ -27,14 +40,18 @@ def _recall(arguments: argparse.Namespace) -> None:
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
     with opened(arguments.db, read_only=True, embedding_model=model) as memory:
         found = memory.recall(**given)
-    lines = [line for one in found for line in _memory_lines(one)] or ["nothing found"]
+    memories: Sequence[Memory | BriefMemory] = found.brief() if arguments.brief else found.memories
+    lines = [line for one in memories for line in _memory_lines(one)] or ["nothing found"]
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
-    result = {"mode": found.mode, "reason": found.reason, "memories": list(found)}
+    result = {"mode": found.mode, "reason": found.reason, "memories": memories}
     show(arguments, result, "\n".join(lines) + "\n")
 
 
-def _memory_lines(memory: Memory) -> Iterator[str]:
+def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
+    if isinstance(memory, BriefMemory):
+        yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{time_text(memory.observed_at)}, id {memory.id}]"
+        return
     yield _memory_line(memory)
     told = memory.explanation
     if told is None:
@@ -53,15 +70,15 @@ def _memory_lines(memory: Memory) -> Iterator[str]:
 
 
 def _memory_line(memory: Memory) -> str:
-    position = ""
-    if memory.pose is not None:
-        x, y, z = memory.pose[:3]
-        position = f" at ({x:.2f}, {y:.2f}, {z:.2f}) in {memory.frame_id}"
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
     folded = f", and {memory.folded_count} older of the same text and place" if memory.folded_count else ""
     told = f"{time_text(memory.observed_at)}, id {memory.id}{doubt}{similar}{folded}"
-    return f"{memory.score:.2f}  {memory.content}{position}  [relevance {memory.relevance:.2f}, {told}]"
+    return f"{memory.score:.2f}  {memory.content}{_place(memory)}  [relevance {memory.relevance:.2f}, {told}]"
+
+
+def _place(memory: Memory | BriefMemory) -> str:
+    return f" at {position_text(memory.pose[:3])} in {memory.frame_id}" if memory.pose else ""
 
 
 def _status(arguments: argparse.Namespace) -> None:
@@ -98,9 +115,13 @@ def _session_row(session: Session) -> tuple[object, ...]:
 def _history(arguments: argparse.Namespace) -> None:
     with opened(arguments.db, read_only=True) as memory:
         changes = memory.history(arguments.id)
-    rows = [(change.changed_at[:19], change.change, change.reason, _before(change.before)) for change in changes]
-    text = table(("when (UTC)", "change", "reason", "before"), rows) or "never changed\n"
+    text = table(("when (UTC)", "change", "reason", "before"), change_rows(changes)) or "never changed\n"
     show(arguments, {"id": arguments.id, "changes": changes}, text)
+
+
+def change_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
+    """Return the rows of a table of changes."""
+    return [(change.changed_at[:19], change.change, change.reason, _before(change.before)) for change in changes]
 
 
 def _before(fields: Mapping[str, object]) -> str:
@@ -155,8 +176,11 @@ def _data(arguments: argparse.Namespace) -> None:
     show(arguments, fields, f"{found.perception_type}, {size}\nmetadata: {found.metadata_json}\n")
 
 
-def _recall_option(argument: dataclasses.Field[object]) -> Option:
-    settings = _OPTIONS[str(argument.type)]
+def request_option(argument: dataclasses.Field[object]) -> Option:
+    """Declare the option for an argument of a request."""
+    settings = dict(_OPTIONS[str(argument.type)])
+    if argument.type in {"int", "float", "str"}:
+        settings["default"] = argument.default
     about = argument.metadata["about"]
     if argument.default is True:
         return option(f"--no-{argument.name}", dest=argument.name, action="store_false", help=about)
@@ -166,8 +190,9 @@ def _recall_option(argument: dataclasses.Field[object]) -> Option:
 
 
 _OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "int": {"type": int, "metavar": "N", "default": RecallRequest().n},
-    "float": {"type": float, "metavar": "NUMBER", "default": RecallRequest().min_confidence},
+    "int": {"type": int, "metavar": "N"},
+    "float": {"type": float, "metavar": "NUMBER"},
+    "str": {"metavar": "TEXT"},
     "float | None": {"type": float, "metavar": "NUMBER"},
     "bool": {"action": "store_true"},
     "int | None": {"type": time_ns, "metavar": "TIME"},
@@ -176,7 +201,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
     "Mapping[str, object] | str | None": {"metavar": "JSON"},
 }
-"""By the type of an argument of recall: the settings of its option."""
+"""By the type of an argument of a request: the settings of its option."""
 _ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 COMMANDS = (
     Command(
@@ -184,7 +209,8 @@ COMMANDS = (
         (
             option("query", nargs="?", default="", help="words; optional with a condition or --spatial-sort"),
             DATABASE,
-            *map(_recall_option, dataclasses.fields(RecallRequest)[1:]),
+            *map(request_option, dataclasses.fields(RecallRequest)[1:]),
+            option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
             option("--no-model", action="store_true", help="search by words alone"),
             JSON,
         ),

@@ -36,7 +36,7 @@ _IN_AREA = """
     SELECT ? AS value, count(*) FROM ({source}) AS s CROSS JOIN memories AS m ON m.id = s.id
     WHERE m.status = 'active' AND {here}
 """
-_COLLECTIONS = "SELECT name AS value, facts + perceptions AS n FROM collections AS c WHERE {here} AND n > 0"
+_COLLECTIONS = "SELECT name AS value, facts + perceptions + notes AS n FROM collections AS c WHERE {here} AND n > 0"
 _OF_KIND = "SELECT {kind!r} AS value, coalesce(sum({column}), 0) AS n FROM collections AS c WHERE {here}"
 
 
@@ -57,7 +57,7 @@ _COLUMNS = {
     Counted.LABELS: ("label_key", "min(m.label)", "idx_mem_label_key"),
     Counted.SESSIONS: ("session_id", "m.session_id", "idx_mem_session"),
 }
-_KINDS = {Kind.FACT: "facts", Kind.PERCEPTION: "perceptions"}
+_KINDS = {Kind.FACT: "facts", Kind.PERCEPTION: "perceptions", Kind.NOTE: "notes"}
 
 
 class Count(NamedTuple):

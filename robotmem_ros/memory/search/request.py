@@ -86,7 +86,7 @@ class TimelineRequest:
     collections: Names = argument((), "memories of these collections")
     session_ids: Names = argument((), "memories of these sessions")
     excluded_session_ids: Names = argument((), "no memories of these sessions")
-    kinds: Names = argument((), "memories of these kinds: fact, perception")
+    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes")
     categories: Names = argument((), "facts of these categories")
     labels: Names = argument((), "perceptions with these labels")
     tags: Names = argument((), "memories with all of these tags")

@@ -1,0 +1,114 @@
+"""Scan a memory, and read some of it in full: timeline, list, get."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from ..memory import MemoryDetails, TimelineEntry
+from ..memory.search.counts import DEFAULT_N, Counted
+from ..memory.search.request import TimelineRequest
+from .command import DATABASE, JSON, Command, json_values, opened, option, position_text, show, table, time_text
+from .reading import change_rows, request_option
+
+_HEAD = ("time", "id", "kind", "what", "")
+
+
+def _timeline(arguments: argparse.Namespace) -> None:
+    given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
+    with opened(arguments.db, read_only=True) as memory:
+        page = memory.timeline(**given)
+    text = table(_HEAD, [_entry_row(one) for one in page.entries]) or "nothing found\n"
+    if page.cursor:
+        text += f"(more: --cursor {page.cursor})\n"
+    show(arguments, page, text)
+
+
+def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
+    what = " ".join(filter(None, (entry.category, entry.label)))
+    status = "" if entry.status == "active" else f" [{entry.status}]"
+    tags = f" #{' #'.join(entry.tags)}" if entry.tags else ""
+    return time_text(entry.observed_at), str(entry.id), entry.kind.value, what, f"{entry.snippet}{tags}{status}"
+
+
+def _get(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        found = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
+    lines = [line for one in found for line in _lines(one)]
+    missing = [str(one) for one in arguments.ids if one not in {found_one.memory.id for found_one in found}]
+    if missing:
+        lines.append(f"(not found: {', '.join(missing)})")
+    show(arguments, {"memories": [_values(one) for one in found]}, "".join(f"{line}\n" for line in lines))
+
+
+def _values(details: MemoryDetails) -> object:
+    # The bytes are shown by the command `data`.
+    values: Any = json_values(dataclasses.replace(details, data=None))
+    data = details.data
+    if data is not None:
+        values["data"] = {"bytes": len(data.data), "data_format": data.data_format, "metadata": data.metadata}
+    return values
+
+
+def _lines(details: MemoryDetails) -> Iterator[str]:
+    memory = details.memory
+    what = " ".join(filter(None, (memory.category, memory.label, memory.perception_type)))
+    yield f"memory {memory.id}, {memory.kind.value}{f' ({what})' if what else ''}: {memory.content}"
+    yield from (f"  {line}" for line in _told(details))
+    for sighting in details.sightings:
+        yield f"  seen {time_text(sighting.observed_at)} at {position_text(sighting.position)} as {sighting.label}"
+    yield from (f"  {line}" for line in table((), change_rows(details.history)).splitlines())
+
+
+def _told(details: MemoryDetails) -> Iterator[str]:
+    memory, data = details.memory, details.data
+    if details.status != "active":
+        yield f"{details.status}: {details.status_reason}"
+    place = "" if memory.pose is None else f" at {position_text(memory.pose[:3])} in {memory.frame_id}"
+    session = f", session {memory.session_id}" if memory.session_id else ""
+    yield f"{time_text(memory.observed_at)}{place}, collection {memory.collection}{session}"
+    yield f"confidence {memory.confidence:.2f}" + (f", tags {', '.join(memory.tags)}" if memory.tags else "")
+    if memory.times_seen:
+        yield f"seen {memory.times_seen} times since {time_text(memory.first_seen or 0)}"
+    if memory.context_json != "{}":
+        yield f"context {memory.context_json}"
+    if data is not None:
+        yield f"{len(data.data):,} bytes of {data.data_format or 'unknown format'}, metadata {data.metadata_json}"
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True, areas_file=arguments.areas_file) as memory:
+        found = memory.counts(arguments.field, collection=arguments.collection, n=arguments.n)
+    show(arguments, {arguments.field: found}, table((), found) or "none\n")
+
+
+COMMANDS = (
+    Command(
+        "timeline", "list memories by time", "List memories in brief, page by page, newest first.", _timeline,
+        (DATABASE, *map(request_option, dataclasses.fields(TimelineRequest)), JSON),
+    ),
+    Command(
+        "get", "show memories in full", "Show memories in full, with sightings and history.", _get,
+        (
+            option("ids", nargs="+", type=int, metavar="ID", help="the memories, 100 at most"),
+            DATABASE,
+            option("--include-forgotten", action="store_true", help="also those that were forgotten or superseded"),
+            JSON,
+        ),
+    ),
+    Command(
+        "list", "count the memories of each value", "List the values of a field with the number of their memories.",
+        _list,
+        (
+            option("field", choices=[one.value for one in Counted], help="what to list"),
+            DATABASE,
+            option("--collection", default=None, help="only those of this namespace"),
+            option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
+            option("--n", type=int, default=DEFAULT_N, help="largest number of values"),
+            JSON,
+        ),
+    ),
+)  # fmt: skip
+"""Commands, in the order in which help lists them."""

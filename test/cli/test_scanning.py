@@ -1,0 +1,87 @@
+"""Commands that list memories in brief and show some in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import RobotMemory
+
+Out = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception(
+            "a red mug on the table", label="mug", pose=[1, 2, 3], data=b"\1\2", metadata={"format": "raw"},
+            observed_at=928_500_000_000,
+        )  # fmt: skip
+        memory.learn("grasp mugs by the handle", tags=["mug"], category="grasp", observed_at=4 * 10**18)
+        memory.forget(memory.learn("mugs can fly", observed_at=3 * 10**18).memory_id, "a mistake")
+    return path
+
+
+def test_the_timeline_is_a_table(db: Path, capsys: Out) -> None:
+    assert main(["timeline", "--db", str(db)]) == 0
+    head, newest, oldest = capsys.readouterr().out.splitlines()
+    assert head.split() == ["time", "id", "kind", "what"]
+    assert newest.split(maxsplit=6)[3:] == ["2", "fact", "grasp", "grasp mugs by the handle #mug"]
+    assert oldest.startswith("928.500 s")
+
+
+def test_the_timeline_goes_on_where_its_cursor_stands(db: Path, capsys: Out) -> None:
+    arguments = ["timeline", "--db", str(db), "--n", "1", "--include-forgotten", "--oldest-first", "--json"]
+    ids, cursor = [], ""
+    for _ in range(3):
+        assert main([*arguments, "--cursor", cursor]) == 0
+        page = json.loads(capsys.readouterr().out)
+        ids += [one["id"] for one in page["entries"]]
+        cursor = page["cursor"]
+    assert (ids, cursor) == ([1, 3, 2], "")
+    assert main(["timeline", "--db", str(db), "--n", "1"]) == 0
+    assert "(more: --cursor " in capsys.readouterr().out
+
+
+def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:
+    assert main(["timeline", "--db", str(db), "--cursor", "x"]) == 1
+    assert capsys.readouterr().err.startswith("robotmem: cursor: 'x' is no cursor of a timeline")
+
+
+def test_memories_are_shown_in_full(db: Path, capsys: Out) -> None:
+    assert main(["get", "1", "3", "9", "--db", str(db)]) == 0
+    told = capsys.readouterr().out
+    assert "memory 1, perception (mug visual): a red mug on the table\n" in told
+    assert "at (1.00, 2.00, 3.00) in map, collection default\n" in told
+    assert "  2 bytes of raw, metadata " in told
+    assert "  seen 928.500 s at (1.00, 2.00, 3.00) as mug\n" in told
+    assert told.endswith("(not found: 3, 9)\n")
+    assert main(["get", "3", "--db", str(db), "--include-forgotten", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["memories"]
+    assert (found["memory"]["content"], found["status"], found["status_reason"]) == (
+        "mugs can fly", "invalidated", "a mistake",
+    )  # fmt: skip
+    assert found["history"][0]["change"] == "forget"
+
+
+def test_values_are_listed_with_their_counts(db: Path, capsys: Out) -> None:
+    assert main(["list", "categories", "--db", str(db)]) == 0
+    assert capsys.readouterr().out == "grasp  1\n"
+    assert main(["list", "labels", "--db", str(db), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"labels": [{"value": "mug", "memories": 1}]}
+    assert main(["list", "sessions", "--db", str(db)]) == 0
+    assert capsys.readouterr().out == "none\n"
+
+
+def test_a_brief_recall_marks_what_matched(db: Path, capsys: Out) -> None:
+    assert main(["recall", "red mug", "--db", str(db), "--no-model", "--brief", "--n", "1"]) == 0
+    first, _ = capsys.readouterr().out.splitlines()
+    assert first == "1.00  a **red** **mug** on the table at (1.00, 2.00, 3.00) in map  [928.500 s, id 1]"
+    assert main(["recall", "red mug", "--db", str(db), "--no-model", "--brief", "--n", "1", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["memories"]
+    assert found["snippet"] == "a **red** **mug** on the table"
+    assert "content" not in found

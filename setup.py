@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 from setuptools import find_packages, setup
 
 HERE = Path(__file__).parent
+WEB = HERE / "robotmem_ros" / "web"
 VERSION = ElementTree.parse(HERE / "package.xml").findtext("version")
 
 setup(
@@ -14,7 +15,10 @@ setup(
     description="A memory that lasts, for robots: text, meaning, position, time and conditions in one SQLite file",
     license="Apache-2.0",
     packages=find_packages(include=["robotmem_ros", "robotmem_ros.*"]),
-    package_data={"": ["py.typed", "*.yaml", "*.txt", "*.sql"]},
+    package_data={
+        "": ["py.typed", "*.yaml", "*.txt", "*.sql"],
+        "robotmem_ros.web": [str(file.relative_to(WEB)) for file in (WEB / "static").rglob("*") if file.is_file()],
+    },
     python_requires=">=3.10",
     install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={

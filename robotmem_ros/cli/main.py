@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
-from . import changing, reading, replaying, scanning, transfer
+from . import changing, reading, replaying, scanning, transfer, web
 
-_COMMANDS = (*replaying.COMMANDS, *reading.COMMANDS, *scanning.COMMANDS, *changing.COMMANDS, *transfer.COMMANDS)
+_MODULES = (replaying, reading, scanning, changing, transfer, web)
 _INTERRUPTED = 130
 
 
@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 on success, 1 on errors, 2 on wrong arguments, 130 if interrupted."""
     parser = argparse.ArgumentParser(prog="robotmem", description="A memory that lasts, for robots.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
+    for command in (command for module in _MODULES for command in module.COMMANDS):
         command.add_to(commands)
     chosen = parser.parse_args(arguments)
     try:

@@ -55,6 +55,7 @@ from .sessions.sessions import SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, map_rows, path_rows, rows
 from .storage.decay import Decay
+from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, preview
 
@@ -586,6 +587,14 @@ class RobotMemory:
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""
         return Decay(self.parameters.decay_rate, self._clock())
+
+    def watch(self) -> FileWatch:
+        """Open a watch over the file, which tells when any program changed what is in it; the caller closes it.
+
+        Raises:
+            DatabaseUnusableError: the memory is not in a file, or the file cannot be opened.
+        """
+        return self._database.watch()
 
     @property
     def path(self) -> Path:

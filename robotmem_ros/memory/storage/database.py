@@ -17,6 +17,7 @@ from ..models import NewMemory, Stored
 from . import imports, index_schemes, vector_rows
 from .connection import IN_MEMORY, check_readable, connect, create_file, resolve
 from .disk_reserve import DiskReserve
+from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
 from .open_files import note_closed, note_open
@@ -123,6 +124,19 @@ class Database:
             finally:
                 if connection.in_transaction:
                     connection.execute("COMMIT")
+
+    def watch(self) -> FileWatch:
+        """Open a connection that tells of changes; whoever opens it closes it.
+
+        Raises:
+            DatabaseUnusableError: nothing is kept on disk, or the file cannot be opened.
+        """
+        if self.in_memory:
+            raise DatabaseUnusableError(self.path, "cannot be watched", "give the path of a file")
+        try:
+            return FileWatch(lambda: self._connect(read_only=True))
+        except sqlite3.Error as cause:
+            raise self._unusable(cause) from cause
 
     def size(self) -> int:
         """Return the bytes on disk, with the write-ahead log and the files of the index."""

@@ -1,0 +1,113 @@
+"""Put the console together: the paths, their errors, the page, and the guard before all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyio import to_thread
+from fastapi import APIRouter, FastAPI
+
+from ..memory import RobotMemory
+from .access import Access
+from .changing import changing_routes
+from .details import detail_routes
+from .events import Events
+from .failures import add_handlers
+from .guard import App, Guard, Limits
+from .headers import SecurityHeaders
+from .json_response import SafeJSONResponse
+from .lists import list_routes
+from .live import live_routes
+from .login import login_routes
+from .openapi import describe
+from .overview import count_routes, overview_routes
+from .page import add_page
+from .past import past_routes
+from .places import place_routes
+from .searches import Searches
+
+STATIC = Path(__file__).with_name("static")
+EVENTS = "/api/events"
+_THREADS = 6
+"""That work on requests; more would only compete for two cores with the node."""
+_OPEN = ("/", "/favicon.ico", "/api/login")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the console is run."""
+
+    token: str = ""
+    """Empty if callers need none."""
+    hosts: tuple[str, ...] = ()
+    """Names by which it may be called, besides those of the loopback device and the address of a connection."""
+    read_only: bool = False
+    static: Path = STATIC
+    """Folder of the page."""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Console:
+    """The application in its guard, and what ends its streams."""
+
+    asgi: App
+    api: FastAPI
+    events: Events
+
+
+def create_console(memory: RobotMemory, settings: Settings | None = None) -> Console:
+    """Make the console of a memory, which stays the caller's to close."""
+    settings = settings or Settings()
+    access, events = Access(settings.token), Events(memory.watch)
+    api = create_api(memory, settings, access, events)
+    guard = Guard(
+        api,
+        access,
+        hosts=settings.hosts,
+        limits=settings.limits,
+        open_to_all=lambda path: path in _OPEN or path.startswith("/static/"),
+        is_stream=lambda path: path == EVENTS,
+    )
+    return Console(SecurityHeaders(guard), api, events)
+
+
+def create_api(memory: RobotMemory, settings: Settings, access: Access, events: Events) -> FastAPI:
+    """Make the application without its guard."""
+
+    @asynccontextmanager
+    async def limited_threads(app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        yield
+
+    api = FastAPI(
+        title="robotmem",
+        summary="What a robot remembers.",
+        version="1",
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        default_response_class=SafeJSONResponse,
+        lifespan=limited_threads,
+    )
+    add_handlers(api)
+    searches = Searches()
+    routers: Iterable[APIRouter] = (
+        overview_routes(memory, searches, read_only=settings.read_only),
+        count_routes(memory),
+        list_routes(memory, searches),
+        detail_routes(memory),
+        changing_routes(memory, read_only=settings.read_only),
+        place_routes(memory, read_only=settings.read_only),
+        past_routes(memory),
+        live_routes(events),
+        login_routes(access),
+    )
+    for router in routers:
+        api.include_router(router)
+    add_page(api, settings.static)
+    describe(api)
+    return api

@@ -1,0 +1,110 @@
+"""Tell all open pages when the file has changed: one poller for all, and none while nobody listens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from anyio import move_on_after, to_thread
+
+from ..memory.errors import RobotMemoryError
+from ..memory.storage.file_watch import FileState, FileWatch
+
+_PERIOD, _RATIO = 0.3, 20.0
+"""Seconds between two looks at the file, and how many times as long as a look took it rests at least."""
+_HEARTBEAT = 15.0
+_RETRY_MS = 2000
+_LOG = logging.getLogger(__name__)
+
+
+class Events:
+    """Streams of server-sent events, all of one event loop.
+
+    Args:
+        watch: Opens a watch over the file.
+        heartbeat: Seconds of silence after which a comment is sent, so that nobody takes the stream for dead.
+    """
+
+    def __init__(self, watch: Callable[[], FileWatch], *, heartbeat: float = _HEARTBEAT) -> None:
+        self._watch = watch
+        self._heartbeat = heartbeat
+        self._bells: set[asyncio.Event] = set()
+        self._state = FileState(0, 0)
+        self._poller: asyncio.Task[None] | None = None
+        self._closed = False
+
+    async def stream(self, *, is_return: bool = False) -> AsyncIterator[bytes]:
+        """Yield an event for each change from now on; a listener that returns may have missed one and gets one at once.
+
+        Changes that come quickly one after the other are told once.
+        """
+        bell = asyncio.Event()
+        self._bells.add(bell)
+        if self._poller is None:
+            self._poller = asyncio.create_task(self._poll())
+        if is_return:
+            bell.set()
+        try:
+            yield f"retry: {_RETRY_MS}\n: connected\n\n".encode()
+            while not self._closed:
+                with move_on_after(self._heartbeat):
+                    await bell.wait()
+                if self._closed:
+                    return
+                is_rung = bell.is_set()
+                bell.clear()
+                yield self._event() if is_rung else b": heartbeat\n\n"
+        finally:
+            self._bells.discard(bell)
+            if not self._bells:
+                self._stop()
+
+    def close(self) -> None:
+        """End all streams."""
+        self._closed = True
+        self._stop()
+        self._ring()
+
+    def _stop(self) -> None:
+        if self._poller is not None:
+            self._poller.cancel()
+            self._poller = None
+
+    def _event(self) -> bytes:
+        data = json.dumps(self._state._asdict())
+        return f"event: change\nid: {self._state.version}\ndata: {data}\n\n".encode()
+
+    def _ring(self) -> None:
+        for bell in self._bells:
+            bell.set()
+
+    async def _poll(self) -> None:
+        # A watch begins by taking the file as it is; versions go on where the last one ended.
+        base, watch, known = self._state.version, None, ""
+        try:
+            while True:
+                began = time.monotonic()
+                try:
+                    watch = watch or await to_thread.run_sync(self._watch)
+                    state = await to_thread.run_sync(watch.look)
+                    self._note(state._replace(version=base + state.version), is_first=not known and state.version == 1)
+                    known = "seen"
+                except RobotMemoryError as error:
+                    if known != str(error):
+                        _LOG.warning("changes cannot be told: %s", error)
+                    known = str(error)
+                await asyncio.sleep(max(_PERIOD, _RATIO * (time.monotonic() - began)))
+        finally:
+            if watch is not None:
+                with suppress(RobotMemoryError):
+                    watch.close()
+
+    def _note(self, state: FileState, *, is_first: bool) -> None:
+        if state != self._state:
+            self._state = state
+            if not is_first:
+                self._ring()

@@ -1,0 +1,69 @@
+"""The paths of places: areas and objects."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from fastapi import Path as InPath
+
+from ..memory import RobotMemory
+from ..memory.errors import FrameMismatchError
+from ..memory.search.counts import Counted
+from .areas_file import add_area, areas_of
+from .changing import writable
+from .details import in_full
+from .failures import NotThereError, responses
+from .query_parameters import Id
+from .schemas import AreaIn, AreaOut, Areas, ObjectDetails, Objects
+
+_SIGHTINGS = 100
+_MOST_OBJECTS = 10_000
+
+
+def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
+    """Make the paths over a memory."""
+    router = APIRouter(prefix="/api", tags=["places"])
+
+    @router.get("/areas", responses=responses())
+    def areas() -> Areas:
+        """List the named areas: those of `areas_file`, and those that memories name themselves."""
+        frame, counts = (
+            memory.parameters.memory_frame,
+            {one.value: one.memories for one in memory.counts(Counted.AREAS)},
+        )
+        drawn = {one.name: [list(corner) for corner in one.corners] for one in areas_of(memory.parameters)}
+        names = sorted({*drawn, *counts})
+        found = [(name, drawn.get(name, []), counts.get(name, 0)) for name in names]
+        return Areas(
+            areas=[AreaOut(name=name, polygon=corners, frame_id=frame, memories=n) for name, corners, n in found]
+        )
+
+    @router.post("/areas", responses=responses(409), dependencies=[Depends(writable(read_only))], status_code=201)
+    def name_area(body: AreaIn) -> AreaOut:
+        """Add an area to `areas_file`; the node reads the file again within a second."""
+        frame = memory.parameters.memory_frame
+        if body.frame_id not in {"", frame}:
+            raise FrameMismatchError("frame_id", body.frame_id, frame)
+        area = add_area(memory.parameters, body.name, body.polygon)
+        return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
+
+    @router.get("/objects", responses=responses())
+    def objects(
+        limit: Annotated[int, Query(ge=1, le=_MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
+    ) -> Objects:
+        """List the objects of the current map in all collections, those seen last first."""
+        return Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
+
+    @router.get("/objects/{id}", responses=responses(404))
+    def object_in_full(memory_id: Annotated[Id, InPath(alias="id")]) -> ObjectDetails:
+        """Return an object with its sightings, a forgotten one too."""
+        found = in_full(memory, memory_id)
+        known = found.memory
+        if known.pose is None or known.first_seen is None or known.last_seen is None:
+            raise NotThereError("id", memory_id, "is the id of no object")
+        told: dict[str, Any] = {name: getattr(known, name, None) for name in ObjectDetails.model_fields}
+        about = {"id": known.id, "position": list(known.pose[:3]), "description": known.content}
+        return ObjectDetails.model_validate({**told, **about, "sightings": found.sightings[:_SIGHTINGS]})
+
+    return router

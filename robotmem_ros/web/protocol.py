@@ -1,0 +1,68 @@
+"""uvicorn's HTTP protocol, with an end to clients that are slow to send their headers or to take a response."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_SECONDS = 10.0
+"""For the headers of a request to arrive, from the connection or the first byte."""
+STALL_SECONDS = 60.0
+"""For a client to take what was written at once."""
+CONNECTIONS = 256
+
+
+class PatientProtocol(H11Protocol):
+    """One connection; it is aborted when its client is too slow, and not begun when there are too many."""
+
+    _awaited: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that it tells of every byte that is not taken
+        if len(self.connections) > CONNECTIONS:
+            transport.abort()
+        else:
+            self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all clocks."""
+        self._awaited = _cancelled(self._awaited)
+        self._stalled = _cancelled(self._stalled)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; what begins a request starts the clock for its headers."""
+        if self._awaited is None and self._is_idle():
+            self._await_headers()
+        super().data_received(data)
+
+    def handle_events(self) -> None:
+        """Handle what has arrived; a request stops the clock."""
+        super().handle_events()
+        if not self._is_idle():
+            self._awaited = _cancelled(self._awaited)
+
+    def pause_writing(self) -> None:
+        """Start the clock for a client that does not take all."""
+        super().pause_writing()
+        self._stalled = self._stalled or self.loop.call_later(STALL_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Stop it: the client took all."""
+        self._stalled = _cancelled(self._stalled)
+        super().resume_writing()
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _await_headers(self) -> None:
+        self._awaited = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

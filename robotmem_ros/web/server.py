@@ -1,0 +1,108 @@
+"""Serve the console by uvicorn: the socket, the signals, and an end that waits for no stream."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+
+from ..memory.errors import InvalidFieldError
+from .app import Console
+from .protocol import PatientProtocol
+
+_BACKLOG = 128
+_GRACE = 3
+"""Seconds that requests may take when the server ends."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound to an address.
+
+    Raises:
+        InvalidFieldError: the host is unknown, or the port is used already.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as cause:
+        raise InvalidFieldError("--host", host, f"is no address of this machine ({cause})") from cause
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(_BACKLOG)
+    except OSError as cause:
+        made.close()
+        if cause.errno == errno.EADDRINUSE:
+            raise InvalidFieldError("--port", port, f"is used already on {host}; give another one") from cause
+        if cause.errno == errno.EACCES:
+            raise InvalidFieldError("--port", port, "is for root alone; give one from 1024 on") from cause
+        raise InvalidFieldError("--host", host, f"cannot be used ({cause.strerror})") from cause
+    return made
+
+
+def is_loopback(bound_socket: socket.socket) -> bool:
+    """Tell whether only programs of this machine reach a socket."""
+    return ipaddress.ip_address(bound_socket.getsockname()[0]).is_loopback
+
+
+def url(bound_socket: socket.socket, host: str) -> str:
+    """Return the address to type into a browser."""
+    address, port = bound_socket.getsockname()[:2]
+    if ipaddress.ip_address(address).is_unspecified:
+        host = socket.gethostname()
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def serve(console: Console, bound_socket: socket.socket, *, started: Callable[[], None] = lambda: None) -> None:
+    """Serve until SIGINT or SIGTERM; call `started` once requests are answered."""
+    config = uvicorn.Config(
+        console.asgi,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="on",
+        loop="asyncio",
+        access_log=False,
+        log_level="warning",
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    _Server(config, console, started).run(sockets=[bound_socket])
+
+
+class _Server(uvicorn.Server):
+    """Ends the streams of events when it is to end; else it would wait for their clients."""
+
+    def __init__(self, config: uvicorn.Config, console: Console, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._console = console
+        self._tell_started = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._tell_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._console.events.close()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+        # uvicorn would raise the signal again at its end, and the memory would not be closed.
+        before = {one: signal.signal(one, self._end) for one in _SIGNALS}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True

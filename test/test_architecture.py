@@ -154,3 +154,16 @@ def test_no_test_sleeps_or_is_expected_to_fail(file: Path) -> None:
     if file.is_relative_to(ROOT / "test" / "memory"):
         assert called.isdisjoint({"sleep", "time.sleep"})
     assert len(file.read_text().splitlines()) <= 300
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "robotmem_ros" / "web").rglob("*.py")), ids=lambda file: file.name)
+def test_the_console_imports_neither_ros_nor_the_node_nor_the_command_line(file: Path) -> None:
+    imported = imports_of(file)
+    assert {name.partition(".")[0] for name in imported}.isdisjoint(ROS)
+    assert not any(name.startswith(("robotmem_ros.node", "robotmem_ros.cli")) for name in imported)
+
+
+@pytest.mark.parametrize("name", ["access", "guard", "headers"])
+def test_the_guard_of_the_console_needs_no_framework(name: str) -> None:
+    roots = {one.partition(".")[0] for one in imports_of(ROOT / "robotmem_ros" / "web" / f"{name}.py")}
+    assert roots - set(sys.stdlib_module_names) <= {"anyio", "robotmem_ros"}

@@ -13,7 +13,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {"python3-numpy": "numpy", "python3-tabulate": "tabulate", "python3-yaml": "yaml"}
 """The Python modules of rosdep keys that are not named as these."""
-OPTIONAL = {"PIL", "fastembed", "icu4py", "jieba", "onnxruntime", "rosbags", "sqlite_vec", "usearch"}
+OPTIONAL = {
+    "PIL",
+    "anyio",
+    "fastapi",
+    "fastembed",
+    "icu4py",
+    "jieba",
+    "onnxruntime",
+    "pydantic",
+    "rosbags",
+    "sqlite_vec",
+    "starlette",
+    "usearch",
+    "uvicorn",
+}
 """No rosdep keys; the code does without them and says so."""
 
 catkin_package = pytest.importorskip("catkin_pkg.package", reason="colcon, which brings it, is not in this environment")

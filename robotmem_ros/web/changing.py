@@ -25,19 +25,15 @@ _TYPES: dict[str, Any] = {
     "Iterable[float] | None": list[Finite] | None,
 }
 """By the type of a field of a correction: that of the field of the body."""
-_MODEL: type[BaseModel] = create_model(
-    "UpdateIn",
-    __config__=ConfigDict(extra="forbid"),
-    **{
-        entry.name: (_TYPES[str(entry.type)], Field(default_factory=list) if entry.name == "clear" else None)
-        for entry in fields(MemoryUpdate)
-        if entry.name != "memory_id"
-    },
-)
+_FIELDS: dict[str, Any] = {
+    entry.name: (_TYPES[str(entry.type)], Field(default_factory=list) if entry.name == "clear" else None)
+    for entry in fields(MemoryUpdate)
+    if entry.name != "memory_id"
+}
 if TYPE_CHECKING:
     UpdateIn = BaseModel
 else:
-    UpdateIn = _MODEL
+    UpdateIn = create_model("UpdateIn", __config__=ConfigDict(extra="forbid"), **_FIELDS)
 
 
 def changing_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:

@@ -84,12 +84,14 @@ class Events:
 
     async def _poll(self) -> None:
         # A watch begins by taking the file as it is; versions go on where the last one ended.
-        base, watch, known = self._state.version, None, ""
+        base, known = self._state.version, ""
+        watch: FileWatch | None = None
         try:
             while True:
                 began = time.monotonic()
                 try:
-                    watch = watch or await to_thread.run_sync(self._watch)
+                    if watch is None:
+                        watch = await to_thread.run_sync(self._watch)
                     state = await to_thread.run_sync(watch.look)
                     self._note(state._replace(version=base + state.version), is_first=not known and state.version == 1)
                     known = "seen"

@@ -17,7 +17,8 @@ from .schemas import Found, FoundBriefly, Sessions, Timeline
 from .searches import Searches
 
 if TYPE_CHECKING:
-    SearchParameters = TimelineParameters = BaseModel
+    SearchParameters = BaseModel
+    TimelineParameters = BaseModel
 else:
     SearchParameters, TimelineParameters = SEARCH_PARAMETERS, TIMELINE_PARAMETERS
 

@@ -24,7 +24,8 @@ def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool)
         """Tell how the memory is, and what is missing."""
         status = memory.status()
         told = {name: getattr(status, name) for name in Doctor.model_fields if hasattr(status, name)}
-        return Doctor(**{**told, "mode": status.mode.value}, **searches.told(), read_only=read_only)
+        more = {"mode": status.mode.value, "read_only": read_only}
+        return Doctor.model_validate(told | more | searches.told())
 
     @router.get("/stats", responses=responses())
     def stats() -> Stats:
@@ -36,9 +37,7 @@ def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool)
     def recent_failures(n: Limit = 20) -> Failures:
         """List the latest facts about failures, and of the last thousand sessions those with a bad outcome."""
         found = memory.timeline(categories=_FAILURES, collection="*", n=n)
-        bad = [
-            one for one in memory.sessions(None, MOST) if one.outcome is not None and one.outcome < _BAD_OUTCOME
-        ]
+        bad = [one for one in memory.sessions(None, MOST) if one.outcome is not None and one.outcome < _BAD_OUTCOME]
         return Failures.model_validate({"memories": found.entries, "sessions": bad[:n]})
 
     return router

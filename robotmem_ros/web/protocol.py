@@ -30,8 +30,8 @@ class PatientProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
-        self._awaited = _cancelled(self._awaited)
-        self._stalled = _cancelled(self._stalled)
+        self._stop("_awaited")
+        self._stop("_stalled")
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -44,7 +44,7 @@ class PatientProtocol(H11Protocol):
         """Handle what has arrived; a request stops the clock."""
         super().handle_events()
         if not self._is_idle():
-            self._awaited = _cancelled(self._awaited)
+            self._stop("_awaited")
 
     def pause_writing(self) -> None:
         """Start the clock for a client that does not take all."""
@@ -53,7 +53,7 @@ class PatientProtocol(H11Protocol):
 
     def resume_writing(self) -> None:
         """Stop it: the client took all."""
-        self._stalled = _cancelled(self._stalled)
+        self._stop("_stalled")
         super().resume_writing()
 
     def _is_idle(self) -> bool:
@@ -62,7 +62,8 @@ class PatientProtocol(H11Protocol):
     def _await_headers(self) -> None:
         self._awaited = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
 
-
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
+    def _stop(self, clock: str) -> None:
+        timer: asyncio.TimerHandle | None = getattr(self, clock)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, clock, None)

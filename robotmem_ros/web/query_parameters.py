@@ -50,11 +50,11 @@ def query_model(request: type, name: str, **more: Any) -> type[BaseModel]:
     for entry in fields(request):
         kind = _TYPES[str(entry.type)]
         default = None if entry.default in {MISSING, ()} else entry.default
-        about = {"description": _sentence(entry.metadata.get("about", "words to search for"))}
+        about = _sentence(entry.metadata.get("about", "words to search for"))
         if str(entry.type) in {"Names", "Iterable[int] | int | None"}:
-            made[entry.name] = (kind, Field(default_factory=list, **about))
+            made[entry.name] = (kind, Field(default_factory=list, description=about))
         else:
-            made[entry.name] = (kind, Field(default=default, **about))
+            made[entry.name] = (kind, Field(default=default, description=about))
     model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **(made | more))
     return model
 

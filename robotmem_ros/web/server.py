@@ -94,7 +94,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         # uvicorn would raise the signal again at its end, and the memory would not be closed.
         before = {one: signal.signal(one, self._end) for one in _SIGNALS}
         try:

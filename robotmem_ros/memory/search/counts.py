@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from .. import validation
 from ..areas import AREA_PATH, Area
 from ..config.parameters import Parameters
 from ..models import Kind
+from ..storage import rows
 from .conditions import ALL_COLLECTIONS
 from .in_areas import InAreas
 
@@ -19,25 +19,15 @@ DEFAULT_N = 1000
 MAX_N = 10_000
 _GROUP = 100
 """Areas that are counted in one statement: SQLite joins 500 at most."""
-_OF_COLUMN = """
-    SELECT {shown} AS value, count(*) AS n FROM memories AS m INDEXED BY {index}
-    WHERE m.{column} <> '' AND m.status = 'active' AND {here} GROUP BY m.{column}
-"""
-_TAGS = """
-    SELECT t.tag AS value, count(*) AS n FROM memory_tags AS t CROSS JOIN memories AS m ON m.id = t.memory_id
-    WHERE m.status = 'active' AND {here} GROUP BY t.tag
-"""
-_NAMED_AREAS = """
-    SELECT v.value AS value, count(*) AS n FROM json_values AS v CROSS JOIN memories AS m ON m.id = v.memory_id
-    WHERE v.path_id = (SELECT id FROM json_paths WHERE path = ?) AND typeof(v.value) = 'text'
-    AND m.status = 'active' AND {here} GROUP BY v.value
-"""
+_INACTIVE = "SELECT id FROM memories INDEXED BY idx_mem_inactive WHERE status <> 'active'"
+_IN_COLLECTION = "SELECT id FROM memories INDEXED BY idx_mem_collection WHERE collection"
+_OTHERS = f"{_IN_COLLECTION} < ? UNION ALL {_IN_COLLECTION} > ? UNION ALL {_INACTIVE} AND collection = ?"
+_MEMBERS = f"{_IN_COLLECTION} = ? AND status = 'active'"
 _IN_AREA = """
     SELECT ? AS value, count(*) FROM ({source}) AS s CROSS JOIN memories AS m ON m.id = s.id
     WHERE m.status = 'active' AND {here}
 """
-_COLLECTIONS = "SELECT name AS value, facts + perceptions + notes AS n FROM collections AS c WHERE {here} AND n > 0"
-_OF_KIND = "SELECT {kind!r} AS value, coalesce(sum({column}), 0) AS n FROM collections AS c WHERE {here}"
+_LABEL = "(SELECT label FROM memories INDEXED BY idx_mem_label_key WHERE label_key = value AND label_key <> '' LIMIT 1)"
 
 
 class Counted(str, Enum):
@@ -52,10 +42,39 @@ class Counted(str, Enum):
     KINDS = "kinds"
 
 
-_COLUMNS = {
-    Counted.CATEGORIES: ("category", "m.category", "idx_mem_category"),
-    Counted.LABELS: ("label_key", "min(m.label)", "idx_mem_label_key"),
-    Counted.SESSIONS: ("session_id", "m.session_id", "idx_mem_session"),
+class _Values(NamedTuple):
+    """The values of a field, in SQL."""
+
+    all: str
+    """A SELECT of them from an index alone, one for each memory that has one, active or not."""
+    of: str
+    """What to join to ids `s.id` for the values of these memories."""
+    shown: str = "value"
+    """How a value is shown."""
+
+
+def _column(name: str, index: str, shown: str = "value") -> _Values:
+    return _Values(
+        f"SELECT {name} AS value FROM memories INDEXED BY {index} WHERE {name} <> ''",
+        f"(SELECT id, {name} AS value FROM memories) AS v ON v.id = s.id AND v.value <> ''",
+        shown,
+    )
+
+
+_VALUES = {
+    Counted.CATEGORIES: _column("category", "idx_mem_category"),
+    Counted.LABELS: _column("label_key", "idx_mem_label_key", _LABEL),
+    Counted.SESSIONS: _column("session_id", "idx_mem_session"),
+    Counted.TAGS: _Values(
+        "SELECT tag AS value FROM memory_tags",
+        "(SELECT memory_id, tag AS value FROM memory_tags) AS v ON memory_id = s.id",
+    ),
+    Counted.AREAS: _Values(
+        "SELECT value FROM json_values WHERE typeof(value) = 'text' "
+        f"AND path_id = (SELECT id FROM json_paths WHERE path = '{AREA_PATH}')",
+        f"(SELECT id, json_extract(context, '$.{AREA_PATH}') AS value FROM memories) AS v "
+        "ON v.id = s.id AND typeof(v.value) = 'text'",
+    ),
 }
 _KINDS = {Kind.FACT: "facts", Kind.PERCEPTION: "perceptions", Kind.NOTE: "notes"}
 
@@ -67,8 +86,7 @@ class Count(NamedTuple):
     memories: int
 
 
-@dataclass(frozen=True)
-class CountQuery:
+class CountQuery(NamedTuple):
     """A validated request for counts."""
 
     field: Counted
@@ -96,48 +114,57 @@ def read_counts(
     connection: sqlite3.Connection, query: CountQuery, parameters: Parameters, areas: Mapping[str, Area]
 ) -> tuple[Count, ...]:
     """Count, largest first and then in alphabetical order; what no memory has is left out."""
-    if query.field is Counted.AREAS:
-        counts = [*_in_named_areas(connection, query, areas), *_in_polygons(connection, query, parameters, areas)]
-        return tuple(sorted(counts, key=lambda one: (-one.memories, one.value))[: query.n])
-    of_rows = query.field in {Counted.COLLECTIONS, Counted.KINDS}
-    here, arguments = _here("c.name" if of_rows else "m.collection", query)
-    sql = _statement(query.field).format(here=here)
+    if query.field in {Counted.COLLECTIONS, Counted.KINDS}:
+        counts = _from_table(connection, query)
+    elif query.field is Counted.AREAS:
+        counts = [one for one in _of_values(connection, query._replace(n=-1)) if one.value not in areas]
+        counts += _in_polygons(connection, query, parameters, areas)
+    else:
+        counts = _of_values(connection, query)
+    return tuple(sorted((one for one in counts if one.memories), key=lambda one: (-one.memories, one.value))[: query.n])
+
+
+def _from_table(connection: sqlite3.Connection, query: CountQuery) -> list[Count]:
+    columns = [f"sum({column})" for column in _KINDS.values()]
     found = connection.execute(
-        f"SELECT value, n FROM ({sql}) WHERE n > 0 ORDER BY n DESC, value LIMIT ?",
-        (*arguments * sql.count(here), query.n),
+        f"SELECT name, {', '.join(columns)} FROM collections WHERE ?1 IN ('', name) GROUP BY name", (query.collection,)
+    ).fetchall()
+    if query.field is Counted.COLLECTIONS:
+        return [Count(name, sum(counts)) for name, *counts in found]
+    return [Count(kind.value, sum(row[1 + at] for row in found)) for at, kind in enumerate(_KINDS)]
+
+
+def _of_values(connection: sqlite3.Connection, query: CountQuery) -> list[Count]:
+    # Whether a memory is active, and of the collection, stands in its row alone. So all are counted from an index, and
+    # what does not belong to them is counted off; or the memories of a small collection are looked up.
+    values = _VALUES[query.field]
+    all_of_them = f"SELECT value, count(*) AS n FROM ({values.all}) GROUP BY value"
+    some = f"SELECT value, {{sign}} * count(*) AS n FROM ({{ids}}) AS s CROSS JOIN {values.of} GROUP BY value"
+    arguments: tuple[object, ...] = ()
+    if not query.collection:
+        counted = f"{all_of_them} UNION ALL {some.format(sign=-1, ids=_INACTIVE)}"
+    elif _is_small(connection, query.collection):
+        counted, arguments = some.format(sign=1, ids=_MEMBERS), (query.collection,)
+    else:
+        counted = f"{all_of_them} UNION ALL {some.format(sign=-1, ids=_OTHERS)}"
+        arguments = (query.collection,) * 3
+    grouped = f"SELECT value, sum(n) AS n FROM ({counted}) GROUP BY value HAVING sum(n) > 0"
+    found = connection.execute(
+        f"SELECT {values.shown}, n FROM ({grouped} ORDER BY n DESC, value LIMIT ?)", (*arguments, query.n)
     )
-    return tuple(Count(value, n) for value, n in found)
+    return [Count(value, n) for value, n in found]
 
 
-def _here(column: str, query: CountQuery) -> tuple[str, tuple[str, ...]]:
-    # The unary plus keeps the planner from going through all memories of a collection.
-    return (f"+{column} = ?", (query.collection,)) if query.collection else ("true", ())
-
-
-def _statement(field: Counted) -> str:
-    if field is Counted.COLLECTIONS:
-        return _COLLECTIONS
-    if field is Counted.TAGS:
-        return _TAGS
-    if field is Counted.KINDS:
-        return " UNION ALL ".join(
-            _OF_KIND.format(kind=kind.value, column=column, here="{here}") for kind, column in _KINDS.items()
-        )
-    column, shown, index = _COLUMNS[field]
-    return _OF_COLUMN.format(column=column, shown=shown, index=index, here="{here}")
-
-
-def _in_named_areas(connection: sqlite3.Connection, query: CountQuery, polygons: Mapping[str, Area]) -> list[Count]:
-    here, arguments = _here("m.collection", query)
-    found = connection.execute(_NAMED_AREAS.format(here=here), (AREA_PATH, *arguments))
-    return [Count(value, n) for value, n in found if value not in polygons]
+def _is_small(connection: sqlite3.Connection, collection: str) -> bool:
+    (least,) = connection.execute("SELECT sum(memories) / 2 FROM collections").fetchone()
+    return rows.count_in(connection, collection) < (least or 0)
 
 
 def _in_polygons(
     connection: sqlite3.Connection, query: CountQuery, parameters: Parameters, polygons: Mapping[str, Area]
 ) -> list[Count]:
     # As the condition `areas` of a recall sees them: an index lists each memory once.
-    here, values = _here("m.collection", query)
+    here, values = ("m.collection = ?", (query.collection,)) if query.collection else ("true", ())
     listed = [
         (name, condition.source)
         for name in sorted(polygons)
@@ -150,4 +177,4 @@ def _in_polygons(
         sql = " UNION ALL ".join(_IN_AREA.format(source=source.sql, here=here) for _, source in some)
         arguments = [value for name, source in some for value in (name, *source.arguments, *values)]
         counts += [Count(*row) for row in connection.execute(sql, arguments)]
-    return [one for one in counts if one.memories]
+    return counts

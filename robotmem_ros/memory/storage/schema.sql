@@ -65,6 +65,8 @@ CREATE INDEX idx_mem_text_key ON memories (text_key);
 CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT NULL;
 -- Without this index, each delete would read the whole table for memories that the deleted one superseded.
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+-- Few memories as a rule, which are counted off where all are counted from an index.
+CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
 
 -- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that. SQLite
 -- copies each row for a trigger that fires before, so this one fires after.

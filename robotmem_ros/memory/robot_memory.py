@@ -44,6 +44,7 @@ from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
 from .search.counts import DEFAULT_N as MOST_COUNTS
 from .search.counts import Count, parse_counts, read_counts
+from .search.density import Density, Sighted, parse_density, read_density, read_sighted
 from .search.details import MemoryDetails, parse_ids, read_details
 from .search.query import parse_query
 from .search.request import RecallRequest, TimelineRequest
@@ -380,6 +381,36 @@ class RobotMemory:
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
         with parts.database.query_priority, parts.database.snapshot() as connection:
             return read_timeline(connection, query)
+
+    def density(
+        self, *, bins: int = 100, after: int | None = None, before: int | None = None, collection: str | None = None
+    ) -> Density:
+        """Return how many active memories of each kind were observed in each of some equal parts of `[after, before)`.
+
+        An object counts whenever it was sighted. Without a window it reaches from the first observation to the last.
+
+        Raises:
+            InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
+            StorageError: the database could not be read.
+        """
+        query = parse_density(bins, after, before, collection)
+        with self._database.query_priority, self._database.snapshot() as connection:
+            return read_density(connection, query)
+
+    def sighted(self, after: int, before: int, n: int = 1000) -> tuple[Sighted, ...]:
+        """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.
+
+        Each is as it was at that sighting. Sightings that were not kept are not known.
+
+        Raises:
+            InvalidFieldError: a time or `n` cannot be used.
+            StorageError: the database could not be read.
+        """
+        since, until = validation.time_ns("after", after), validation.time_ns("before", before)
+        if (most := validation.whole("n", n)) < 1:
+            raise InvalidFieldError("n", n, "must be 1 or more")
+        with self._database.query_priority, self._database.snapshot() as connection:
+            return read_sighted(connection, since, until, most)
 
     def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
         """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.

@@ -13,6 +13,7 @@ from fastapi import APIRouter, FastAPI
 from ..memory import RobotMemory
 from .access import Access
 from .changing import changing_routes
+from .density import density_routes
 from .details import detail_routes
 from .events import Events
 from .failures import add_handlers
@@ -99,6 +100,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         overview_routes(memory, searches, read_only=settings.read_only),
         count_routes(memory),
         list_routes(memory, searches),
+        density_routes(memory),
         detail_routes(memory),
         changing_routes(memory, read_only=settings.read_only),
         place_routes(memory, read_only=settings.read_only),

@@ -337,6 +337,16 @@ class Stats(Value):
     collections: list[CountOut]
 
 
+class DensityOut(Value):
+    """How many active memories were observed in each of some equal parts of a window."""
+
+    first: TimeNs | None = Field(description="When the oldest memory was observed, in the window or not.")
+    last: TimeNs | None = Field(description="When the newest one was.")
+    start: TimeNs
+    width: TimeNs = Field(description="Nanoseconds of a part.")
+    counts: dict[str, list[int]] = Field(description="By kind.")
+
+
 class Collections(Value):
     """Collections, largest first."""
 

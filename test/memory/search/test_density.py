@@ -1,0 +1,106 @@
+"""The density of memories over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory.models import Kind
+
+from ..conftest import OpenMemory
+
+
+@pytest.fixture
+def filled(open_memory: OpenMemory) -> RobotMemory:
+    """A memory of eleven seconds, one memory a second, each third a fact, half of them in the lab, one forgotten."""
+    memory = open_memory(embedding_model="")
+    for second in range(11):
+        at, collection = second * 10**9, "lab" if second % 2 else "kitchen"
+        if second % 3:
+            memory.save_perception(f"seen {second}", observed_at=at, collection=collection)
+        else:
+            memory.learn(f"learned {second}", observed_at=at, collection=collection)
+    memory.forget(memory.timeline(collection="*", after=5 * 10**9, before=6 * 10**9).entries[0].id, "a test")
+    return memory
+
+
+def total(counts: Mapping[Kind, tuple[int, ...]]) -> list[int]:
+    """Add up the kinds."""
+    return [sum(column) for column in zip(*counts.values(), strict=True)]
+
+
+def test_all_active_memories_are_counted_from_the_oldest_to_the_newest(filled: RobotMemory) -> None:
+    density = filled.density(bins=5)
+    assert (density.first, density.last, density.start) == (0, 10 * 10**9, 0)
+    assert density.width == 2 * 10**9 + 1
+    assert total(density.counts) == [3, 2, 1, 2, 2]
+    assert sum(density.counts[Kind.FACT]) == 4
+
+
+def test_a_window_is_half_open_and_cut_into_its_own_bins(filled: RobotMemory) -> None:
+    density = filled.density(bins=4, after=2 * 10**9, before=6 * 10**9)
+    assert (density.start, density.width, total(density.counts)) == (2 * 10**9, 10**9, [1, 1, 1, 0])
+    assert (density.first, density.last) == (0, 10 * 10**9)
+
+
+def test_a_collection_is_counted_alone(filled: RobotMemory) -> None:
+    density = filled.density(bins=1, collection="lab")
+    assert (density.first, density.last, total(density.counts)) == (10**9, 9 * 10**9, [4])
+    assert total(filled.density(bins=1, collection="*").counts) == [10]
+
+
+def test_each_bin_holds_what_the_timeline_lists_there(filled: RobotMemory) -> None:
+    density = filled.density(bins=7)
+    for place, memories in enumerate(total(density.counts)):
+        start = density.start + place * density.width
+        assert len(filled.timeline(collection="*", after=start, before=start + density.width).entries) == memories
+
+
+def test_an_object_counts_whenever_it_was_sighted(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedding_model="")
+    for second in (1, 4, 7):
+        seen = memory.save_perception("a mug", pose=(1, 2, 0), label="mug", observed_at=second * 10**9)
+    density = memory.density(bins=3)
+    assert (density.first, density.last, density.counts[Kind.PERCEPTION]) == (10**9, 7 * 10**9, (1, 1, 1))
+    assert total(memory.density(bins=1, after=2 * 10**9, before=7 * 10**9).counts) == [1]
+    (sighted,) = memory.sighted(0, 7 * 10**9)
+    assert (sighted.memory_id, sighted.label, sighted.observed_at) == (seen.memory_id, "mug", 4 * 10**9)
+    assert sighted.position == pytest.approx((1.0, 2.0, 0.0))
+    assert memory.sighted(2 * 10**9, 4 * 10**9) == ()
+    memory.forget(seen.memory_id, "a test")
+    assert memory.sighted(0, 9 * 10**9) == ()
+    assert memory.density(bins=1).first is None
+
+
+@pytest.mark.parametrize(("arguments", "field"), [((-1, 5), "after"), ((0, None), "before"), ((0, 5, 0), "n")])
+def test_a_window_of_sightings_that_cannot_be_used_is_named(
+    filled: RobotMemory, arguments: tuple[int, ...], field: str
+) -> None:
+    with pytest.raises(InvalidFieldError) as caught:
+        filled.sighted(*arguments)
+    assert caught.value.field == field
+
+
+def test_without_memories_there_are_bins_of_none(open_memory: OpenMemory) -> None:
+    density = open_memory(embedding_model="").density(bins=3)
+    assert (density.first, density.last, total(density.counts)) == (None, None, [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"bins": 0}, "bins"),
+        ({"bins": 1001}, "bins"),
+        ({"after": -1}, "after"),
+        ({"before": "noon"}, "before"),
+        ({"after": 5, "before": 5}, "before"),
+        ({"collection": 5}, "collection"),
+    ],
+)
+def test_what_cannot_be_used_is_named(filled: RobotMemory, arguments: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidFieldError) as caught:
+        filled.density(**arguments)
+    assert caught.value.field == field

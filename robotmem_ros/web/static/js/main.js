@@ -1,0 +1,128 @@
+// Starts the page: each part listens for what concerns it, this file only brings them together.
+import { on, tell } from "./bus.js";
+import { forgetOffers, startConditions } from "./conditions.js";
+import { byId, debounced } from "./dom.js";
+import { loadAreas, startAreas } from "./draw_area.js";
+import { healthView, isReadOnly, loadHealth } from "./health_view.js";
+import { showHelp } from "./help.js";
+import { icon } from "./icons.js";
+import { startKeys } from "./keys.js";
+import { problemsView, sessionsView } from "./lists_view.js";
+import { startLive } from "./live.js";
+import { loginByAddress, startLogin } from "./login.js";
+import { loadMap, startMap, visibleBox } from "./map.js";
+import { build as buildTools, startMapTools } from "./map_tools.js";
+import { memoryView } from "./memory_view.js";
+import { momentView } from "./moment_view.js";
+import { addView, close, redraw, startPanel } from "./panel.js";
+import { focusResults, load, startResults } from "./results.js";
+import { change, onChange, state } from "./state.js";
+import { startTarget } from "./target.js";
+import { isSim } from "./time.js";
+import { loadTimeline, newest, startTimeline } from "./timeline.js";
+import { keep, language, onLanguage, setLanguage, t, translatePage } from "./words.js";
+
+const BUSY = 3000; // ms between two looks at the whole map and the timeline while memories stream in
+
+translatePage();
+await loginByAddress();
+startSwitches();
+const map = startMap();
+startConditions(() => newest() !== null && isSim(newest()), newest);
+startTarget(map);
+startMapTools(map, () => !isReadOnly());
+addView("memory", memoryView(() => !isReadOnly()));
+addView("moment", momentView());
+addView("sessions", sessionsView());
+addView("problems", problemsView());
+addView("health", healthView());
+startPanel();
+startSearch();
+startViews();
+startKeys();
+startLogin(() => location.reload());
+const first = startResults(visibleBox);
+await Promise.allSettled([first, startAreas(map), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
+tell("clock");
+document.documentElement.dataset.ready = "true";
+startLive();
+
+async function loadWorld() {
+  await loadMap();
+  tell("world");
+}
+
+function startSearch() {
+  const query = byId("query");
+  query.value = state().q;
+  const typed = debounced(250, () => change({ q: query.value.trim(), n: "" }, { quietly: true }));
+  query.addEventListener("input", typed);
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    document.body.dataset.view = "memories";
+    if (query.value.trim() !== state().q) change({ q: query.value.trim(), n: "" });
+    else load().then(focusResults);
+  });
+  onChange((now, changed) => {
+    if (changed.has("q") && document.activeElement !== query) query.value = now.q;
+  });
+}
+
+function startViews() {
+  for (const button of document.querySelectorAll("#views button")) {
+    button.prepend(icon(button.dataset.view ?? button.dataset.panel));
+    button.addEventListener("click", () => {
+      const { view, panel } = button.dataset;
+      if (view) {
+        document.body.dataset.view = view;
+        if (state().panel) change({ panel: "" });
+      } else if (state().panel === panel) close();
+      else change({ panel, memory: "" });
+    });
+  }
+}
+
+function startSwitches() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => document.documentElement.dataset.theme === "dark";
+  const label = () => {
+    byId("language").textContent = language() === "zh" ? "EN" : "中文";
+    byId("language").setAttribute("lang", language() === "zh" ? "en" : "zh-CN");
+    byId("theme").replaceChildren(icon(isDark() ? "sun" : "moon"));
+    byId("theme").setAttribute("aria-pressed", String(isDark()));
+    byId("theme").setAttribute("aria-label", t("dark"));
+  };
+  byId("language").addEventListener("click", () => setLanguage(language() === "zh" ? "en" : "zh"));
+  byId("theme").addEventListener("click", () => {
+    const next = isDark() ? "light" : "dark";
+    keep("robotmem.theme", next);
+    document.documentElement.dataset.theme = next;
+    label();
+    tell("theme");
+  });
+  dark.addEventListener("change", () => {
+    window.robotmemTheme();
+    label();
+    tell("theme");
+  });
+  byId("help").addEventListener("click", showHelp);
+  onLanguage(label);
+  label();
+}
+
+const everything = debounced(BUSY / 10, async () => {
+  forgetOffers();
+  await Promise.allSettled([loadWorld(), loadTimeline(), loadHealth()]);
+});
+let due = 0;
+
+on("changed", () => {
+  redraw("memory");
+  redraw("sessions");
+  redraw("problems");
+  // While memories stream in, the map and the timeline follow every few seconds.
+  const wait = Math.max(0, due - Date.now());
+  due = Math.max(due, Date.now() + BUSY);
+  setTimeout(everything, wait);
+});
+on("changed", debounced(1000, loadAreas));

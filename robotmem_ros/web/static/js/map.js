@@ -1,0 +1,157 @@
+// The map: metres, x to the right and y up, drawn on a canvas by Leaflet.
+/* global L */
+import { get } from "./api.js";
+import { on, tell } from "./bus.js";
+import { byId, calm, debounced, eachFrame, h, replace } from "./dom.js";
+import { startFloor, floor } from "./map_floor.js";
+import { MapMarks } from "./map_marks.js";
+import { place, point } from "./map_points.js";
+import { change, onChange, state } from "./state.js";
+import { number, onLanguage, t } from "./words.js";
+
+const OBJECTS = 5000;
+
+let map = null;
+let marks = null;
+let objects = [];
+let path = [];
+let grid = null;
+
+/** Starts the map. What is drawn on it comes with `loadMap`. */
+export function startMap() {
+  map = L.map("map", {
+    crs: L.CRS.Simple, minZoom: -3, maxZoom: 9, zoomSnap: 0.25, zoomDelta: 0.5, wheelPxPerZoomLevel: 90, attributionControl: false,
+    zoomControl: false, zoomAnimation: !calm(), fadeAnimation: false, inertia: !calm(), doubleClickZoom: false,
+    renderer: L.canvas({ padding: 0.4, tolerance: 4 }),
+  });
+  map.getContainer().setAttribute("role", "application");
+  map.setView([0, 0], 4);
+  startFloor(map);
+  marks = new MapMarks(map);
+  map.on("mousemove", eachFrame(({ latlng }) => pointer(point(latlng))));
+  map.on("mouseout", () => pointer(null));
+  map.on("moveend", debounced(200, moved));
+  scale();
+  label();
+  onLanguage(label);
+  onChange((now, changed) => {
+    if (changed.has("memory")) marks.select(now.memory ? Number(now.memory) : null);
+    if (changed.has("view") && now.view !== viewText()) restoreView();
+  });
+  on("results", ({ memories, searched }) => marks.showResults(memories, searched));
+  on("hover", (memory) => marks.hover(memory));
+  on("moment", (moment) => marks.showMoment(moment));
+  on("sightings", (sightings) => marks.showSightings(sightings));
+  on("theme", () => marks.redraw());
+  new ResizeObserver(() => map.invalidateSize({ animate: false })).observe(map.getContainer());
+  return map;
+}
+
+/** Asks for what the map shows, and shows it. */
+export async function loadMap() {
+  const [seen, went, drawn] = await Promise.allSettled([
+    get("/api/objects", { limit: OBJECTS, include_unconfirmed: true }),
+    get("/api/path"),
+    get("/api/map"),
+  ]);
+  if (seen.status === "fulfilled") objects = seen.value.objects;
+  if (went.status === "fulfilled") path = went.value.path;
+  grid = drawn.status === "fulfilled" ? drawn.value : null;
+  await floor(map, grid);
+  marks.showWorld(objects, path);
+  label();
+  legend();
+  if (!fitted) fit();
+}
+
+/** Asks again for what changed; the picture of the floor seldom does. */
+export const refreshMap = loadMap;
+
+let fitted = false;
+
+function fit() {
+  if (restoreView()) return;
+  showAll();
+}
+
+/** Shows everything there is. */
+export function showAll() {
+  const bounds = L.latLngBounds([]);
+  for (const { position } of objects) bounds.extend(place(position));
+  for (const { position } of path) bounds.extend(place(position));
+  if (grid && !bounds.isValid()) bounds.extend(floor.bounds(grid));
+  if (!bounds.isValid()) return;
+  fitted = true;
+  map.fitBounds(bounds.pad(0.05), { animate: false, maxZoom: 6, padding: [24, 24] });
+}
+
+/** Moves the map so that a place is in sight, if it is not. */
+export function reveal(position) {
+  if (!position || map.getSize().x === 0) return;
+  const where = place(position);
+  if (!map.getBounds().pad(-0.1).contains(where)) map.panTo(where, { animate: !calm() });
+}
+
+export const visibleBox = () => {
+  if (map.getSize().x === 0) return null;
+  const bounds = map.getBounds();
+  return { min_corner: point(bounds.getSouthWest()), max_corner: point(bounds.getNorthEast()) };
+};
+
+export const knownObjects = () => objects;
+export const knownPath = () => path;
+
+const viewText = () => {
+  const [x, y] = point(map.getCenter());
+  return `${x.toFixed(2)},${y.toFixed(2)},${map.getZoom().toFixed(2)}`;
+};
+
+function restoreView() {
+  const [x, y, zoom] = state().view.split(",").map(Number);
+  if (!state().view || ![x, y, zoom].every(Number.isFinite)) return false;
+  fitted = true;
+  map.setView(place([x, y]), zoom, { animate: false });
+  return true;
+}
+
+function moved() {
+  if (!fitted || map.getSize().x === 0) return;
+  change({ view: viewText() }, { quietly: true });
+  tell("view");
+}
+
+function scale() {
+  // Leaflet's scale rounds to whole metres; a robot's map also has centimetres.
+  const Metres = L.Control.Scale.extend({
+    _getRoundNum(most) {
+      const power = 10 ** Math.floor(Math.log10(most));
+      const share = most / power;
+      return power * (share >= 5 ? 5 : share >= 2 ? 2 : 1);
+    },
+    _updateMetric(most) {
+      const long = this._getRoundNum(most);
+      this._updateScale(this._mScale, t("metres", { n: Number(long.toPrecision(1)) }), long / most);
+    },
+  });
+  new Metres({ imperial: false, position: "bottomleft", maxWidth: 120 }).addTo(map);
+}
+
+const where = h("span.pointer");
+
+function pointer(at) {
+  where.textContent = at ? `x ${number(Number(at[0].toFixed(2)))} · y ${number(Number(at[1].toFixed(2)))} m` : "";
+}
+
+function label() {
+  map.getContainer().setAttribute("aria-label", t("map_label", { n: objects.length }));
+}
+
+function legend() {
+  const sign = (name, text) => h("span", {}, h(`i.sign.sign-${name}`, { "aria-hidden": "true" }), text);
+  replace(
+    byId("map-legend"),
+    sign("confirmed", t("confirmed")), sign("unconfirmed", t("unconfirmed")), sign("memory", t("memory")), sign("path", t("path")),
+    where,
+  );
+}
+onLanguage(() => map && legend());

@@ -1,0 +1,197 @@
+// What stands on the map: objects, memories that were found, the robot and its path, the sightings of one object.
+/* global L */
+import { debounced, h } from "./dom.js";
+import { position } from "./marks.js";
+import { place } from "./map_points.js";
+import { COLOURS, Mark, readColours } from "./map_shapes.js";
+import { change, state } from "./state.js";
+import { brief, toMs } from "./time.js";
+import { named, number, t } from "./words.js";
+
+const MOST_LABELS = 60;
+
+export class MapMarks {
+  constructor(map) {
+    readColours();
+    this.map = map;
+    this.objects = new Map();
+    this.group = this.#group((mark) => this.#about(mark));
+    this.memories = this.#group((mark) => this.#about(mark));
+    this.sightings = L.layerGroup().addTo(map);
+    this.path = L.layerGroup().addTo(map);
+    this.robot = new Mark([0, 0], { shape: "arrow", radius: 10, colour: "robot", interactive: false, hidden: true }).addTo(map);
+    this.tip = L.tooltip({ direction: "top", offset: [0, -12], className: "tip" });
+    this.points = [];
+    this.moment = null;
+    this.found = new Set();
+    map.on("moveend", debounced(60, () => this.#label()));
+    // Leaflet draws again when a drag ends; until then the canvas would run empty.
+    map.on("drag", () => this.#draw());
+  }
+
+  #group(about) {
+    const group = L.featureGroup().addTo(this.map);
+    group.bindTooltip(about, { direction: "top", offset: [0, -8], className: "tip" });
+    group.on("click", ({ layer }) => change({ memory: String(layer.options.id), panel: "memory" }));
+    return group;
+  }
+
+  #draw() {
+    const renderer = this.robot._renderer;
+    const view = this.map.getPixelBounds();
+    const drawn = renderer._bounds;
+    const corner = this.map.containerPointToLayerPoint([0, 0]);
+    const far = corner.add(view.getSize());
+    if (drawn && !(drawn.contains(corner) && drawn.contains(far))) renderer._update();
+  }
+
+  showWorld(objects, path) {
+    const present = new Set();
+    for (const object of objects) {
+      present.add(object.id);
+      const options = {
+        id: object.id, object, text: object.label, hollow: !object.confirmed, colour: object.confirmed ? "object" : "doubt",
+        strength: object.confirmed ? 0.45 + 0.55 * object.confidence : 0.8,
+      };
+      const known = this.objects.get(object.id);
+      if (known) {
+        Object.assign(known.options, options);
+        known.setLatLng(place(object.position));
+      } else {
+        const mark = new Mark(place(object.position), options);
+        this.objects.set(object.id, mark);
+        this.group.addLayer(mark);
+      }
+    }
+    for (const [id, mark] of this.objects) {
+      if (present.has(id)) continue;
+      this.group.removeLayer(mark);
+      this.objects.delete(id);
+    }
+    this.points = path.map((one) => ({ ...one, ms: toMs(one.observed_at) }));
+    this.showMoment(this.moment);
+    this.#ring();
+    this.#label();
+  }
+
+  /** Shows the memories of a list: objects are ringed if they were searched for, others get a mark of their own. */
+  showResults(memories, searched) {
+    this.found = new Set(searched ? memories.map(({ id }) => id) : []);
+    this.memories.clearLayers();
+    for (const memory of memories) {
+      if (!memory.position || this.objects.has(memory.id)) continue;
+      const colour = memory.kind === "perception" ? "memory" : memory.kind;
+      const mark = new Mark(place(memory.position), {
+        id: memory.id, memory, shape: "diamond", radius: 6, colour, ringed: searched && memories.length <= 12, text: memory.label ?? "",
+      });
+      this.memories.addLayer(mark);
+    }
+    this.#ring();
+  }
+
+  #ring() {
+    const selected = state().memory ? Number(state().memory) : null;
+    for (const [id, mark] of this.objects) {
+      const ringed = this.found.has(id) || id === selected;
+      if (ringed !== mark.options.ringed) {
+        mark.options.ringed = ringed;
+        mark._updateBounds();
+        mark.redraw();
+      }
+      if (ringed) mark.bringToFront();
+    }
+  }
+
+  select() {
+    this.#ring();
+  }
+
+  /** Points to a memory that has the focus in a list. */
+  hover(memory) {
+    const mark = memory && (this.objects.get(memory.id) ?? this.memories.getLayers().find((one) => one.options.id === memory.id));
+    if (!mark || !this.map.getBounds().contains(mark.getLatLng())) return this.tip.remove();
+    this.tip.setLatLng(mark.getLatLng()).setContent(this.#about(mark)).addTo(this.map);
+  }
+
+  #about(mark) {
+    const { object, memory } = mark.options;
+    if (memory) return h("div", {}, h("b", {}, memory.label || named("kind", memory.kind)), h("span", {}, memory.snippet.replaceAll("**", "").slice(0, 80)), h("span", {}, brief(memory.observed_at)));
+    return h(
+      "div", {}, h("b", {}, object.label),
+      h("span", {}, t(object.confirmed ? "object_confirmed" : "object_unconfirmed", { percent: number(object.confidence * 100, 0) })),
+      h("span", {}, t("seen_times", { n: object.times_seen }), " · ", brief(object.last_seen)),
+      h("span", {}, `${position(object.position)} m`),
+    );
+  }
+
+  /** Shows the world as it was known at a moment: {ms, point} or null for now. */
+  showMoment(moment) {
+    this.moment = moment;
+    const until = moment ? moment.ms : Infinity;
+    let changed = false;
+    for (const mark of this.objects.values()) {
+      const hidden = toMs(mark.options.object.first_seen) > until;
+      changed ||= hidden !== mark.options.hidden;
+      mark.options.hidden = hidden;
+    }
+    this.path.clearLayers();
+    for (const line of lines(this.points.filter(({ ms }) => ms > until))) this.#line(line, true);
+    for (const line of lines(this.points.filter(({ ms }) => ms <= until))) this.#line(line, false);
+    const last = moment?.point ?? this.points.findLast(({ ms }) => ms <= until);
+    this.robot.options.hidden = !last;
+    if (last) {
+      this.robot.options.yaw = last.yaw ?? 0;
+      this.robot.setLatLng(place(last.position));
+      this.robot.bringToFront();
+    }
+    if (changed) this.redraw();
+  }
+
+  #line(points, later) {
+    const style = { color: COLOURS.path, weight: later ? 1.5 : 2.5, opacity: later ? 0.3 : 0.75, dashArray: later ? "2 5" : null, interactive: false };
+    const line = L.polyline(points.map((one) => place(one.position)), style);
+    this.path.addLayer(line);
+    line.bringToBack();
+  }
+
+  /** Shows where one object was seen, newest first; null takes it away. */
+  showSightings(sightings) {
+    this.sightings.clearLayers();
+    if (!sightings?.length) return;
+    const places = sightings.map((one) => place(one.position));
+    this.sightings.addLayer(L.polyline(places, { color: COLOURS.accent, weight: 1, opacity: 0.6, interactive: false }));
+    for (const [nth, where] of places.entries()) {
+      this.sightings.addLayer(new Mark(where, { radius: 3, colour: "accent", strength: Math.max(0.25, 1 - nth / places.length), interactive: false }));
+    }
+  }
+
+  #label() {
+    const bounds = this.map.getBounds();
+    const inView = [...this.objects.values()].filter((mark) => !mark.options.hidden && bounds.contains(mark.getLatLng()));
+    const labelled = inView.length <= MOST_LABELS ? new Set(inView) : new Set();
+    let changed = false;
+    for (const mark of this.objects.values()) {
+      if (mark.options.labelled === labelled.has(mark)) continue;
+      mark.options.labelled = labelled.has(mark);
+      mark._updateBounds();
+      changed = true;
+    }
+    if (changed) this.redraw();
+  }
+
+  redraw() {
+    readColours();
+    for (const line of this.path.getLayers()) line.options.color = COLOURS.path;
+    this.robot._renderer._updatePaths();
+  }
+}
+
+function lines(points) {
+  const found = [];
+  for (const [nth, one] of points.entries()) {
+    const before = points[nth - 1];
+    if (before?.segment !== one.segment || !before) found.push([]);
+    found.at(-1).push(one);
+  }
+  return found;
+}

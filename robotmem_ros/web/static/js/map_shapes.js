@@ -1,0 +1,86 @@
+// Shapes that Leaflet's canvas draws: each kind of thing has its own, so that nothing is told by colour alone.
+/* global L */
+
+export const COLOURS = {};
+
+/** Reads the colours of the theme. */
+export function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["object", "doubt", "memory", "path", "robot", "ink", "surface", "accent", "fact", "note"]) {
+    COLOURS[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+}
+
+/** A mark at a position: `shape` is circle, diamond or arrow; `hidden` and `ringed` change at any time. */
+export const Mark = L.CircleMarker.extend({
+  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: false, hollow: false, hidden: false, ringed: false, yaw: 0, strength: 1 },
+
+  _updateBounds() {
+    L.CircleMarker.prototype._updateBounds.call(this);
+    if (this._pxBounds && (this.options.labelled || this.options.ringed)) {
+      this._pxBounds.extend(this._point.add([24 + this.options.text.length * 9, 12]));
+    }
+    if (this._pxBounds) this._pxBounds.extend(this._point.subtract([13, 13])).extend(this._point.add([13, 13]));
+  },
+
+  _containsPoint(at) {
+    return !this.options.hidden && L.CircleMarker.prototype._containsPoint.call(this, at);
+  },
+
+  _updatePath() {
+    const renderer = this._renderer;
+    if (!renderer._drawing || this._empty() || this.options.hidden) return;
+    const context = renderer._ctx;
+    const { x, y } = this._point;
+    const { shape, radius, colour, hollow, ringed, strength } = this.options;
+    context.save();
+    context.globalAlpha = strength;
+    context.lineWidth = 2;
+    context.strokeStyle = COLOURS[colour];
+    context.fillStyle = hollow ? COLOURS.surface : COLOURS[colour];
+    if (hollow) context.setLineDash([3, 2]);
+    outline(context, shape, x, y, radius, this.options.yaw);
+    context.fill();
+    if (hollow) context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+    if (!hollow) {
+      context.lineWidth = 1.5;
+      context.strokeStyle = COLOURS.surface;
+      context.stroke();
+    }
+    if (ringed) {
+      context.lineWidth = 2.5;
+      context.strokeStyle = COLOURS.accent;
+      context.beginPath();
+      context.arc(x, y, radius + 5, 0, 2 * Math.PI);
+      context.stroke();
+    }
+    if (this.options.text && (this.options.labelled || ringed)) write(context, this.options.text, x + radius + (ringed ? 9 : 5), y);
+    context.restore();
+  },
+});
+
+function outline(context, shape, x, y, radius, yaw) {
+  context.beginPath();
+  if (shape === "circle") context.arc(x, y, radius, 0, 2 * Math.PI);
+  else {
+    const corners = shape === "diamond" ? [[0, 1.15], [1.15, 0], [0, -1.15], [-1.15, 0]] : [[1.4, 0], [-1, 0.95], [-0.5, 0], [-1, -0.95]];
+    for (const [ahead, left] of corners) {
+      const turned = [Math.cos(yaw) * ahead - Math.sin(yaw) * left, Math.sin(yaw) * ahead + Math.cos(yaw) * left];
+      context.lineTo(x + radius * turned[0], y - radius * turned[1]);
+    }
+    context.closePath();
+  }
+}
+
+function write(context, text, x, y) {
+  context.font = "12px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  context.lineWidth = 3;
+  context.lineJoin = "round";
+  context.strokeStyle = COLOURS.surface;
+  context.strokeText(text, x, y);
+  context.fillStyle = COLOURS.ink;
+  context.fillText(text, x, y);
+}

@@ -1,0 +1,62 @@
+// Turns the state of the page into the question that the server is asked.
+import { state } from "./state.js";
+
+const ONLY_SEARCH = ["context_filter", "ids", "min_relevance", "representatives_only", "in_view", "since_visit", "radius", "target"];
+const SHARED = ["categories", "labels", "tags", "any_tags", "areas", "session_ids", "excluded_session_ids", "kinds"];
+
+export const PAGE = 50;
+
+const given = (value) => value !== "" && value !== false && value !== null && !(Array.isArray(value) && !value.length);
+
+/** Tells whether it takes a recall, or whether the memories are only listed, newest first. */
+export const isSearch = (from = state()) => given(from.q.trim()) || ONLY_SEARCH.some((name) => given(from[name]));
+
+/** Returns how many conditions hold, without the text. */
+export function countConditions(from = state()) {
+  const lists = ["collections", ...SHARED].reduce((sum, name) => sum + from[name].length, 0);
+  const single = ["after", "before", "min_confidence", "include_unconfirmed", "include_forgotten", "unfolded", "min_relevance",
+    "context_filter", "ids", "representatives_only", "in_view", "since_visit"];
+  return lists + single.filter((name) => given(from[name])).length;
+}
+
+function shared(from) {
+  const values = Object.fromEntries(SHARED.map((name) => [name, from[name]]));
+  return {
+    ...values,
+    collections: from.collections.length ? from.collections : ["*"],
+    after: from.after,
+    before: from.before,
+    include_unconfirmed: from.include_unconfirmed || "",
+  };
+}
+
+/** Returns the parameters of /api/memories. */
+export function listing(from, cursor) {
+  return {
+    ...shared(from),
+    min_confidence: from.min_confidence,
+    include_forgotten: from.include_forgotten || "",
+    n: PAGE,
+    cursor,
+  };
+}
+
+/** Returns the parameters of /api/search; `view` is the visible box of the map: {min_corner, max_corner}. */
+export function searching(from, view) {
+  const place = from.target && { target: [...from.target] };
+  if (place && given(from.radius)) place.max_distance = Number(from.radius);
+  return {
+    ...shared(from),
+    q: from.q.trim(),
+    min_confidence: from.min_confidence || 0,
+    n: from.n || PAGE,
+    min_relevance: from.min_relevance,
+    context_filter: from.context_filter,
+    ids: from.ids.split(/[\s,]+/).filter(Boolean),
+    representatives_only: from.representatives_only || "",
+    fold: from.unfolded ? "false" : "",
+    spatial_sort: from.since_visit ? "" : place,
+    since_last_visit: from.since_visit && place ? { max_distance: 1, ...place } : "",
+    within: from.in_view && view ? view : "",
+  };
+}

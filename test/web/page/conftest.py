@@ -1,0 +1,93 @@
+"""What the tests of the page share: a browser, a world in a file, consoles on it, pages that must be clean."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+from robotmem_ros.memory import RobotMemory
+
+from ...support.clock import Clock
+from ...support.page.chromium import chromium
+from ...support.page.console import console
+from ...support.page.world import fill
+
+OpenPage = Callable[..., Page]
+READY = "html[data-ready]"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a house in which a robot drove four rounds; nobody changes it."""
+    db, clock = tmp_path_factory.mktemp("world") / "memory.db", Clock()
+    with RobotMemory(db, clock=clock, embedding_model="", synchronous="normal") as memory:
+        fill(memory, clock)
+    return db
+
+
+@pytest.fixture(scope="session")
+def shared_console(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A console for tests that change nothing."""
+    db = Path(shutil.copy(world, tmp_path_factory.mktemp("shared") / "memory.db"))
+    with console(db) as address:
+        yield address
+
+
+@pytest.fixture
+def own_db(world: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(world, tmp_path / "memory.db"))
+
+
+@pytest.fixture
+def own_console(own_db: Path, tmp_path: Path) -> Iterator[str]:
+    """A console on a file that a test may change."""
+    with console(own_db, "--areas-file", tmp_path / "areas.yaml") as address:
+        yield address
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Opens pages, each in a browser of its own; none may complain in its console or ask another host for anything."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def open_one(address: str, path: str = "/", *, ready: bool = True, expected: str = "", **options: Any) -> Page:
+        named: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Berlin"} | options
+        context = browser.new_context(viewport=named.pop("viewport", {"width": 1280, "height": 800}), **named)
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+
+        def told(message: ConsoleMessage) -> None:
+            if message.type in {"error", "warning"} and not (expected and expected in message.text):
+                complaints.append(message.text)
+
+        def asked(request: Request) -> None:
+            here, there = urlsplit(address), urlsplit(request.url)
+            if there.scheme not in {"data", "blob"} and there.netloc != here.netloc:
+                complaints.append(f"asked {request.url}")
+
+        page.on("console", told)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", asked)
+        page.goto(address.rstrip("/") + path)
+        if ready:
+            page.wait_for_selector(READY, state="attached")
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -24,10 +24,10 @@ setup(
     extras_require={
         "all": [
             *("usearch<2.26", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"),
-            *("fastapi", "uvicorn", "mcp", "watchfiles"),
+            *("fastapi", "uvicorn", "mcp", "markdown-it-py", "watchfiles"),
         ],
         "mcp": ["mcp"],
-        "notes": ["watchfiles"],
+        "notes": ["markdown-it-py", "watchfiles"],
         "replay": ["rosbags", "pillow"],
         "web": ["fastapi", "uvicorn"],
     },

@@ -41,7 +41,7 @@ FLOORS = (
     {"embedding"},
     {"areas"},
     {"search"},
-    {"learning", "objects", "purge", "retention", "sessions"},
+    {"learning", "notes", "objects", "purge", "retention", "sessions"},
     {"parts", "status"},
     {"robot_memory"},
 )

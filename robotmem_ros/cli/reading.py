@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..memory import BriefMemory, Change, Explanation, Memory
+from ..memory import BriefMemory, Change, Explanation, Kind, Memory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
@@ -52,7 +52,7 @@ def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
     if isinstance(memory, BriefMemory):
         yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{time_text(memory.observed_at)}, id {memory.id}]"
         return
-    yield _memory_line(memory)
+    yield _note_line(memory) if memory.kind is Kind.NOTE else _memory_line(memory)
     told = memory.explanation
     if told is None:
         return
@@ -67,6 +67,13 @@ def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
     yield f"      {words}, {meaning}{placed}"
     rows = [(one.name, _SIGNS[one.operation].format(one.value), f"= {one.score:.3f}", one.reason) for one in told.parts]
     yield from (f"      {line}" for line in table((), rows).splitlines())
+
+
+def _note_line(memory: Memory) -> str:
+    note = memory.context["note"]
+    where = f"{note['path']}:{note['first_line']}-{note['last_line']}"
+    told = f"relevance {memory.relevance:.2f}, {where}, id {memory.id}"
+    return f"{memory.score:.2f}  {' '.join(memory.content.split())}  [{told}]"
 
 
 def _memory_line(memory: Memory) -> str:

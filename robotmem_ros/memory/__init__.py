@@ -18,6 +18,7 @@ from .learning.explanation import Explanation
 from .learning.store_or_merge import Learned
 from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
+from .notes.reading import NoteLines, NotesState
 from .objects.field_of_view import FieldOfView
 from .purge.purge import Purged
 from .robot_memory import RobotMemory
@@ -44,6 +45,8 @@ __all__ = [
     "MemoryDetails",
     "MemoryNotFoundError",
     "Mode",
+    "NoteLines",
+    "NotesState",
     "OccupancyGrid",
     "Origin",
     "Parameters",

@@ -16,6 +16,7 @@ from .embedding.embedder import Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
+from .notes.notes import Notes
 from .objects.objects import Objects
 from .retention.retention import Retention
 from .search.pipeline import Pipeline
@@ -76,6 +77,8 @@ class Parts:
             self.texts = TextIndex(self.database, _INDEXED)
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
+            self.notes = Notes(self.database, at_start, self.maintenance.notify)
+            made.callback(self.notes.close)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             made.callback(self.maintenance.close)
             made.callback(self.retention.stop)
@@ -107,6 +110,7 @@ class Parts:
             self.database.write(lambda connection: None).result()
         self.embedder.wait()
         self.backfill.retry_refused()
+        self.notes.settle()
         self.maintenance.flush()
 
     def close(self) -> None:
@@ -123,7 +127,9 @@ class Parts:
         if self.database.read_only:
             return indexes
         consolidate = Step("consolidate sessions", self.sessions.update, period=1.0, rest=1.0)
+        notes = Step("read notes", self.notes.update, period=0.5, rest=0.02)
         return [
+            *([notes] if parameters.notes_folders else []),
             Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
             *indexes,
             Step("reserve room on the disk", self.database.reserve.update, period=10.0, rest=10.0),

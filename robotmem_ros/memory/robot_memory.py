@@ -37,6 +37,7 @@ from .models import (
     Stored,
 )
 from .new_memory import new_fact, new_perception
+from .notes.reading import NoteLines, NotesState, note_lines, notes_state
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting
 from .parts import Parts
@@ -361,6 +362,8 @@ class RobotMemory:
         decay = self.decay()
         parts = self._parts
         query = parse_query(self.parameters, request, decay=decay, areas=parts.areas.by_name())
+        if query.may_give_notes:
+            parts.notes.refresh()
         with parts.database.query_priority:
             result = parts.pipeline.run(query, self.parameters)
         parts.usage.add(result, max(decay.now, 0))
@@ -440,6 +443,28 @@ class RobotMemory:
         areas = self._parts.areas.by_name()
         with self._database.query_priority, self._database.snapshot() as connection:
             return read_counts(connection, query, self.parameters, areas)
+
+    def note(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
+        """Return `n` lines of a note from `first_line` on, as it was read last.
+
+        `path` is that of `context.note` of a recalled note, such as `handbook/battery.md`. Only what was read from the
+        folders of the parameter `notes_folders` can be had.
+
+        Raises:
+            InvalidFieldError: there is no such note, it could not be read, or it has no such line.
+            StorageError: the database could not be read.
+        """
+        with self._database.snapshot() as connection:
+            return note_lines(connection, path, first_line, n)
+
+    def notes(self) -> NotesState:
+        """Return the folders and files of notes, and what could not be read of them.
+
+        Raises:
+            StorageError: the database could not be read.
+        """
+        with self._database.snapshot() as connection:
+            return notes_state(connection)
 
     def yield_to_queries(self) -> None:
         """Wait until no query is being answered, at most for a moment; call it before work that can wait."""

@@ -10,7 +10,7 @@ from .embedding.backfill import check_kept_model
 from .embedding.background import BackgroundEmbedder
 from .parts import Parts
 from .search.result import Mode
-from .storage import rows
+from .storage import note_rows, rows
 from .storage.retention_rows import removed
 from .text import chinese, scripts
 
@@ -29,7 +29,10 @@ class Status:
     perceptions: int
     pending_vectors: int
     notes: int = 0
-    """Parts of files."""
+    """Parts of files of notes."""
+    note_files: int = 0
+    note_errors: int = 0
+    """Folders and files of notes that could not be read."""
     removed: int = 0
     """Memories that retention removed so far."""
 
@@ -49,6 +52,7 @@ def status(parts: Parts) -> Status:
     with database.reader() as connection:
         counts = rows.counters(connection)
         gone = removed(connection)
+        folders, (files, errors) = note_rows.folder_rows(connection), note_rows.file_counts(connection)
         foreign = _of_another_model(connection, embedder)
     pending = counts["memory"] - counts["vector"]
     missing = [
@@ -59,6 +63,9 @@ def status(parts: Parts) -> Status:
         database.tokens_missing,
         parts.vectors.missing,
         parts.maintenance.trouble,
+        parts.notes.trouble,
+        *(f"notes: folder {one.path!r} {one.error}" for one in folders.values() if one.error),
+        f"notes: {errors} of {files} files are not read (`robotmem notes` tells why)" if errors else "",
     ]
     if not chinese.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
@@ -75,6 +82,8 @@ def status(parts: Parts) -> Status:
         perceptions=counts["perception"],
         pending_vectors=pending,
         notes=counts["note"],
+        note_files=files,
+        note_errors=errors + sum(bool(one.error) for one in folders.values()),
         removed=sum(n for (_, kind), n in gone.items() if kind in counts),
     )
 

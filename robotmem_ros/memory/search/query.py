@@ -9,10 +9,11 @@ from .. import validation
 from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
+from ..models import Kind
 from ..storage.decay import Decay
 from .comparison import Comparison
 from .condition import Wanted
-from .conditions import Collections, Given, parse_conditions, searched_collections
+from .conditions import Collections, Given, Kinds, parse_conditions, searched_collections
 from .filters import ContextFilter
 from .places import Place, parse_place
 from .request import RecallRequest
@@ -40,6 +41,12 @@ class Query:
     """What confidence means at the time of the query."""
     fold: bool
     """Whether the newest memory stands for the others of the same text and place."""
+
+    @property
+    def may_give_notes(self) -> bool:
+        """Tell whether the kinds that are asked for let notes be in the result; they have no position."""
+        kinds = (wanted.kinds for wanted in self.conditions if isinstance(wanted, Kinds))
+        return self.spatial_sort is None and all(Kind.NOTE.value in names for names in kinds)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

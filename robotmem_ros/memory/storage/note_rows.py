@@ -4,15 +4,101 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ..errors import NoteError
+from ..models import NewMemory
+from . import rows
 
 _NOTES = """
     SELECT m.id, json_extract(m.context, '$.note.path')
     FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE m.type = 'note' LIMIT 1
 """
+_PARTS = """
+    SELECT m.id, m.content, m.human_summary, m.context, m.collection
+    FROM note_chunks AS c CROSS JOIN memories AS m ON m.id = c.memory_id WHERE c.file_id = ? ORDER BY m.id
+"""
+_KNOWN = "SELECT id, path, collection, stamp, digest, error FROM note_files"
+_FOLDERS = """
+    SELECT o.name, o.path, o.collection, o.error, count(f.id), coalesce(sum(
+        (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
+    ), 0), coalesce(sum(f.error <> ''), 0)
+    FROM note_folders AS o
+    LEFT JOIN note_files AS f ON f.path >= o.name || '/' AND f.path < o.name || '0'
+    GROUP BY o.name ORDER BY o.name
+"""
+"""'0' follows '/'."""
+_FILES = """
+    SELECT path, collection, error, (SELECT count(*) FROM note_chunks AS c WHERE c.file_id = f.id)
+    FROM note_files AS f ORDER BY path
+"""
+_ORPHANS = """
+    DELETE FROM memories WHERE type = 'note' AND NOT EXISTS (SELECT 1 FROM note_chunks WHERE memory_id = memories.id)
+"""
+
+
+class KnownFile(NamedTuple):
+    """A file as it was read last."""
+
+    id: int
+    path: str
+    collection: str
+    stamp: str
+    digest: str
+    error: str
+
+
+class FolderRow(NamedTuple):
+    """A folder as it was seen last."""
+
+    name: str
+    path: str
+    collection: str
+    device: int
+    """On which it lay when it could be read; 0 if it never could."""
+    error: str
+
+
+class ReadFile(NamedTuple):
+    """A file as it was read now."""
+
+    path: str
+    collection: str
+    stamp: str
+    digest: str
+    text: str = ""
+    error: str = ""
+
+
+class FolderState(NamedTuple):
+    """A folder of notes as it was seen last."""
+
+    name: str
+    """The first part of the paths of its files."""
+    path: str
+    """On the disk of the process that reads it."""
+    collection: str
+    error: str
+    """Why it could not be read, so that what was read of it before stays; empty if it could."""
+    files: int
+    notes: int
+    """Parts of these files."""
+    errors: int
+    """Files among them that could not be read."""
+
+
+class FileState(NamedTuple):
+    """A file of notes as it was read last."""
+
+    path: str
+    collection: str
+    error: str
+    """Why it could not be read; empty if it could."""
+    notes: int
 
 
 def check_no_notes(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> None:
@@ -23,6 +109,137 @@ def check_no_notes(connection: sqlite3.Connection, memory_ids: Sequence[int]) ->
         raise NoteError(memory_id, str(path))
 
 
+def known_files(connection: sqlite3.Connection) -> dict[str, KnownFile]:
+    """Return the files that were read, by path."""
+    return {row[1]: KnownFile(*row) for row in connection.execute(_KNOWN)}
+
+
+def files_of_digest(connection: sqlite3.Connection, digest: str) -> list[KnownFile]:
+    """Return the files with this digest, by path."""
+    found = connection.execute(f"{_KNOWN} WHERE digest = ? AND digest <> '' ORDER BY path", (digest,))
+    return [KnownFile(*row) for row in found]
+
+
+def folder_rows(connection: sqlite3.Connection) -> dict[str, FolderRow]:
+    """Return what is known of the folders, by name, in alphabetical order."""
+    found = connection.execute("SELECT name, path, collection, device, error FROM note_folders ORDER BY name")
+    return {row[0]: FolderRow(*row) for row in found}
+
+
+def set_folders(connection: sqlite3.Connection, folders: Iterable[FolderRow]) -> None:
+    """Replace what is known of the folders."""
+    connection.execute("DELETE FROM note_folders")
+    connection.executemany("INSERT INTO note_folders VALUES (?, ?, ?, ?, ?)", folders)
+
+
+def replace_file(
+    connection: sqlite3.Connection, file: ReadFile, parts: Sequence[NewMemory], *, renamed: KnownFile | None = None
+) -> None:
+    """Store a file and its parts. A part whose text was there before keeps its id, and so its vector.
+
+    `renamed` is the file under its earlier path.
+    """
+    file_id = _set_file(connection, file, renamed)
+    unused = defaultdict[tuple[str, ...], list[tuple[int, str]]](list)
+    for memory_id, content, heading, context, collection in connection.execute(_PARTS, (file_id,)).fetchall():
+        unused[collection, content].append((memory_id, heading + "\n" + context))
+    new = []
+    for part in parts:
+        same = unused[part.collection, part.content]
+        if not same:
+            new.append(part)
+            continue
+        memory_id, told = same.pop(0)
+        if told != part.human_summary + "\n" + part.context:
+            connection.execute(
+                "UPDATE memories SET human_summary = ?, context = ? WHERE id = ?",
+                (part.human_summary, part.context, memory_id),
+            )
+    # What is new comes first: a text that only moved to another collection does not lose its vector.
+    ids = rows.insert_all(connection, new) if new else ()
+    connection.executemany("INSERT INTO note_chunks VALUES (?, ?)", [(memory_id, file_id) for memory_id in ids])
+    rows.delete(connection, [memory_id for left in unused.values() for memory_id, _ in left])
+
+
+def touch_file(connection: sqlite3.Connection, file_id: int, stamp: str) -> None:
+    """Note a new stamp of a file with the same content."""
+    connection.execute("UPDATE note_files SET stamp = ? WHERE id = ?", (stamp, file_id))
+
+
+def note_error(connection: sqlite3.Connection, file: KnownFile | None, path: str, collection: str, why: str) -> None:
+    """Note why a file cannot be read now; what was read of it before stays."""
+    if file is None:
+        sql = "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, '', '', ?)"
+        connection.execute(sql, (path, collection, why))
+    else:
+        connection.execute("UPDATE note_files SET stamp = '', error = ? WHERE id = ?", (why, file.id))
+
+
+def remove_file(connection: sqlite3.Connection, path: str) -> None:
+    """Delete a file with its parts, if it is there."""
+    sql = "SELECT memory_id FROM note_chunks WHERE file_id = (SELECT id FROM note_files WHERE path = ?)"
+    rows.delete(connection, [memory_id for (memory_id,) in connection.execute(sql, (path,)).fetchall()])
+    connection.execute("DELETE FROM note_files WHERE path = ?", (path,))
+
+
 def forget_files(connection: sqlite3.Connection, collection: str | None) -> int:
     """Forget what was read of the files of a collection, and return their number; they may be read again."""
+    connection.execute("DELETE FROM note_folders WHERE collection = ?", (collection,))
     return connection.execute("DELETE FROM note_files WHERE collection = ?", (collection,)).rowcount
+
+
+def has_orphans(connection: sqlite3.Connection) -> bool:
+    """Tell whether there are notes without a file, as when a purge was interrupted."""
+    (parts,) = connection.execute("SELECT count(*) FROM note_chunks").fetchone()
+    return int(parts) != rows.counters(connection)["note"]
+
+
+def delete_orphans(connection: sqlite3.Connection) -> None:
+    """Delete notes without a file."""
+    connection.execute(_ORPHANS)
+
+
+def text_of(connection: sqlite3.Connection, path: str) -> tuple[str, str] | None:
+    """Return the text of a file, and why it could not be read; None if there is no such file."""
+    sql = "SELECT t.text, f.error FROM note_files AS f LEFT JOIN note_texts AS t ON t.file_id = f.id WHERE f.path = ?"
+    found = connection.execute(sql, (path,)).fetchone()
+    if found is None:
+        return None
+    text, error = found
+    return zlib.decompress(text).decode() if text else "", str(error)
+
+
+def paths(connection: sqlite3.Connection) -> list[str]:
+    """Return the paths of all files, in alphabetical order."""
+    return [path for (path,) in connection.execute("SELECT path FROM note_files ORDER BY path")]
+
+
+def file_counts(connection: sqlite3.Connection) -> tuple[int, int]:
+    """Return how many files there are, and how many of them could not be read."""
+    sql = "SELECT (SELECT count(*) FROM note_files), (SELECT count(*) FROM note_files WHERE error <> '')"
+    found: tuple[int, int] = connection.execute(sql).fetchone()
+    return found
+
+
+def folders(connection: sqlite3.Connection) -> tuple[FolderState, ...]:
+    """Return the folders as they were seen last, by name."""
+    return tuple(FolderState(*row) for row in connection.execute(_FOLDERS))
+
+
+def files(connection: sqlite3.Connection) -> tuple[FileState, ...]:
+    """Return the files as they were read last, by path."""
+    return tuple(FileState(*row) for row in connection.execute(_FILES))
+
+
+def _set_file(connection: sqlite3.Connection, file: ReadFile, renamed: KnownFile | None) -> int:
+    if renamed is not None:
+        connection.execute("UPDATE note_files SET path = ? WHERE id = ?", (file.path, renamed.id))
+    (file_id,) = connection.execute(
+        "INSERT INTO note_files (path, collection, stamp, digest, error) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (path) DO UPDATE SET (collection, stamp, digest, error) = "
+        "(excluded.collection, excluded.stamp, excluded.digest, excluded.error) RETURNING id",
+        (*file[:4], file.error),
+    ).fetchone()
+    text = zlib.compress(file.text.encode())
+    connection.execute("INSERT OR REPLACE INTO note_texts VALUES (?, ?)", (file_id, text))
+    return int(file_id)

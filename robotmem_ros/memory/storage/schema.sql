@@ -510,6 +510,7 @@ CREATE TABLE note_folders (
     name TEXT PRIMARY KEY,  -- the first part of the paths of its files
     path TEXT NOT NULL,  -- on the disk
     collection TEXT NOT NULL,
+    device INTEGER NOT NULL DEFAULT 0,  -- st_dev of the folder when it held notes: where a disk is gone, it is another
     error TEXT NOT NULL DEFAULT ''  -- why it could not be read; '' if it could
 ) WITHOUT ROWID;
 
@@ -518,12 +519,17 @@ CREATE TABLE note_files (
     id INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,  -- the name of the folder, then the path in it, with '/' between the parts
     collection TEXT NOT NULL,  -- of its notes
-    stamp TEXT NOT NULL,  -- size and times of the file when it was read: see notes/files.py
-    digest TEXT NOT NULL,  -- of its content and of how that was cut; '' if it could not be read
-    error TEXT NOT NULL DEFAULT '',  -- why it could not be read; '' if it could
-    text BLOB NOT NULL DEFAULT x''  -- compressed by zlib; what `note` gives lines of
+    stamp TEXT NOT NULL,  -- size and times of the file when it was read, and how it was split; '' to read it again
+    digest TEXT NOT NULL,  -- of its content and of how that was split; '' if it could not be read
+    error TEXT NOT NULL DEFAULT ''  -- why it could not be read; '' if it could
 );
 CREATE INDEX idx_note_files_digest ON note_files (digest) WHERE digest <> '';
+CREATE INDEX idx_note_files_error ON note_files (path) WHERE error <> '';
+-- What `note` gives lines of. By itself, so that the files are found without the pages of their texts.
+CREATE TABLE note_texts (
+    file_id INTEGER PRIMARY KEY REFERENCES note_files (id) ON DELETE CASCADE,
+    text BLOB NOT NULL  -- compressed by zlib
+);
 
 -- From which file a memory of the type `note` is.
 CREATE TABLE note_chunks (

@@ -43,9 +43,10 @@ NO_TEXT = {
     "vectors": {"embedding"},
     "vector_segments": {"file"},
     "note_folders": {"name", "path", "collection", "error"},
-    "note_files": {"path", "collection", "stamp", "digest", "error", "text"},
     "path_points": {"session_id"},
     "occupancy_grids": {"frame_id", "digest", "cells"},
+    "note_files": {"path", "collection", "stamp", "digest", "error"},
+    "note_texts": {"text"},
 }  # fmt: skip
 # Tables that SQLite and its extensions keep; the raw bytes of the file are searched for these.
 INTERNAL = ("sqlite_", "memories_fts_", "positions_rtree", "objects_rtree")

@@ -1,0 +1,72 @@
+"""Give the lines of a note, as it was read last; no file is opened for it, so nothing else can be read this way."""
+
+from __future__ import annotations
+
+import sqlite3
+import unicodedata
+from dataclasses import dataclass
+
+from .. import validation
+from ..errors import InvalidFieldError, did_you_mean
+from ..storage import note_rows
+from ..storage.note_rows import FileState, FolderState
+from .blocks import lines_of
+
+_LONGEST_PATH = 4096
+MOST_LINES = 10_000
+
+
+@dataclass(frozen=True)
+class NoteLines:
+    """Some lines of a note."""
+
+    path: str
+    first_line: int
+    """From 1."""
+    last_line: int
+    """Itself included; one less than the first if the note is empty."""
+    lines: int
+    """Of the whole note."""
+    text: str
+
+
+@dataclass(frozen=True)
+class NotesState:
+    """The folders and files of notes, as they were seen last."""
+
+    folders: tuple[FolderState, ...]
+    files: tuple[FileState, ...]
+
+
+def note_lines(connection: sqlite3.Connection, path: object, first_line: object, n: object) -> NoteLines:
+    """Return `n` lines of a note from `first_line` on, or as many as there are.
+
+    Raises:
+        InvalidFieldError: there is no such note, it could not be read, or it has no such line.
+    """
+    wanted = unicodedata.normalize("NFC", validation.text("path", path, limit=_LONGEST_PATH, required=True))
+    first, most = validation.whole("first_line", first_line), validation.whole("n", n)
+    if not 1 <= most <= MOST_LINES:
+        raise InvalidFieldError("n", most, f"must lie in 1 to {MOST_LINES} lines")
+    lines = lines_of(_text(connection, wanted))
+    if not 1 <= first <= max(len(lines), 1):
+        raise InvalidFieldError("first_line", first, f"is no line of {wanted!r}, which has {len(lines)}")
+    shown = lines[first - 1 : first - 1 + most]
+    return NoteLines(wanted, first, first - 1 + len(shown), len(lines), "\n".join(shown))
+
+
+def notes_state(connection: sqlite3.Connection) -> NotesState:
+    """Return the folders and files of notes, as they were seen last."""
+    return NotesState(note_rows.folders(connection), note_rows.files(connection))
+
+
+def _text(connection: sqlite3.Connection, path: str) -> str:
+    found = note_rows.text_of(connection, path)
+    if found is None:
+        known = note_rows.paths(connection)
+        near = did_you_mean(path, known) or ("" if known else "; there are no notes (parameter notes_folders)")
+        raise InvalidFieldError("path", path, f"is no note; give a path as recall returns it{near}")
+    text, error = found
+    if error and not text:
+        raise InvalidFieldError("path", path, error)
+    return text

@@ -1,0 +1,189 @@
+"""Split a text into parts: along headings and paragraphs, each with its lines and its headings.
+
+A part begins with a heading, or where the one before it is full; then the last lines of that one are repeated, as many
+as fit into the overlap. Headings come on top of the limit, up to a half of it, rather than stand alone. Code and tables
+stay whole up to four times the limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, takewhile
+from typing import NamedTuple
+
+from .blocks import Block, lines_of, markdown_blocks, plain_blocks
+from .token_count import count
+
+_WHOLE_UP_TO = 4
+"""Times the limit up to which code and tables are not cut."""
+_SENTENCE = re.compile(r".+?(?:[.!?;](?=\s)\s*|[\u3002\uff01\uff1f\uff1b]|\Z)", re.DOTALL)
+_BETWEEN = " > "
+
+
+class Limits(NamedTuple):
+    """Sizes in tokens, as `count` estimates them."""
+
+    tokens: int
+    """Largest part."""
+    overlap: int
+    """Most of a part that is repeated at the beginning of the next one."""
+    joined: int
+    """Neighbouring sections are joined up to this."""
+
+
+class Part(NamedTuple):
+    """Some lines of a file."""
+
+    first_line: int
+    """From 1."""
+    last_line: int
+    """Itself included."""
+    heading: str
+    """The headings that it stands under, the outermost first, as in `Safety > Battery`; empty without any."""
+    text: str
+    """Exactly these lines; of a line that is too long by itself, a piece."""
+
+
+class _Piece(NamedTuple):
+    """Lines that go into one part."""
+
+    first: int
+    end: int
+    is_whole: bool
+
+
+def split(text: str, *, is_markdown: bool, limits: Limits) -> list[Part]:
+    """Split a text; every line that is not blank is in a part.
+
+    Raises:
+        ImportError: it is Markdown, and markdown-it-py is not installed.
+    """
+    lines = lines_of(text)
+    blocks = markdown_blocks(lines) if is_markdown else plain_blocks(lines)
+    splitter = _Splitter(lines, limits)
+    return [part for section in splitter.joined(_sections(blocks)) for part in splitter.parts(section)]
+
+
+def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    # From one heading to the next; headings without a text belong to what follows.
+    section: list[Block] = []
+    for block in blocks:
+        if block.is_heading and not all(one.is_heading for one in section):
+            yield section
+            section = []
+        section.append(block)
+    if section:
+        yield section
+
+
+class _Splitter:
+    """Splits the sections of one text."""
+
+    def __init__(self, lines: Sequence[str], limits: Limits) -> None:
+        self._lines = lines
+        self._limits = limits
+        self._overlap = min(limits.overlap, limits.tokens // 2)
+        self._until = [0, *accumulate(map(count, lines))]
+
+    def joined(self, sections: Iterable[list[Block]]) -> Iterator[list[Block]]:
+        """Join neighbouring sections that are small together."""
+        group: list[Block] = []
+        for section in sections:
+            if group and self._size(group[0].first, section[-1].end) > self._limits.joined:
+                yield group
+                group = []
+            group = [*group, *section]
+        if group:
+            yield group
+
+    def parts(self, section: Sequence[Block]) -> Iterator[Part]:
+        """Split a section, or some that were joined."""
+        heading = _heading(section)
+        first: int | None = None
+        has_text = False
+        end = 0
+        wholes: list[_Piece] = []
+        for piece, is_heading in self._pieces(section):
+            if piece.end - piece.first == 1 and self._size(*piece[:2]) > self._limits.tokens and not piece.is_whole:
+                if first is not None:
+                    yield self._part(first, end, heading)
+                    first, has_text = None, False
+                yield from self._of_long_line(piece.first, heading)
+                continue
+            if first is not None and has_text and self._size(first, piece.end) > self._limits.tokens:
+                yield self._part(first, end, heading)
+                first, has_text = piece.first if is_heading else self._repeated(first, end, piece, wholes), False
+            first = piece.first if first is None else first
+            has_text = has_text or not is_heading
+            end = piece.end
+            if piece.is_whole:
+                wholes.append(piece)
+        if first is not None:
+            yield self._part(first, end, heading)
+
+    def _pieces(self, section: Sequence[Block]) -> Iterator[tuple[_Piece, bool]]:
+        # With whether it is a heading. A block that is too large for one part goes line by line.
+        above = 0
+        for block in section:
+            size = self._size(block.first, block.end)
+            is_heading = block.is_heading and above + size <= self._limits.tokens // 2
+            above = above + size if is_heading else 0
+            if size <= self._limits.tokens or (block.is_whole and size <= _WHOLE_UP_TO * self._limits.tokens):
+                yield _Piece(block.first, block.end, block.is_whole), is_heading
+            else:
+                yield from ((_Piece(line, line + 1, False), False) for line in range(block.first, block.end))
+
+    def _repeated(self, first: int, end: int, piece: _Piece, wholes: Sequence[_Piece]) -> int:
+        # From which line on the part before is repeated in front of a piece.
+        room = min(self._overlap, self._limits.tokens - self._size(*piece[:2]))
+        start = end
+        while start - 1 > first and self._size(start - 1, end) <= room:
+            start -= 1
+        inside = [one for one in wholes if one.first < start < one.end]
+        start = inside[0].end if inside else start
+        blank = sum(1 for _ in takewhile(lambda line: not line.strip(), self._lines[start : piece.first]))
+        return start + blank
+
+    def _of_long_line(self, number: int, heading: str) -> Iterator[Part]:
+        pieces = [*_fitting(self._lines[number], self._limits.tokens)]
+        sizes = [count(piece) for piece in pieces]
+        first = 0
+        for end in range(1, len(pieces) + 1):
+            if end == len(pieces) or sum(sizes[first : end + 1]) > self._limits.tokens:
+                if text := "".join(pieces[first:end]).strip():
+                    yield Part(number + 1, number + 1, heading, text)
+                room = min(self._overlap, self._limits.tokens - sizes[end]) if end < len(pieces) else 0
+                start = end
+                while start - 1 > first and sum(sizes[start - 1 : end]) <= room:
+                    start -= 1
+                first = start
+
+    def _part(self, first: int, end: int, heading: str) -> Part:
+        return Part(first + 1, end, heading, "\n".join(self._lines[first:end]))
+
+    def _size(self, first: int, end: int) -> int:
+        return self._until[end] - self._until[first]
+
+
+def _heading(section: Sequence[Block]) -> str:
+    # What all texts of joined sections stand under.
+    paths = [block.headings for block in section if not block.is_heading] or [section[-1].headings]
+    common = takewhile(lambda titles: len(set(titles)) == 1, zip(*paths))  # noqa: B905 (up to the shortest)
+    return _BETWEEN.join(titles[0] for titles in common)
+
+
+def _fitting(line: str, limit: int) -> Iterator[str]:
+    # Sentences, and pieces of those that are too long by themselves.
+    for sentence in _SENTENCE.findall(line):
+        yield from [sentence] if count(sentence) <= limit else _halved(sentence, limit, count)
+
+
+def _halved(text: str, limit: int, size: Callable[[str], int]) -> Iterator[str]:
+    if len(text) == 1 or size(text) <= limit:
+        yield text
+        return
+    middle = len(text) // 2
+    cut = text.rfind(" ", 0, middle) + 1 or middle
+    yield from _halved(text[:cut], limit, size)
+    yield from _halved(text[cut:], limit, size)

@@ -1,0 +1,94 @@
+"""Watch folders for changes, in a thread of its own, with watchfiles."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+_DEBOUNCE, _QUIET = 1500, 300
+"""Milliseconds: changes are told after a pause, or after this time at the latest while they go on."""
+_LOOK = 5000
+"""Milliseconds after which the folders are looked at themselves: they may be mounted, or others now."""
+_RETRY = 60.0
+_LOG = logging.getLogger(__name__)
+
+
+def missing() -> str:
+    """Return why folders cannot be watched; empty if they can."""
+    if importlib.util.find_spec("watchfiles") is not None:
+        return ""
+    return "watchfiles is not installed (pip install 'robotmem_ros[notes]'); changes of notes are found by interval"
+
+
+class Watcher:
+    """Calls `changed` when something changes in folders, from `start` to `close`."""
+
+    def __init__(self, folders: Sequence[Path], changed: Callable[[], None]) -> None:
+        self._folders = folders
+        self._changed = changed
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.trouble = missing()
+        """Why changes are not noticed; empty if they are."""
+
+    @property
+    def is_watching(self) -> bool:
+        """Tell whether changes are noticed."""
+        return self._thread is not None and not self.trouble
+
+    def start(self) -> None:
+        """Watch from now on; a second call does nothing."""
+        if self._thread is None and not missing() and not self._stop.is_set():
+            self._thread = threading.Thread(target=self._run, name="robotmem-notes", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            there = self._there()
+            try:
+                self._watch(there)
+                self.trouble = ""
+            except Exception as error:
+                # Too many files for inotify, or a folder that went away: the next search by interval finds changes.
+                if self._there() == there:
+                    self.trouble = f"folders of notes cannot be watched ({error}); changes are found by interval"
+                    _LOG.warning("%s", self.trouble)
+                    self._stop.wait(_RETRY)
+            if not self._stop.is_set():
+                self._changed()
+
+    def _watch(self, there: Sequence[tuple[Path, int, int]]) -> None:
+        # Until the folders are others than these.
+        from watchfiles import watch
+
+        if not there:
+            while not self._stop.wait(_LOOK / 1000) and not self._there():
+                pass
+            return
+        for changes in watch(
+            *(path for path, _, _ in there), debounce=_DEBOUNCE, step=_QUIET, rust_timeout=_LOOK, stop_event=self._stop,
+            yield_on_timeout=True, raise_interrupt=False, ignore_permission_denied=True,
+        ):  # fmt: skip
+            if self._there() != there:
+                return
+            if changes:
+                self._changed()
+
+    def _there(self) -> list[tuple[Path, int, int]]:
+        found = []
+        for path in self._folders:
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            found.append((path, status.st_dev, status.st_ino))
+        return found

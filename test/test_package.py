@@ -20,6 +20,7 @@ OPTIONAL = {
     "fastembed",
     "icu4py",
     "jieba",
+    "markdown_it",
     "onnxruntime",
     "pydantic",
     "rosbags",
@@ -27,6 +28,7 @@ OPTIONAL = {
     "starlette",
     "usearch",
     "uvicorn",
+    "watchfiles",
 }
 """No rosdep keys; the code does without them and says so."""
 

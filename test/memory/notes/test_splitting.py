@@ -57,11 +57,12 @@ def joins(pieces: list[str], line: str) -> bool:
     """Whether pieces that may overlap make up a line."""
     reached = 0
     for piece in pieces:
-        at = line.find(piece, max(reached - len(piece), 0))
-        if at < 0 or at > reached:
+        blank = len(line[reached:]) - len(line[reached:].lstrip())
+        at = line.rfind(piece, 0, reached + blank + len(piece))
+        if at < 0:
             return False
         reached = max(reached, at + len(piece))
-    return reached == len(line)
+    return not line[reached:].strip()
 
 
 @settings(max_examples=300, deadline=None)

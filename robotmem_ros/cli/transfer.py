@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import base64
+import errno
 import json
 import os
 import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from ..memory.errors import InvalidFieldError, StorageError
+from ..memory.errors import MALFORMED, InvalidFieldError, StorageError
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_memory import LEFT_TO_RULES
 from ..memory.retention.export import lines
@@ -29,25 +33,47 @@ def _export(arguments: argparse.Namespace) -> None:
     path = resolve(arguments.db)
     written = 0
     try:
-        with exportable(path) as connection:
+        with exportable(path) as connection, _new_file(arguments.file) as file:
             active = active_ids(connection)
-            descriptor = os.open(arguments.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                for start in range(0, len(active), 256):
-                    some = lines(connection, active[start : start + 256])
-                    file.writelines(f"{line}\n" for line in some)
-                    written += len(some)
+            for start in range(0, len(active), 256):
+                some = lines(connection, active[start : start + 256])
+                file.writelines(f"{line}\n" for line in some)
+                written += len(some)
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", str(arguments.file), f"cannot be written ({cause.strerror})") from cause
-    except sqlite3.DatabaseError as cause:
+    except (sqlite3.DatabaseError, *MALFORMED) as cause:
         raise StorageError(f"export {str(path)!r}", cause) from cause
     sys.stdout.write(f"exported: {written} memories\n")
 
 
+@contextmanager
+def _new_file(path: Path) -> Iterator[TextIO]:
+    # Written under another name: what fails or is killed leaves nothing that looks like an export.
+    _check_free(path)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _check_free(path)
+        Path(name).rename(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _check_free(path: Path) -> None:
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
 def _import(arguments: argparse.Namespace) -> None:
     stored = 0
+    memories = _read(arguments.file)
+    # A file that cannot be read makes no database.
+    first = next(memories, None)
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
-        for new in _read(arguments.file):
+        for new in chain(() if first is None else (first,), memories):
             if new.kind is Kind.FACT:
                 memory.learn_fact(new)
             else:
@@ -63,6 +89,8 @@ def _read(path: Path) -> Iterator[NewMemory]:
                 yield _parsed(line, f"line {number} of {path}")
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", str(path), f"cannot be read ({cause.strerror})") from cause
+    except UnicodeDecodeError as cause:
+        raise InvalidFieldError("FILE.jsonl", str(path), "is no UTF-8 text") from cause
 
 
 def _parsed(line: str, where: str) -> NewMemory:

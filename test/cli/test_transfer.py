@@ -76,3 +76,36 @@ def test_a_line_that_is_no_memory_is_named(tmp_path: Path, line: str, capsys: py
     lines.write_text(line + "\n")
     assert main(["import", str(lines), "--db", str(tmp_path / "new.db")]) == 1
     assert f"line 1 of {lines}" in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_imported_makes_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "broken").write_text("{\n")
+    for name, why in {
+        "missing": "cannot be read (No such file or directory)", "folder": "cannot be read (Is a directory)",
+        "binary": "is no UTF-8 text", "broken": "was not written by `robotmem export`",
+    }.items():  # fmt: skip
+        assert main(["import", str(tmp_path / name), "--db", str(tmp_path / "new" / "new.db")]) == 1
+        told = capsys.readouterr().err
+        assert why in told
+        assert name in told
+        assert not (tmp_path / "new").exists()
+
+
+def test_an_export_that_fails_leaves_nothing_behind(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with sqlite3.connect(db) as connection:
+        connection.execute("UPDATE memories SET perception_metadata = '{' WHERE type = 'perception'")
+    connection.close()
+    lines = tmp_path / "memories.jsonl"
+    for _ in range(2):
+        assert main(["export", str(lines), "--db", str(db)]) == 1
+        assert "File exists" not in capsys.readouterr().err
+        assert [one.name for one in tmp_path.iterdir() if not one.name.startswith(db.name)] == []
+    missing = tmp_path / "no folder" / "memories.jsonl"
+    assert main(["export", str(missing), "--db", str(db)]) == 1
+    assert "cannot be written (No such file or directory)" in capsys.readouterr().err
+    assert main(["export", str(tmp_path), "--db", str(db)]) == 1
+    assert "cannot be written (File exists)" in capsys.readouterr().err

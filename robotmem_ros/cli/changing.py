@@ -11,6 +11,7 @@ from typing import Any
 
 from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
+from ..memory.models import MemoryUpdate
 from ..memory.purge.purge import Purged
 from ..memory.retention.retention import Report
 from ..memory.sessions.consolidation import Group
@@ -32,22 +33,22 @@ from .command import (
     time_text,
 )
 
-_UPDATED: dict[str, dict[str, Any]] = {
-    "content": {"metavar": "TEXT", "help": "new text"},
-    "human_summary": {"metavar": "TEXT", "help": "new short text"},
-    "context": {"metavar": "JSON", "help": "new context"},
-    "category": {"help": "new category"},
-    "tags": {"nargs": "+", "metavar": "TAG", "help": "new tags, instead of all old ones"},
-    "add_tags": {"nargs": "+", "metavar": "TAG", "help": "tags to add"},
-    "remove_tags": {"nargs": "+", "metavar": "TAG", "help": "tags to remove"},
-    "confidence": {"type": float, "help": "new confidence, from 0 to 1"},
-    "decay_rate": {"type": float, "metavar": "SHARE", "help": "share of the confidence that it loses per day"},
-    "label": {"help": "new label of a perception"},
-    "perception_type": {"metavar": "SENSE", "help": "new sense of a perception"},
-    "pose": {"nargs": "+", "type": float, "metavar": "NUMBER", "help": "new x y z, and qx qy qz qw if there is one"},
-    "frame_id": {"metavar": "FRAME", "help": "frame of the pose; by default that of the memory"},
-    "clear": {"nargs": "+", "metavar": "FIELD", "default": (), "help": "fields to empty, by the names of the options"},
-}  # fmt: skip
+_ABOUT = {entry.name: entry.metadata["about"] for entry in fields(MemoryUpdate) if entry.name != "memory_id"}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "content": {"metavar": "TEXT"},
+    "human_summary": {"metavar": "TEXT"},
+    "context": {"metavar": "JSON"},
+    "tags": {"nargs": "+", "metavar": "TAG"},
+    "add_tags": {"nargs": "+", "metavar": "TAG"},
+    "remove_tags": {"nargs": "+", "metavar": "TAG"},
+    "confidence": {"type": float},
+    "decay_rate": {"type": float, "metavar": "SHARE"},
+    "perception_type": {"metavar": "SENSE"},
+    "pose": {"nargs": "+", "type": float, "metavar": "NUMBER"},
+    "frame_id": {"metavar": "FRAME"},
+    "clear": {"nargs": "+", "metavar": "FIELD", "default": ()},
+}
+_UPDATED = {name: {**_SETTINGS.get(name, {}), "help": about} for name, about in _ABOUT.items()}
 """Fields of MemoryUpdate, with the settings of their options."""
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, MISSING, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .argument import argument
 from .errors import MALFORMED, StorageError
 
 Vector = npt.NDArray[np.float32]
@@ -74,43 +75,47 @@ class NewFact:
     Classification fills in a confidence of None and what is empty of category, tags and scope.
     """
 
-    insight: str
-    context: Mapping[str, object] | str | None = None
+    insight: str = argument(MISSING, "the fact, in a sentence that stands alone")
+    context: Mapping[str, object] | str | None = argument(
+        None, 'what else belongs to it, such as {"task": {"name": "pick", "success": true}, "params": {"force": 12.5}}'
+    )
     """A JSON object, or plain text, which becomes `{"user_context": text}`. Its positions are in `spatial.frame_id`."""
-    session_id: str | None = None
-    collection: str | None = None
+    session_id: str | None = argument(None, "the session that it belongs to")
+    collection: str | None = argument(None, "its collection, if not the default one")
     _: KW_ONLY
-    human_summary: str | None = None
-    category: str | None = None
-    tags: Iterable[str] = ()
-    confidence: float | None = None
-    observed_at: int | None = None
+    human_summary: str | None = argument(None, "a short text for people")
+    category: str | None = argument(None, "its category; left out, rules find it")
+    tags: Iterable[str] = argument((), "its tags; left out, rules find them")
+    confidence: float | None = argument(None, "how sure it is, in [0, 1]; left out, rules estimate it")
+    observed_at: int | None = argument(None, "when it was observed, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
-    scope_files: Iterable[str] = ()
-    scope_entities: Iterable[str] = ()
+    scope_files: Iterable[str] = argument((), "files that it is about; left out, rules find them")
+    scope_entities: Iterable[str] = argument((), "names that it is about; left out, rules find them")
 
 
 @dataclass(slots=True)
 class NewPerception:
     """A perception as its caller gives it, with the arguments of `RobotMemory.save_perception`."""
 
-    description: str
-    perception_type: str = "visual"
+    description: str = argument(MISSING, "what was perceived, in words")
+    perception_type: str = argument("visual", "the sense that it came by")
     data: bytes | None = field(default=None, repr=False)
     metadata: Mapping[str, object] | str | None = None
-    context: Mapping[str, object] | str | None = None
+    context: Mapping[str, object] | str | None = argument(None, 'what else belongs to it, such as {"task": "patrol"}')
     _: KW_ONLY
-    session_id: str | None = None
-    collection: str | None = None
-    pose: Iterable[float] | None = None
-    """x, y, z in metres in `frame_id`, and a quaternion x, y, z, w if there is one."""
-    frame_id: str | None = None
+    session_id: str | None = argument(None, "the session that it belongs to")
+    collection: str | None = argument(None, "its collection, if not the default one")
+    pose: Iterable[float] | None = argument(
+        None, "where it is: x, y, z in metres, and a quaternion x, y, z, w if there is one"
+    )
+    """In `frame_id`."""
+    frame_id: str | None = argument(None, "frame of the pose, if not the memory frame")
     """Of the pose and of positions in the context; None for its `spatial.frame_id`, else the memory frame."""
-    label: str | None = None
-    as_object: bool = True
+    label: str | None = argument(None, "what kind of thing it is, such as mug")
+    as_object: bool = argument(True, "whether it may be a sighting of an object")
     """Whether it is a sighting of an object if it has a label and a pose in the memory frame."""
-    confidence: float = 0.9
-    observed_at: int | None = None
+    confidence: float = argument(0.9, "how sure it is, in [0, 1]")
+    observed_at: int | None = argument(None, "when it was perceived, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
     received_at: int = 0
     """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""
@@ -120,27 +125,25 @@ class NewPerception:
 class MemoryUpdate:
     """New values for fields of a memory, with the arguments of `RobotMemory.update`; None leaves a field as it is."""
 
-    memory_id: int
-    content: str | None = None
+    memory_id: int = argument(MISSING, "the memory")
+    content: str | None = argument(None, "new text")
     _: KW_ONLY
-    human_summary: str | None = None
-    context: Mapping[str, object] | str | None = None
-    category: str | None = None
-    tags: Iterable[str] | None = None
-    """Replace all tags; `add_tags` and `remove_tags` leave the others."""
-    add_tags: Iterable[str] | None = None
-    remove_tags: Iterable[str] | None = None
-    confidence: float | None = None
-    decay_rate: float | None = None
-    """Share of its confidence that this memory loses per day without use, instead of the parameter."""
-    label: str | None = None
-    perception_type: str | None = None
-    pose: Iterable[float] | None = None
-    """x, y, z in metres in `frame_id`, and a quaternion x, y, z, w if there is one."""
-    frame_id: str | None = None
-    """Of the pose; None for the frame of the memory."""
-    clear: Iterable[str] = ()
-    """Names of the fields to empty."""
+    human_summary: str | None = argument(None, "new short text")
+    context: Mapping[str, object] | str | None = argument(None, "new context")
+    category: str | None = argument(None, "new category")
+    tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones")
+    """`add_tags` and `remove_tags` leave the others."""
+    add_tags: Iterable[str] | None = argument(None, "tags to add")
+    remove_tags: Iterable[str] | None = argument(None, "tags to remove")
+    confidence: float | None = argument(None, "new confidence, from 0 to 1")
+    decay_rate: float | None = argument(None, "share of the confidence that it loses per day")
+    """Without use, instead of the parameter."""
+    label: str | None = argument(None, "new label of a perception")
+    perception_type: str | None = argument(None, "new sense of a perception")
+    pose: Iterable[float] | None = argument(None, "new x y z, and qx qy qz qw if there is one")
+    """In metres in `frame_id`, the quaternion as x, y, z, w."""
+    frame_id: str | None = argument(None, "frame of the pose; by default that of the memory")
+    clear: Iterable[str] = argument((), "fields to empty, by their names")
 
 
 @dataclass(frozen=True, slots=True)

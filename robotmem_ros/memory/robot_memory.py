@@ -25,6 +25,7 @@ from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint
 from .models import (
     Change,
     ImportKey,
+    Memory,
     MemoryUpdate,
     NewFact,
     NewMemory,
@@ -369,6 +370,23 @@ class RobotMemory:
         parts.usage.add(result, max(decay.now, 0))
         return result
 
+    def offer(self, request: RecallRequest) -> RecallResult:
+        """Recall what nobody asked for, such as what to know before a task: it does not count as used. Raises as it."""
+        query = parse_query(self.parameters, request, decay=self.decay(), areas=self._parts.areas.by_name())
+        with self._database.query_priority:
+            return self._parts.pipeline.run(query, self.parameters)
+
+    def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Memory, ...]:
+        """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+            StorageError: the database could not be read.
+        """
+        return self._parts.sessions.prepare(
+            self.parameters, self.decay(), task, collection=collection, n=n, recall=self.offer
+        )
+
     @takes(TimelineRequest)
     def timeline(self, request: TimelineRequest) -> Timeline:
         """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
@@ -552,12 +570,7 @@ class RobotMemory:
         """
         self._writable.usage.write()
         parameters, decay = self.parameters, self.decay()
-
-        def recall(request: RecallRequest) -> RecallResult:
-            # Not `self.recall`: what is offered was not asked for, so it does not count as used.
-            return self._parts.pipeline.run(parse_query(parameters, request, decay=decay), parameters)
-
-        return self._parts.sessions.end(parameters, decay, session_id, outcome_score, recall)
+        return self._parts.sessions.end(parameters, decay, session_id, outcome_score, self.offer)
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""

@@ -10,7 +10,7 @@ from .embedding.backfill import check_kept_model
 from .embedding.background import BackgroundEmbedder
 from .parts import Parts
 from .search.result import Mode
-from .storage import note_rows, rows
+from .storage import note_rows, rows, vector_rows
 from .storage.retention_rows import removed
 from .text import chinese, scripts
 
@@ -35,6 +35,8 @@ class Status:
     """Folders and files of notes that could not be read."""
     removed: int = 0
     """Memories that retention removed so far."""
+    model_of_vectors: str = ""
+    """The model that the vectors in the file are of; empty while there are none."""
 
     @property
     def memories(self) -> int:
@@ -53,6 +55,7 @@ def status(parts: Parts) -> Status:
         counts = rows.counters(connection)
         gone = removed(connection)
         folders, (files, errors) = note_rows.folder_rows(connection), note_rows.file_counts(connection)
+        kept = vector_rows.model(connection) or ""
         foreign = _of_another_model(connection, embedder)
     pending = counts["memory"] - counts["vector"]
     missing = [
@@ -85,6 +88,7 @@ def status(parts: Parts) -> Status:
         note_files=files,
         note_errors=errors + sum(bool(one.error) for one in folders.values()),
         removed=sum(n for (_, kind), n in gone.items() if kind in counts),
+        model_of_vectors=kept,
     )
 
 

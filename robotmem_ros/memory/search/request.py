@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, fields
+
+from ..argument import argument
 
 Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
-
-
-def argument(default: object, about: str) -> Any:
-    """Declare an argument with what the command line tells about it; empty if it has no option of that name."""
-    return field(default=default, metadata={"about": about})
 
 
 @dataclass(slots=True)
@@ -23,7 +19,7 @@ class RecallRequest:
     one more.
     """
 
-    query: str = ""
+    query: str = argument("", "words, or a question")
     n: int = argument(5, "largest number of memories")
     min_confidence: float = argument(0.3, "smallest confidence of a memory now, in [0, 1]")
     session_id: str | None = argument(None, "memories of this session")

@@ -147,6 +147,21 @@ class Sessions:
                 proactive=proactive(connection, about, found, decay, _PROACTIVE),
             )
 
+    def prepare(
+        self, parameters: Parameters, decay: Decay, task: object, *, collection: object, n: object, recall: Recall
+    ) -> tuple[Memory, ...]:
+        """Return at most `n` facts to know before a task, as if a session about it had ended.
+
+        Raises:
+            InvalidFieldError: a field cannot be used.
+        """
+        text = validation.text("task", task, limit=parameters.content_limit, required=True)
+        session = _new(parameters, decay.now, {"task": text}, collection, None)
+        about = Subject(session, (text,))
+        found = find(about, recall)
+        with self._database.snapshot() as connection:
+            return proactive(connection, about, found, decay, max(validation.whole("n", n), 0))
+
     def consolidate(
         self, parameters: Parameters, session_id: object, collection: object, *, dry_run: bool
     ) -> Consolidation:

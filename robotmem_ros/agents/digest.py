@@ -1,0 +1,234 @@
+"""Put together what is known here, now and of a task, within a number of tokens, the most useful first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..memory import Memory, validation
+from ..memory.errors import InvalidFieldError
+from ..memory.models import Session
+from ..memory.search.request import RecallRequest
+from .requests import DigestRequest
+from .tokens import estimate
+from .views import rounded
+
+if TYPE_CHECKING:
+    from .tool import Desk
+
+_LEAST_TOKENS, _MOST_TOKENS = 100, 8000
+_FACTS, _FAILURES, _OBJECTS, _SESSIONS, _LATEST = 12, 6, 12, 3, 6
+IS_OBJECT = {"times_seen": {"$gte": 1}}
+"""The condition that a memory is an object."""
+_FAILED = 0.5
+"""An episode with a lower outcome failed."""
+_FAILURE_TAGS = ("gotcha", "postmortem")
+"""Categories, and tags of the same names."""
+_LONGEST = 240
+"""Characters of a text that a line shows."""
+
+
+class Line(NamedTuple):
+    """A line of a digest."""
+
+    text: str
+    key: object
+    """What it tells of; nothing is told twice."""
+
+
+class Section(NamedTuple):
+    """Lines about one thing, the most useful first."""
+
+    title: str
+    lines: Sequence[Line]
+
+
+class Place(NamedTuple):
+    """Where the robot is."""
+
+    told: str
+    near: Mapping[str, Any] | None
+    """For the condition `near`; None for an area."""
+    area: str = ""
+
+
+def digest(desk: Desk, request: DigestRequest) -> str:
+    """Return the digest as lines of text. The same file at the same time gives the same digest.
+
+    Raises:
+        InvalidFieldError: a field cannot be used.
+        StorageError: the database could not be read.
+    """
+    tokens = validation.whole("tokens", request.tokens)
+    if not _LEAST_TOKENS <= tokens <= _MOST_TOKENS:
+        raise InvalidFieldError("tokens", tokens, f"must lie in {_LEAST_TOKENS} to {_MOST_TOKENS}")
+    task = validation.text("task", request.task or "", limit=desk.memory.parameters.content_limit)
+    place = _place(desk, request)
+    facts = _facts(desk, task)
+    try:
+        objects, latest = _object_lines(desk, place), _latest(desk, place)
+    except InvalidFieldError as error:
+        if error.field == "areas":
+            why = str(error).partition(" is unknown; ")[2] or str(error)
+            raise InvalidFieldError("place", request.place, f"is no area; give x, y in metres, or an area: {why}") from None
+        raise
+    sections = [
+        Section(f"Learned of {_quoted(task)}" if task else "Learned last", [_fact_line(desk, one) for one in facts]),
+        Section("What failed", _failures(desk, task)),
+        Section("Episodes, the latest first", _session_lines(desk)),
+        Section(f"Objects near {place.told}" if place else "Objects seen last", objects),
+        Section("Contradictions", list(_contradictions(desk, facts))),
+        Section("Perceived last", latest),
+    ]
+    return fitted(_head(desk), sections, tokens)
+
+
+def fitted(head: str, sections: Sequence[Section], tokens: int) -> str:
+    """Return as many lines as fit: the first of each section, then the second of each, and so on; told by sections.
+
+    What several sections tell is told in the first of them.
+    """
+    chosen: list[list[str]] = [[] for _ in sections]
+    first = {line.key: index for index, section in reversed([*enumerate(sections)]) for line in section.lines}
+    left_out = 0
+    # Room for the line that says what was left out.
+    left = tokens - estimate(head) - 16
+    for row in zip_longest(*(section.lines for section in sections)):
+        for index, line in enumerate(row):
+            if line is None or first.get(line.key) != index:
+                continue
+            del first[line.key]
+            title = 0 if chosen[index] else estimate(f"\n{sections[index].title}:\n")
+            cost = title + estimate(f"- {line.text}\n")
+            if cost > left:
+                left_out += 1
+                continue
+            left -= cost
+            chosen[index].append(f"- {line.text}")
+    written = [head]
+    for section, lines in zip(sections, chosen, strict=True):
+        written += ["", f"{section.title}:", *lines] if lines else []
+    if not any(chosen):
+        written.append("Nothing more is known." if not left_out else "")
+    if left_out:
+        written.append(f"({left_out} more lines did not fit in {tokens} tokens)")
+    return "\n".join(line for line in written)
+
+
+def _place(desk: Desk, request: DigestRequest) -> Place | None:
+    radius = validation.number("radius", request.radius, low=0.01, high=1e6)
+    if request.place is None:
+        return None
+    if isinstance(request.place, str):
+        area = validation.name("place", request.place)
+        return Place(_quoted(area), None, area) if area else None
+    wanted = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
+    target = list(validation.vector("place", request.place, sizes=(2, 3), wanted=wanted))
+    shown = ", ".join(f"{number:g}" for number in target)
+    return Place(f"({shown}), within {radius:g} m", {"target": target, "max_distance": radius})
+
+
+def _head(desk: Desk) -> str:
+    status = desk.memory.status()
+    about = desk.about()
+    simulated = " (simulated clock)" if desk.is_simulated else ""
+    lines = [f"Now {about['now']}{simulated}. {status.facts} facts, {status.perceptions} perceptions are known."]
+    if status.mode.value != "hybrid":
+        lines.append("Search is by words alone; doctor says why.")
+    return " ".join(lines)
+
+
+def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
+    if not task:
+        return _offered(desk, "", _FACTS, kinds="fact", after=0)
+    # What is known to have helped comes first, then what else has to do with the task.
+    fit = (*desk.memory.prepare(task, _FACTS), *_offered(desk, task, _FACTS, kinds="fact"))
+    return tuple({one.id: one for one in reversed(fit)}[key] for key in dict.fromkeys(one.id for one in fit))
+
+
+def _offered(desk: Desk, query: str, n: int, least: float = 0.3, **conditions: Any) -> tuple[Memory, ...]:
+    # What is in a digest was not asked for, so it does not count as used.
+    return desk.memory.offer(RecallRequest(query, n, least, **conditions)).memories
+
+
+def _fact_line(desk: Desk, fact: Memory) -> Line:
+    doubt = f", contradicted by [{fact.contradicted_by}]" if fact.contradicted_by else ""
+    sure = f", confidence {fact.confidence:.2f}" if fact.confidence < 0.7 else ""
+    when = desk.view.at(fact.observed_at)["ago"]
+    return Line(f"[{fact.id}] {_short(fact.content)} ({when}{sure}{doubt})", fact.id)
+
+
+def _failures(desk: Desk, task: str) -> list[Line]:
+    kinds_of_failure: tuple[dict[str, Any], ...] = (
+        {"categories": _FAILURE_TAGS}, {"any_tags": _FAILURE_TAGS}, {"context_filter": {"task.success": False}},
+    )  # fmt: skip
+
+    def failed(query: str) -> dict[int, Memory]:
+        return {one.id: one for kind in kinds_of_failure for one in _offered(desk, query, _FAILURES, **kind)}
+
+    latest = sorted(failed("").values(), key=lambda one: (-one.observed_at, -one.id))
+    # What went wrong with this task comes first, however long ago.
+    alike = sorted(failed(task).values(), key=lambda one: (-one.relevance, -one.id)) if task else []
+    return [_fact_line(desk, one) for one in (*alike[:_FAILURES], *latest[:_FAILURES])]
+
+
+def _session_lines(desk: Desk) -> list[Line]:
+    collection = desk.memory.parameters.collection
+    sessions = desk.memory.sessions(collection, 20)
+    # The last ones, and of those before them the failed ones.
+    shown = [*sessions[:_SESSIONS], *(one for one in sessions[_SESSIONS:] if (one.outcome or 1.0) < _FAILED)]
+    return [_session_line(desk, one) for one in shown]
+
+
+def _session_line(desk: Desk, session: Session) -> Line:
+    outcome = "no outcome told" if session.outcome is None else f"outcome {session.outcome:g}"
+    if session.outcome is not None and session.outcome < _FAILED:
+        outcome += " (failed)"
+    state = "still open" if session.is_open else f"{session.end_reason} {desk.view.at(session.ended_at or 0)['ago']}"
+    about = "" if session.context_json == "{}" else f" {_short(session.context_json, 120)}"
+    told = f"[session {session.session_id}]{about}: {state}, {outcome}, {session.memories} memories"
+    return Line(told, session.session_id)
+
+
+def _object_lines(desk: Desk, place: Place | None) -> list[Line]:
+    where: dict[str, Any] = {}
+    if place is not None:
+        where = {"areas": place.area} if place.near is None else {"spatial_sort": place.near}
+    found = _offered(desk, "", _OBJECTS, 0.0, context_filter=IS_OBJECT, fold=False, **where)
+    return [_object_line(desk, one) for one in found]
+
+
+def _object_line(desk: Desk, found: Memory) -> Line:
+    position = "" if found.pose is None else f" at ({', '.join(f'{number:.2f}' for number in found.pose[:3])})"
+    distance = rounded(found.distance)
+    away = "" if distance is None else f", {distance:.1f} m away"
+    seen = desk.view.at(found.observed_at)["ago"]
+    told = _short(found.content, 80)
+    label = "" if found.label.lower() in told.lower() else f"{found.label}: "
+    return Line(f"[{found.id}] {label}{told}{position}{away}, seen {seen}, sure {found.confidence:.2f}", found.id)
+
+
+def _contradictions(desk: Desk, facts: Iterable[Memory]) -> Iterator[Line]:
+    doubted = {one.id: one.contradicted_by for one in facts if one.contradicted_by}
+    newer = {one.memory.id: one.memory for one in desk.memory.get_memories(sorted(set(doubted.values()))[:100])}
+    for older, by in doubted.items():
+        if by in newer:
+            told = f"[{by}] {_short(newer[by].content)} (newer) contradicts [{older}]"
+            yield Line(told, ("contradicts", older, by))
+
+
+def _latest(desk: Desk, place: Place | None) -> list[Line]:
+    areas: tuple[str, ...] = (place.area,) if place is not None and place.area else ()
+    near = None if place is None else place.near
+    found = _offered(desk, "", _LATEST, kinds="perception", after=0, near=near, areas=areas)
+    return [Line(f"[{one.id}] {_short(one.content)} ({desk.view.at(one.observed_at)['ago']})", one.id) for one in found]
+
+
+def _short(text: str, length: int = _LONGEST) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"
+
+
+def _quoted(text: str) -> str:
+    return f"“{_short(text, 80)}”"

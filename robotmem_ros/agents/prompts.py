@@ -1,0 +1,118 @@
+"""Prompts that a person picks: what happened on a day, and what to know before acting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..memory.errors import RobotMemoryError, did_you_mean, shown
+from .digest import digest
+from .requests import DigestRequest
+from .times import moment
+from .tokens import estimate
+from .tool import Desk
+from .views import View
+
+_DAY = 86_400 * 10**9
+_TOKENS = 4000
+_PAGE = 200
+_SESSIONS = 50
+
+
+class PromptShape(NamedTuple):
+    """A prompt."""
+
+    name: str
+    title: str
+    description: str
+    arguments: Mapping[str, str]
+    """Names, each with what it means; all may be left out."""
+
+
+class PromptError(RobotMemoryError):
+    """A prompt cannot be written."""
+
+
+TODAY = PromptShape(
+    "today",
+    "What happened today",
+    "Report what the robot did, saw and learned on a day.",
+    {"day": "the day, such as yesterday, monday or 2026-01-31; today if left out"},
+)
+BEFORE_ACTING = PromptShape(
+    "before_acting",
+    "Before acting",
+    "What is known of a task and a place, with the request to plan by it.",
+    {"task": "what is to be done", "place": "name of an area, or x, y in metres"},
+)
+PROMPTS = (TODAY, BEFORE_ACTING)
+
+
+def write(desk: Desk, name: str, arguments: Mapping[str, str]) -> str:
+    """Return the text of a prompt.
+
+    Raises:
+        PromptError: there is no such prompt or argument.
+        InvalidFieldError: an argument cannot be used.
+        StorageError: the database could not be read.
+    """
+    shape = next((one for one in PROMPTS if one.name == name), None)
+    if shape is None:
+        names = [one.name for one in PROMPTS]
+        raise PromptError(f"prompt: {shown(name)} is unknown{did_you_mean(name, names)}; there are {', '.join(names)}")
+    for given in arguments:
+        if given not in shape.arguments:
+            near = did_you_mean(given, shape.arguments)
+            raise PromptError(f"{given}: is no argument of {name}{near}; it takes {', '.join(shape.arguments)}")
+    return _today(desk, **arguments) if shape is TODAY else _before_acting(desk, **arguments)
+
+
+def _today(desk: Desk, day: str = "") -> str:
+    start = moment("day", day or "today", desk.view.now, desk.view.zone)
+    end = start + _DAY
+    sessions = [
+        one
+        for one in desk.memory.sessions(n=_SESSIONS)
+        if one.started_at < end and (one.ended_at is None or one.ended_at >= start)
+    ]
+    page = desk.memory.timeline(n=_PAGE, after=start, before=end, collection="*", oldest_first=True)
+    lines = [f"- {_at(desk.view, one.observed_at)} [{one.id}] {one.kind.value}: {one.snippet}" for one in page.entries]
+    episodes = [
+        f"- episode {one.session_id}, began {desk.view.when(one.started_at)}, outcome "
+        f"{'not told' if one.outcome is None else f'{one.outcome:g}'}: {' '.join(one.context_json.split())[:200]}"
+        for one in reversed(sessions)
+    ]
+    asked = (
+        f"What happened {'today' if not day else f'on {day}'}? Report in a few sentences what the robot did, saw and "
+    )
+    asked += "learned, what went well and what did not, and what is open. Name the ids of the memories in brackets."
+    head = [asked, f"From {desk.view.when(start)} on, for 24 hours, the memory holds:"]
+    return "\n".join([*head, *_cut([*episodes, *lines], more=bool(page.cursor)), *([] if lines else ["(nothing)"])])
+
+
+def _at(view: View, time_ns: int) -> str:
+    return str(view.at(time_ns)["at"])[11:19]
+
+
+def _cut(lines: list[str], *, more: bool) -> list[str]:
+    kept, left = [], _TOKENS
+    for line in lines:
+        left -= estimate(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    if more or len(kept) < len(lines):
+        kept.append("(there is more; the tool timeline pages through it)")
+    return kept
+
+
+def _before_acting(desk: Desk, task: str = "", place: str = "") -> str:
+    numbers = [part for part in place.replace(",", " ").split() if part]
+    try:
+        where: list[float] | str | None = [float(part) for part in numbers] if len(numbers) in (2, 3) else place or None
+    except ValueError:
+        where = place
+    known = digest(desk, DigestRequest(task=task or None, place=where, tokens=1200))
+    asked = f"You are about to act{f': {task}' if task else ''}. Plan by what the robot's memory holds; if something "
+    asked += "that matters is missing, recall it or say so. When you are done, learn what worked and what did not."
+    return f"{asked}\n\n{known}"

@@ -1,0 +1,81 @@
+"""The arguments of those tools whose verbs take no request of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass
+
+from ..memory.argument import argument
+
+
+@dataclass(slots=True)
+class ForgetRequest:
+    """Which memory to withdraw."""
+
+    memory_id: int = argument(MISSING, "id of the memory")
+    reason: str = argument(MISSING, "why it is wrong or of no use any more; it is kept with the memory")
+
+
+@dataclass(slots=True)
+class StartSessionRequest:
+    """The episode that begins."""
+
+    context: Mapping[str, object] | str | None = argument(
+        None, 'what the episode is about, such as {"task": "clear the table", "place": "kitchen"}, or plain text'
+    )
+    collection: str | None = argument(None, "namespace of the episode and of what is recalled in it")
+    max_duration: float | None = argument(None, "seconds after which it ends by itself; 0 for the parameter")
+
+
+@dataclass(slots=True)
+class EndSessionRequest:
+    """The episode that ends."""
+
+    session_id: str = argument(MISSING, "id that start_session returned")
+    outcome_score: float | None = argument(
+        None, "how well it went, from 0 (failed) to 1 (full success); leave it out if nobody can say"
+    )
+
+
+@dataclass(slots=True)
+class GetMemoriesRequest:
+    """Which memories to read in full."""
+
+    ids: Iterable[int] = argument(MISSING, "ids of at most 20 memories")
+    include_forgotten: bool = argument(False, "also those that were forgotten or superseded")
+
+
+@dataclass(slots=True)
+class ObjectsRequest:
+    """Which objects to list."""
+
+    query: str = argument("", "words that describe the object, such as `red mug`")
+    n: int = argument(10, "largest number of objects")
+    labels: Iterable[str] = argument((), "objects with these labels")
+    nearest_to: Mapping[str, object] | str | None = argument(None, "place; the nearest object comes first")
+    include_unconfirmed: bool = argument(False, "also objects that were seen too seldom to be sure of")
+
+
+@dataclass(slots=True)
+class ObjectHistoryRequest:
+    """Whose sightings to list."""
+
+    memory_id: int = argument(MISSING, "id of the object")
+    n: int = argument(20, "largest number of sightings, the newest first")
+
+
+@dataclass(slots=True)
+class DoctorRequest:
+    """No arguments."""
+
+
+@dataclass(slots=True)
+class DigestRequest:
+    """What the digest is to be about, and how long it may be."""
+
+    task: str | None = argument(None, "what you are about to do, in words; puts what was learned of it first")
+    place: Iterable[float] | str | None = argument(
+        None, "where you are: x, y (and z) in metres in the memory frame, or the name of an area"
+    )
+    radius: float = argument(5.0, "metres around the place within which objects count")
+    tokens: int = argument(800, "largest length of the digest in tokens, 100 to 8000")

@@ -1,0 +1,108 @@
+"""Call tools on one memory: check the arguments, read times, answer every error with a sentence."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from ..memory import RobotMemory
+from ..memory.errors import RobotMemoryError, did_you_mean, shown
+from .clock import RobotClock
+from .schema import TIMES, checked
+from .times import moment
+from .tool import Desk, Tool
+from .tools import BY_NAME, TOOLS
+from .views import View
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a caller gets back."""
+
+    text: str
+    """For a model to read; JSON, if the tool returned values."""
+    value: Mapping[str, object] | None = None
+    """What the tool returned, if it was not text."""
+    is_error: bool = False
+
+
+class Toolbox:
+    """The tools on one memory. Safe to use from several threads.
+
+    Args:
+        memory: The memory, opened with this clock.
+        clock: The robot's clock.
+        read_only: Whether there are only the tools that change nothing.
+        zone: Of the times that name none; None for that of the machine.
+    """
+
+    def __init__(
+        self, memory: RobotMemory, clock: RobotClock, *, read_only: bool = False, zone: tzinfo | None = None
+    ) -> None:
+        self._memory, self._clock, self._zone = memory, clock, zone
+        self._read_only = read_only
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools that can be called."""
+        return tuple(tool for tool in TOOLS if not (self._read_only and tool.writes))
+
+    def time_limit(self, name: str) -> float:
+        """Return the seconds that a call may take."""
+        return BY_NAME[name].time_limit if name in BY_NAME else Tool.time_limit
+
+    def desk(self) -> Desk:
+        """Return what tools work on now.
+
+        Raises:
+            StorageError: the database could not be read.
+        """
+        self._clock.refresh(self._memory)
+        view = View(self._clock(), self._memory.parameters.memory_frame, self._zone)
+        return Desk(self._memory, view, is_simulated=self._clock.is_simulated, read_only=self._read_only)
+
+    def call(self, name: object, arguments: object) -> Answer:
+        """Call a tool; whatever goes wrong is an answer."""
+        try:
+            result = self._result(name, {} if arguments is None else arguments)
+            if isinstance(result, str):
+                return Answer(result)
+            text = json.dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        except RobotMemoryError as error:
+            return Answer(str(error), is_error=True)
+        except Exception as error:
+            # A mistake of ours: it is for the log, not for a model.
+            _LOG.exception("%s failed", shown(name))
+            what = type(error).__name__
+            return Answer(f"{shown(name)} failed with an unexpected {what}; the server's log has it", is_error=True)
+        # Text in a damaged file may hold what cannot be sent.
+        return Answer(text.encode("utf-8", "replace").decode("utf-8"), json.loads(text))
+
+    def _result(self, name: object, arguments: object) -> object:
+        tool = self._tool(name)
+        if not isinstance(arguments, Mapping):
+            raise CallError(f"arguments: {shown(arguments)} must be a JSON object of the arguments of {tool.name}")
+        given = checked(tool, arguments)
+        desk = self.desk()
+        for field in TIMES & given.keys():
+            given[field] = moment(field, given[field], desk.view.now, self._zone)
+        return tool.run(desk, given)
+
+    def _tool(self, name: object) -> Tool:
+        tool = BY_NAME.get(name) if isinstance(name, str) else None
+        if tool is None:
+            offered = [one.name for one in self.tools]
+            near = did_you_mean(name, offered) if isinstance(name, str) else ""
+            raise CallError(f"tool: {shown(name)} is unknown{near}; there are {', '.join(offered)}")
+        if tool.writes and self._read_only:
+            raise CallError(f"{tool.name}: the memory is open read-only here, so nothing can be changed; only look")
+        return tool
+
+
+class CallError(RobotMemoryError):
+    """A tool cannot be called."""

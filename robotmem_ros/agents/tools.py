@@ -1,0 +1,293 @@
+"""The one table of tools for agents: what each is called, when to use it, what it takes and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..memory.errors import InvalidFieldError
+from ..memory.models import MemoryUpdate, NewFact, NewPerception
+from ..memory.search.request import RecallRequest, TimelineRequest
+from .digest import IS_OBJECT, digest
+from .requests import (
+    DigestRequest,
+    DoctorRequest,
+    EndSessionRequest,
+    ForgetRequest,
+    GetMemoriesRequest,
+    ObjectHistoryRequest,
+    ObjectsRequest,
+    StartSessionRequest,
+)
+from .tool import Desk, Tool
+from .views import Shown, filled, rounded
+
+_NEWEST = 5
+"""Number of changes and sightings that a memory is shown with."""
+_MOST_READ = 20
+"""Number of memories that are read in full at once."""
+
+
+def _learn(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    learned = desk.memory.learn(**given)
+    return filled({
+        "memory_id": learned.memory_id, "status": learned.status, "category": learned.category,
+        "tags": list(learned.tags), "confidence": rounded(learned.confidence), "similar_ids": list(learned.similar_ids),
+        "contradicts": list(learned.contradicts), "note": learned.reason,
+    })  # fmt: skip
+
+
+def _recall(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    found = desk.memory.recall(**given)
+    memories = [desk.view.brief(short, memory) for short, memory in zip(found.brief(), found, strict=True)]
+    return {"memories": memories, **filled({"mode": found.mode.value, "note": found.reason})}
+
+
+def _save_perception(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    stored = desk.memory.save_perception(**given)
+    return filled({"memory_id": stored.memory_id, "times_seen": stored.times_seen})
+
+
+def _forget(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    wanted = ForgetRequest(**given)
+    desk.memory.forget(wanted.memory_id, wanted.reason)
+    return {"forgotten": wanted.memory_id}
+
+
+def _update(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    desk.memory.update(**given)
+    return {"updated": given["memory_id"]}
+
+
+def _start_session(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    started = desk.memory.start_session(**given)
+    return {
+        "session_id": started.session_id, "collection": started.collection, "known_facts": started.known_facts,
+        "known_perceptions": started.known_perceptions, "known_sessions": started.known_sessions,
+    }  # fmt: skip
+
+
+def _end_session(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    report = desk.memory.end_session(**given)
+    return filled({
+        "session": desk.view.session(report.session), "facts": report.facts, "perceptions": report.perceptions,
+        "categories": dict(report.categories), "objects": dict(report.objects),
+        "grouped": report.consolidation.grouped, "superseded": report.consolidation.superseded,
+        "know_next_time": [{"id": fact.id, "text": fact.content} for fact in report.proactive],
+    })  # fmt: skip
+
+
+def _timeline(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    page = desk.memory.timeline(**given)
+    return {"memories": [desk.view.entry(entry) for entry in page.entries], **filled({"cursor": page.cursor})}
+
+
+def _get_memories(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    wanted = GetMemoriesRequest(**given)
+    ids = list(wanted.ids)
+    if len(ids) > _MOST_READ:
+        raise InvalidFieldError("ids", f"{len(ids)} ids", f"are too many to read at once; give at most {_MOST_READ}")
+    found = desk.memory.get_memories(ids, include_forgotten=wanted.include_forgotten)
+    there = {one.memory.id for one in found}
+    missing = [one for one in ids if one not in there]
+    return {"memories": [desk.view.details(one, _NEWEST) for one in found], **filled({"not_found": missing})}
+
+
+def _objects(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    wanted = ObjectsRequest(**given)
+    found = desk.memory.recall(
+        wanted.query,
+        wanted.n,
+        0.0,
+        context_filter=IS_OBJECT,
+        spatial_sort=wanted.nearest_to,
+        labels=wanted.labels,
+        include_unconfirmed=wanted.include_unconfirmed,
+        fold=False,
+    )
+    return {"objects": [desk.view.object(one) for one in found], **filled({"note": found.reason})}
+
+
+def _object_history(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    wanted = ObjectHistoryRequest(**given)
+    sightings = desk.memory.object_history(wanted.memory_id, wanted.n)
+    return {"memory_id": wanted.memory_id, "sightings": [desk.view.sighting(one) for one in sightings]}
+
+
+def doctor(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    """Return what the memory holds, what is missing, and what the robot's clock shows."""
+    return {**desk.view.status(desk.memory.status()), **desk.about()}
+
+
+def _digest(desk: Desk, given: Mapping[str, Any]) -> str:
+    return digest(desk, DigestRequest(**given))
+
+
+TOOLS = (
+    Tool(
+        "digest",
+        "What is known here, now and of this task",
+        "Read this first, before you plan or act: one short text with what was learned of the task, recent failures, "
+        "the objects near a place, the last episode and its outcome, and what contradicts each other. Each line has "
+        "the id of its memory in brackets; get_memories reads it in full.",
+        DigestRequest,
+        _digest,
+        ({"task": "put the red mug into the dishwasher", "place": [3.0, 1.0], "tokens": 400}, {"place": "kitchen"}, {}),
+    ),
+    Tool(
+        "recall",
+        "Search the memory",
+        "Search facts and perceptions by words and meaning, and by exact conditions on time, place, kind, label, tags "
+        "and context. Look here before you act on an assumption: where something is, what settings worked, what went "
+        "wrong the last time. Returns short texts, best first, with the words that matched between `**`, and how "
+        "relevant each is (0 to 1); read the ones that matter with get_memories. For what worked add the "
+        'context_filter {"task.success": true}. An empty result says why in `note`.',
+        RecallRequest,
+        _recall,
+        (
+            {"query": "what grip force holds a glass?", "context_filter": {"task.success": True}},
+            {"query": "red mug", "kinds": ["perception"], "after": "yesterday 14:00", "n": 3},
+            {"labels": ["mug"], "spatial_sort": {"target": [0.0, 0.0, 0.0], "max_distance": 4.0}},
+        ),
+        left_out=frozenset({
+            "min_confidence", "min_relevance", "near", "collections", "session_ids", "excluded_session_ids", "any_tags", "ids", "within",
+            "since_last_visit", "representatives_only", "include_unconfirmed", "explain", "fold",
+        }),
+    ),
+    Tool(
+        "get_memories",
+        "Read memories in full",
+        "Read memories in full, by the ids that recall, timeline, objects and digest return: whole text, context with "
+        "the parameters that were used, corrections and sightings.",
+        GetMemoriesRequest,
+        _get_memories,
+        ({"ids": [1]}, {"ids": [3, 1], "include_forgotten": True}),
+    ),
+    Tool(
+        "timeline",
+        "What happened when",
+        "List memories by time, the newest first: what happened, in which order, in a window of time or in an episode. "
+        "To search for something use recall. Pass the returned cursor for the next page.",
+        TimelineRequest,
+        _timeline,
+        (
+            {"after": "yesterday", "before": "today", "n": 10},
+            {"after": "last hour", "kinds": ["fact"], "oldest_first": True},
+        ),
+        left_out=frozenset({
+            "collections", "excluded_session_ids", "any_tags", "min_confidence", "include_unconfirmed",
+            "include_forgotten",
+        }),
+        defaults={"n": 20},
+    ),
+    Tool(
+        "objects",
+        "Where things are",
+        "List the objects that the robot knows, with position, time of the last sighting and confidence: those seen "
+        "last first, or nearest to a place, or by words. Look here before you go or reach for something. Positions are "
+        "metres in the map.",
+        ObjectsRequest,
+        _objects,
+        (
+            {"query": "red mug"},
+            {"labels": ["mug"], "nearest_to": {"target": [0.0, 0.0], "max_distance": 5.0}, "n": 3},
+        ),
+    ),
+    Tool(
+        "object_history",
+        "Where an object was",
+        "List the sightings of one object, the newest first: when and where it was seen.",
+        ObjectHistoryRequest,
+        _object_history,
+        ({"memory_id": 1, "n": 5},),
+    ),
+    Tool(
+        "learn",
+        "Remember a fact",
+        "Remember what will help the next time, in one sentence with the numbers in it: what worked, what failed and "
+        "why, a preference, a constraint. Do it as soon as you know it, not at the end. Do not store what changes "
+        "within minutes, nor what you only guess. The same sentence again reinforces the fact; the answer names facts "
+        "that are similar or contradict it.",
+        NewFact,
+        _learn,
+        (
+            {"insight": "a grip force of 12.5 N holds the red mug", "context": {"task": {"success": True}}},
+            {"insight": "the drawer jams if it is pulled faster than 0.2 m/s", "tags": ["gotcha"], "confidence": 0.9},
+        ),
+        left_out=frozenset({"human_summary", "scope_files", "scope_entities"}),
+        writes=True,
+        idempotent=False,
+    ),
+    Tool(
+        "save_perception",
+        "Remember what was perceived",
+        "Remember something that was seen, felt or heard, at its place. With a label and a position it is a sighting "
+        "of an object: a second one near the same place updates that object. Use learn for conclusions.",
+        NewPerception,
+        _save_perception,
+        (
+            {"description": "a red mug on the table", "label": "mug", "pose": [3.0, 1.0, 0.8]},
+            {"description": "grinding noise from the left wheel", "perception_type": "auditory"},
+        ),
+        left_out=frozenset({"data", "metadata", "as_object", "received_at"}),
+        writes=True,
+        idempotent=False,
+    ),
+    Tool(
+        "update",
+        "Correct a memory",
+        "Correct a memory that is right in the main; fields that are not given stay, and the earlier version is kept. "
+        "A new context replaces the old one as a whole. What is wrong altogether is better forgotten, and the truth "
+        "learned.",
+        MemoryUpdate,
+        _update,
+        ({"memory_id": 1, "content": "a grip force of 11 N holds the red mug", "add_tags": ["preference"]},),
+        left_out=frozenset({"human_summary", "tags", "decay_rate", "perception_type", "frame_id", "clear"}),
+        writes=True,
+        destructive=True,
+    ),
+    Tool(
+        "forget",
+        "Withdraw a memory",
+        "Withdraw a memory that proved wrong, with the reason. No search finds it any more; the operator can restore "
+        "it. Read it with get_memories first.",
+        ForgetRequest,
+        _forget,
+        ({"memory_id": 1, "reason": "the mug was thrown away"},),
+        writes=True,
+        destructive=True,
+        idempotent=False,
+    ),
+    Tool(
+        "start_session",
+        "Begin an episode",
+        "Begin an episode before a task of several steps, and give its session_id to learn and save_perception. What "
+        "is recalled until end_session shares in its outcome: what helped to succeed ranks higher the next time.",
+        StartSessionRequest,
+        _start_session,
+        ({"context": {"task": "clear the table", "place": "kitchen"}}, {"context": "patrol"}),
+        writes=True,
+        idempotent=False,
+    ),
+    Tool(
+        "end_session",
+        "End an episode",
+        "End an episode with how well it went. Groups what was learned in it, and returns what to know the next time.",
+        EndSessionRequest,
+        _end_session,
+        ({"session_id": "5f0c9d0e-7a52-4d6e-9d11-1c2f5b0c9a77", "outcome_score": 0.8},),
+        writes=True,
+        idempotent=False,
+    ),
+    Tool(
+        "doctor",
+        "How the memory is",
+        "Tell how many memories there are, what is missing (such as the model for search by meaning), whether the "
+        "memory can be written, and what time it is by the robot's clock. Use it when answers surprise you.",
+        DoctorRequest,
+        doctor,
+        ({},),
+    ),
+)  # fmt: skip
+"""In the order in which agents read them: to look, then to remember."""
+BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}

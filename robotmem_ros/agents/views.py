@@ -1,0 +1,143 @@
+"""What agents see of the values of a memory: short, without what is empty, times with their zone and how long ago."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from ..memory import Memory, Pose
+from ..memory.models import Change, SeenObject, Session, Sighting
+from ..memory.search.details import MemoryDetails
+from ..memory.search.result import BriefMemory
+from ..memory.search.timeline import TimelineEntry
+from ..memory.status import Status
+from . import times
+
+Shown = dict[str, Any]
+"""What JSON can hold."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Show values as they are seen at one time."""
+
+    now: int
+    """By the robot's clock, in nanoseconds."""
+    memory_frame: str
+    zone: tzinfo | None = None
+    """Of the times; None for that of the machine."""
+
+    def at(self, time_ns: int) -> Shown:
+        """Show a time."""
+        return {"at": times.iso(time_ns, self.zone), "ago": times.ago(time_ns, self.now)}
+
+    def when(self, time_ns: int) -> str:
+        """Show a time in one text."""
+        return f"{times.iso(time_ns, self.zone)} ({times.ago(time_ns, self.now)})"
+
+    def place(self, pose: Pose | tuple[float, ...] | None, frame_id: str) -> Shown:
+        """Show a position in metres, and its frame if that is not the memory frame."""
+        if pose is None:
+            return {}
+        named = {} if frame_id == self.memory_frame else {"frame_id": frame_id}
+        return {"position": [rounded(number) for number in pose[:3]], **named}
+
+    def brief(self, short: BriefMemory, memory: Memory) -> Shown:
+        """Show what of a recalled memory tells whether to read it in full."""
+        return filled({
+            "id": short.id, "kind": short.kind.value, "text": short.snippet, **self.at(short.observed_at),
+            "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence), "label": short.label,
+            "category": memory.category, **self.place(short.pose, short.frame_id),
+            "distance": rounded(short.distance), "times_seen": memory.times_seen,
+            "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
+            "similar_ids": list(memory.similar_ids), "folded_count": memory.folded_count,
+        })  # fmt: skip
+
+    def entry(self, entry: TimelineEntry) -> Shown:
+        """Show an entry of a timeline."""
+        return filled({
+            "id": entry.id, "kind": entry.kind.value, "text": entry.snippet, **self.at(entry.observed_at),
+            "label": entry.label, "category": entry.category, **self.place(entry.pose, entry.frame_id),
+            "session_id": entry.session_id, "status": "" if entry.status == "active" else entry.status,
+        })  # fmt: skip
+
+    def details(self, details: MemoryDetails, newest: int) -> Shown:
+        """Show a memory in full, with its newest sightings and changes."""
+        one = details.memory
+        data = details.data
+        return filled({
+            "id": one.id, "kind": one.kind.value, "text": one.content, "summary": one.human_summary,
+            **self.at(one.observed_at), "confidence": rounded(one.confidence), "label": one.label,
+            "perception_type": one.perception_type, "category": one.category, "tags": list(one.tags),
+            **self.place(one.pose, one.frame_id), "context": one.context, "session_id": one.session_id,
+            "collection": one.collection, "contradicted_by": one.contradicted_by,
+            "similar_ids": list(one.similar_ids), "times_seen": one.times_seen,
+            "first_seen": "" if one.first_seen is None else self.when(one.first_seen),
+            "confirmed": one.confirmed if one.times_seen else None,
+            "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,
+            "changes": [self.change(change) for change in details.history[:newest]],
+            "sightings": [self.sighting(sighting) for sighting in details.sightings[:newest]],
+            "data": None if data is None else {"bytes": len(data.data), "format": data.data_format},
+        })  # fmt: skip
+
+    def change(self, change: Change) -> Shown:
+        """Show a change of a memory."""
+        return filled({"at": change.changed_at, "change": change.change, "reason": change.reason, "was": change.before})
+
+    def sighting(self, sighting: Sighting) -> Shown:
+        """Show a sighting of an object."""
+        return {
+            **self.at(sighting.observed_at), "position": [rounded(number) for number in sighting.position],
+            "label": sighting.label, "confidence": rounded(sighting.confidence),
+        }  # fmt: skip
+
+    def object(self, found: Memory) -> Shown:
+        """Show an object that a recall found."""
+        seen = {name: self.when(time) for name, time in (("last_seen", found.last_seen),) if time is not None}
+        return filled({
+            "id": found.id, "label": found.label, "text": found.content, **self.place(found.pose, found.frame_id),
+            "distance": rounded(found.distance), **seen, "times_seen": found.times_seen,
+            "confidence": rounded(found.confidence), "confirmed": found.confirmed,
+        })  # fmt: skip
+
+    def seen_object(self, found: SeenObject) -> Shown:
+        """Show an object of the list of all."""
+        return filled({
+            "id": found.memory_id, "label": found.label, **self.place(found.position, found.frame_id),
+            "last_seen": self.when(found.last_seen), "times_seen": found.times_seen,
+            "confidence": rounded(found.confidence), "confirmed": found.confirmed,
+        })  # fmt: skip
+
+    def session(self, session: Session) -> Shown:
+        """Show an episode."""
+        return filled({
+            "session_id": session.session_id, "collection": session.collection, "context": session.context,
+            "started": self.when(session.started_at),
+            "ended": "" if session.ended_at is None else self.when(session.ended_at), "end": session.end_reason,
+            "outcome": session.outcome, "memories": session.memories,
+        })  # fmt: skip
+
+    def status(self, status: Status) -> Shown:
+        """Show what a memory holds."""
+        return {
+            "facts": status.facts, "perceptions": status.perceptions, "removed_by_retention": status.removed,
+            "search": status.mode.value, "pending_vectors": status.pending_vectors, "file": status.db_path,
+            "bytes": status.db_bytes, **filled({"missing": status.reason, "model": status.embedding_model}),
+        }  # fmt: skip
+
+
+def rounded(number: float | None) -> float | None:
+    """Return a number to three places; None for NaN."""
+    return None if number is None or math.isnan(number) else round(number, 3)
+
+
+def filled(values: Mapping[str, Any]) -> Shown:
+    """Return the values without those that are empty, zero counts included; numbers with a point stay."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and value not in ("", [], {}) and not (value == 0 and type(value) is int)
+    }

@@ -1,0 +1,11 @@
+"""Declare the fields of a request with what the doors tell about them: command line and tools for agents."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+
+def argument(default: object, about: str) -> Any:
+    """Declare an argument with what is told about it; the default `MISSING` makes it a required one."""
+    return field(default=default, metadata={"about": about})

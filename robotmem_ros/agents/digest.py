@@ -71,7 +71,9 @@ def digest(desk: Desk, request: DigestRequest) -> str:
     except InvalidFieldError as error:
         if error.field == "areas":
             why = str(error).partition(" is unknown; ")[2] or str(error)
-            raise InvalidFieldError("place", request.place, f"is no area; give x, y in metres, or an area: {why}") from None
+            raise InvalidFieldError(
+                "place", request.place, f"is no area; give x, y in metres, or an area: {why}"
+            ) from None
         raise
     sections = [
         Section(f"Learned of {_quoted(task)}" if task else "Learned last", [_fact_line(desk, one) for one in facts]),

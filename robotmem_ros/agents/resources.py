@@ -109,16 +109,28 @@ def _taxonomy(desk: Desk) -> Shown:
 def _map(desk: Desk) -> Shown:
     parameters = desk.memory.parameters
     areas = read_areas(expanded_path("areas_file", parameters.areas_file)) if parameters.areas_file else ()
+    grid = desk.memory.occupancy_grid()
     return {
         "frame_id": parameters.memory_frame,
         "map_id": parameters.map_id,
+        "grid": None
+        if grid is None
+        else {
+            "map_id": grid.map_id,
+            "resolution": grid.resolution,
+            "origin": list(grid.origin),
+            "width": grid.width,
+            "height": grid.height,
+            **desk.view.at(grid.observed_at),
+        },
         "areas": {area.name: [[rounded(x), rounded(y)] for x, y in area.corners] for area in areas},
         "objects": [desk.view.seen_object(one) for one in desk.memory.objects(_OBJECTS)],
     }
 
 
 def _grid(desk: Desk) -> tuple[Content, ...]:
-    return ()
+    grid = desk.memory.occupancy_grid()
+    return () if grid is None else (Content(MAP.uri, "image/png", grid.png()),)
 
 
 _READERS: dict[str, Callable[[Desk], Shown]] = {STATUS.uri: _status, TAXONOMY.uri: _taxonomy, MAP.uri: _map}

@@ -216,6 +216,9 @@ _WANTED = {
 }
 
 
+_LIMITS = (("least", "min_length"), ("most", "max_length"))
+
+
 def _sentence(tool: Tool, error: ErrorDetails) -> str:
     offered = [one.name for one in fields(tool.request) if one.name not in tool.left_out]
     parts = [part for part in error["loc"] if isinstance(part, int) or not _is_choice(str(part))]
@@ -230,6 +233,9 @@ def _sentence(tool: Tool, error: ErrorDetails) -> str:
             return f"{name}: is no argument of {tool.name}{did_you_mean(name, offered)}; {others}"
         return f"{name}: {shown(error['input'])} is unknown there"
     wanted = _WANTED.get(kind)
+    if kind in {"too_short", "too_long"}:
+        limits = [f"at {word} {error['ctx'][key]}" for word, key in _LIMITS if key in error.get("ctx", {})]
+        wanted = f"must have {' and '.join(limits)} entries"
     if wanted is None:
         message = error["msg"]
         wanted = f"cannot be used: {message[:1].lower()}{message[1:]}"

@@ -7,20 +7,35 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anyio
 
 _LOG = logging.getLogger(__name__)
+_GONE = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 _CHUNK = 65_536
 _LONGEST_LINE = 4 * 1024 * 1024
 """Bytes of one message; what is longer is not kept."""
 
 
 def run(server: Any) -> None:
-    """Serve until stdin ends, or SIGINT or SIGTERM comes."""
-    anyio.run(_serve, server)
+    """Serve until stdin ends, the client goes away, or SIGINT or SIGTERM comes."""
+    try:
+        anyio.run(_serve, server)
+    except BaseException as error:
+        # A task group gives what went wrong in its tasks as a group; a client that reads no more is nothing wrong.
+        if not all(isinstance(one, _GONE) for one in _leaves(error)):
+            raise
+        _LOG.info("the client is gone")
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    inner = getattr(error, "exceptions", None)
+    if inner is None:
+        yield error
+    for one in inner or ():
+        yield from _leaves(one)
 
 
 async def _serve(server: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from ..memory import RobotMemory
-from ..memory.errors import RobotMemoryError, did_you_mean, shown
+from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
 from .clock import RobotClock
 from .schema import TIMES, checked
 from .times import moment
@@ -89,8 +89,11 @@ class Toolbox:
             raise CallError(f"arguments: {shown(arguments)} must be a JSON object of the arguments of {tool.name}")
         given = checked(tool, arguments)
         desk = self.desk()
-        for field in TIMES & given.keys():
-            given[field] = moment(field, given[field], desk.view.now, self._zone)
+        written = {field: given[field] for field in sorted(TIMES & given.keys())}
+        for field, value in written.items():
+            given[field] = moment(field, value, desk.view.now, self._zone)
+        if {"after", "before"} <= written.keys() and given["after"] >= given["before"]:
+            raise InvalidFieldError("after", written["after"], f"must lie before `before`, {shown(written['before'])}")
         return tool.run(desk, given)
 
     def _tool(self, name: object) -> Tool:

@@ -150,8 +150,8 @@ TOOLS = (
             {"labels": ["mug"], "spatial_sort": {"target": [0.0, 0.0, 0.0], "max_distance": 4.0}},
         ),
         left_out=frozenset({
-            "min_confidence", "min_relevance", "near", "collections", "session_ids", "excluded_session_ids", "any_tags", "ids", "within",
-            "since_last_visit", "representatives_only", "include_unconfirmed", "explain", "fold",
+            "min_confidence", "min_relevance", "near", "collections", "session_ids", "excluded_session_ids", "any_tags",
+            "ids", "within", "since_last_visit", "representatives_only", "include_unconfirmed", "explain", "fold",
         }),
     ),
     Tool(

@@ -123,9 +123,10 @@ class View:
     def status(self, status: Status) -> Shown:
         """Show what a memory holds."""
         return {
-            "facts": status.facts, "perceptions": status.perceptions, "removed_by_retention": status.removed,
-            "search": status.mode.value, "pending_vectors": status.pending_vectors, "file": status.db_path,
-            "bytes": status.db_bytes, **filled({"missing": status.reason, "model": status.embedding_model}),
+            "facts": status.facts, "perceptions": status.perceptions, "notes": status.notes,
+            "removed_by_retention": status.removed, "search": status.mode.value,
+            "pending_vectors": status.pending_vectors, "file": status.db_path, "bytes": status.db_bytes,
+            **filled({"missing": status.reason, "model": status.embedding_model}),
         }  # fmt: skip
 
 

@@ -1,0 +1,99 @@
+"""Bad arguments: each gets a sentence that names the field, the value and what would be right."""
+
+from __future__ import annotations
+
+import pytest
+
+from robotmem_ros.agents.toolbox import Toolbox
+
+WRONG: list[tuple[object, object, str]] = [
+    ("recall", {"qery": "mug"}, "qery: is no argument of recall; did you mean 'query'?; it takes query, n, "),
+    ("recall", {"query": 5}, "query: 5 must be text"),
+    ("recall", {"query": "mug", "n": "many"}, "n: 'many' must be a whole number"),
+    ("recall", {"query": "mug", "n": 2.5}, "n: 2.5 must be a whole number"),
+    ("recall", {"query": "mug", "n": True}, "n: True must be a whole number"),
+    ("recall", {"query": "mug", "after": "soon"}, "after: 'soon' is no time; write ISO 8601"),
+    (
+        "recall",
+        {"query": "mug", "after": "today", "before": "yesterday"},
+        "after: 'today' must lie before `before`, ",
+    ),
+    ("recall", {}, "query: '' is empty, and there is no condition to go by"),
+    ("recall", {"query": "mug", "kinds": ["dream"]}, "kinds: 'dream' is unknown"),
+    ("recall", {"query": "mug", "context_filter": {"a": {"$like": 1}}}, "context_filter"),
+    ("recall", {"query": "mug", "context_filter": "{a"}, "context_filter: '{a' must be a JSON object"),
+    ("recall", {"spatial_sort": {"target": [1]}}, "spatial_sort.target: [1] must have at least 2 entries"),
+    ("recall", {"spatial_sort": {"target": [1, "x"]}}, "spatial_sort.target[1]: 'x' must be a number"),
+    ("recall", {"spatial_sort": {"target": [0, 0], "radius": 3}}, "spatial_sort.radius: 3 is unknown there"),
+    ("recall", {"spatial_sort": {"target": [0, 0], "frame_id": "moon"}}, "spatial_sort.target: frame 'moon' cannot"),
+    ("recall", [1], "arguments: [1] must be a JSON object of the arguments of recall"),
+    ("recall", "query", "arguments: 'query' must be a JSON object of the arguments of recall"),
+    ("recal", {}, "tool: 'recal' is unknown; did you mean 'recall'?; there are digest, recall, "),
+    (None, {}, "tool: None is unknown; there are digest, "),
+    ("learn", {}, "insight: is missing; learn needs it (the fact, in a sentence that stands alone)"),
+    ("learn", {"insight": "  "}, "insight: '  ' has nothing to read; give some words"),
+    ("learn", {"insight": "x" * 3000}, "insight: 'xxx"),
+    ("learn", {"insight": "x", "confidence": 2}, "confidence: 2.0 must lie in 0 to 1"),
+    ("learn", {"insight": "x", "context": [1]}, "context: [1] must be "),
+    (
+        "learn",
+        {"insight": "x", "observed_at": 1_790_000_000},
+        "observed_at: 1790000000 nanoseconds since the",
+    ),
+    ("save_perception", {"description": "x", "pose": [1, 2]}, "pose: [1, 2] must have at least 3 entries"),
+    ("save_perception", {"description": "x", "pose": [1, 2, 3, 4]}, "pose: [1.0, 2.0, 3.0, 4.0] must be 3 numbers"),
+    ("save_perception", {"description": "x", "perception_type": "smell"}, "perception_type: 'smell' is unknown"),
+    ("save_perception", {"description": "x", "data": "aGk="}, "data: is no argument of save_perception"),
+    ("forget", {"memory_id": 999, "reason": "x"}, "memory_id: 999 cannot be used, there is no such memory"),
+    ("forget", {"memory_id": 1}, "reason: is missing; forget needs it"),
+    ("forget", {"memory_id": 10**30, "reason": "x"}, "memory_id: 1000000000000000000000000000000 does not fit 64 bits"),
+    ("update", {"memory_id": 1}, "memory_id: 1 gets no correction; give at least one field to change"),
+    ("get_memories", {"ids": []}, ""),
+    ("get_memories", {"ids": list(range(21))}, "ids: '21 ids' are too many to read at once; give at most 20"),
+    ("get_memories", {"ids": ["one"]}, "ids[0]: 'one' must be a whole number"),
+    ("object_history", {"memory_id": 1}, "memory_id: 1 cannot be used, there is no such object"),
+    ("object_history", {"memory_id": 3, "n": 0}, "n: 0 must be at least 1"),
+    ("timeline", {"cursor": "nonsense"}, "cursor: 'nonsense' "),
+    ("end_session", {"session_id": "x"}, "session_id: 'x' cannot be used, there is no such session; start one"),
+    ("start_session", {"max_duration": -1}, "max_duration: -1.0 must lie in 0 to"),
+    ("digest", {"tokens": 5}, "tokens: 5 must lie in 100 to 8000"),
+    ("digest", {"place": "attic"}, "place: 'attic' is no area; give x, y in metres"),
+    ("digest", {"place": [1, 2, 3, 4]}, "place: "),
+    ("digest", {"place": [0, 0], "radius": 0}, "radius: 0.0 must lie in"),
+    ("doctor", {"verbose": True}, "verbose: is no argument of doctor; it takes none"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "sentence"), WRONG)
+def test_a_wrong_argument_is_named(name: object, arguments: object, sentence: str, toolbox: Toolbox) -> None:
+    answer = toolbox.call(name, arguments)
+    assert answer.is_error == bool(sentence), answer.text
+    assert answer.text.startswith(sentence or "{")
+    assert "Traceback" not in answer.text
+    assert "\n" not in answer.text
+
+
+def test_several_wrong_arguments_are_named_at_once(toolbox: Toolbox) -> None:
+    wrong = {"query": 1, "n": "x", "labels": 2.5, "tags": {}, "areas": 7.5}
+    told = toolbox.call("recall", wrong).text
+    assert told.startswith("query: 1 must be text; n: 'x' must be a whole number; ")
+    assert told.endswith("; and 2 more")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "mug", "n": 3.0},
+        {"query": "mug", "labels": "mug"},
+        {"query": "mug", "labels": None, "context_filter": None},
+        {"query": "mug", "spatial_sort": '{"target": [0, 0]}'},
+        {"query": "mug", "context_filter": '{"task.success": {"$exists": false}}'},
+    ],
+)
+def test_what_models_often_write_otherwise_is_read(arguments: dict[str, object], toolbox: Toolbox) -> None:
+    answer = toolbox.call("recall", arguments)
+    assert not answer.is_error, answer.text
+
+
+def test_arguments_that_were_never_given_may_be_missing(toolbox: Toolbox) -> None:
+    assert not toolbox.call("doctor", None).is_error

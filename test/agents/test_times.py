@@ -1,0 +1,114 @@
+"""Times as agents write them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone, tzinfo
+
+import pytest
+
+from robotmem_ros.agents.times import ago, iso, moment
+from robotmem_ros.memory.errors import InvalidFieldError
+
+ZONE: tzinfo = timezone(timedelta(hours=1))
+HERE = datetime(2026, 11, 23, 10, 30, tzinfo=ZONE)  # a Monday
+NOW = int(HERE.timestamp()) * 10**9
+UNDERSTOOD = {
+    "now": HERE,
+    "3 minutes ago": HERE - timedelta(minutes=3),
+    "three minutes ago": HERE - timedelta(minutes=3),
+    "an hour ago": HERE - timedelta(hours=1),
+    "half an hour ago": HERE - timedelta(minutes=30),
+    "1 hour and a half ago": HERE - timedelta(minutes=90),
+    "1h 30m ago": HERE - timedelta(minutes=90),
+    "2 hours, 5 min ago": HERE - timedelta(minutes=125),
+    "1.5 days ago": HERE - timedelta(hours=36),
+    "last hour": HERE - timedelta(hours=1),
+    "in the last 10 minutes": HERE - timedelta(minutes=10),
+    "the past week": HERE - timedelta(days=7),
+    "today": HERE.replace(hour=0, minute=0),
+    "this morning": HERE.replace(hour=6, minute=0),
+    "yesterday": datetime(2026, 11, 22, tzinfo=ZONE),
+    "Yesterday 14:00": datetime(2026, 11, 22, 14, tzinfo=ZONE),
+    "yesterday at 2 pm": datetime(2026, 11, 22, 14, tzinfo=ZONE),
+    "yesterday afternoon": datetime(2026, 11, 22, 12, tzinfo=ZONE),
+    "last night": datetime(2026, 11, 22, 18, tzinfo=ZONE),
+    "the day before yesterday": datetime(2026, 11, 21, tzinfo=ZONE),
+    "monday": datetime(2026, 11, 16, tzinfo=ZONE),
+    "last sunday 9:05": datetime(2026, 11, 22, 9, 5, tzinfo=ZONE),
+    "09:15": datetime(2026, 11, 23, 9, 15, tzinfo=ZONE),
+    "at 14:05": datetime(2026, 11, 22, 14, 5, tzinfo=ZONE),
+    "12:30 am": datetime(2026, 11, 23, 0, 30, tzinfo=ZONE),
+    "2026-11-20": datetime(2026, 11, 20, tzinfo=ZONE),
+    "2026-11-20T10:00": datetime(2026, 11, 20, 10, tzinfo=ZONE),
+    "2026-11-20 10:00:05.25Z": datetime(2026, 11, 20, 10, 0, 5, 250_000, tzinfo=timezone.utc),
+    "2026-11-20T10:00:00+08:00": datetime(2026, 11, 20, 2, tzinfo=timezone.utc),
+    "3分钟前": HERE - timedelta(minutes=3),
+    "三 分钟 之前": HERE - timedelta(minutes=3),
+    "半小时前": HERE - timedelta(minutes=30),
+    "两个小时以前": HERE - timedelta(hours=2),
+    "最近10分钟": HERE - timedelta(minutes=10),
+    "过去一小时": HERE - timedelta(hours=1),
+    "刚才": HERE,
+    "今天": HERE.replace(hour=0, minute=0),
+    "今天早上": HERE.replace(hour=6, minute=0),
+    "昨天14:00": datetime(2026, 11, 22, 14, tzinfo=ZONE),
+    "昨天下午两点": datetime(2026, 11, 22, 14, tzinfo=ZONE),
+    "昨天下午 2 点半": datetime(2026, 11, 22, 14, 30, tzinfo=ZONE),
+    "昨晚": datetime(2026, 11, 22, 18, tzinfo=ZONE),
+    "前天": datetime(2026, 11, 21, tzinfo=ZONE),
+}
+NOT_UNDERSTOOD = (
+    "", "soon", "12", "may", "this", "the", "at", "5 mugs ago", "ago", "last", "last mug", "yesterday 25:00", "14:60",
+    "13 pm", "2026-13-01", "2026-11-20T10:00+99:00", "a", "小时前", "明年", "点", "9" * 30, "1e400 days ago", "x" * 500,
+    "9999999 years ago", "-5 minutes ago", "yesterday yesterday", "\0", "2026-11-20T10:00\n; DROP",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "meant"), UNDERSTOOD.items())
+def test_a_time_is_read_as_it_is_meant(text: str, meant: datetime) -> None:
+    assert moment("after", text, NOW, ZONE) == round(meant.timestamp() * 1000) * 10**6
+
+
+@pytest.mark.parametrize("text", NOT_UNDERSTOOD)
+def test_what_is_no_time_is_refused_with_the_forms_that_are(text: str) -> None:
+    with pytest.raises(InvalidFieldError, match=r"^after: "):
+        moment("after", text, NOW, ZONE)
+
+
+@pytest.mark.parametrize("value", [True, 1.5, None, [], {}])
+def test_what_is_neither_text_nor_a_whole_number_is_no_time(value: object) -> None:
+    with pytest.raises(InvalidFieldError, match="is no time; write ISO 8601"):
+        moment("before", value, NOW, ZONE)
+
+
+def test_nanoseconds_are_times_and_seconds_are_not() -> None:
+    assert moment("after", NOW, NOW, ZONE) == moment("after", str(NOW), NOW, ZONE) == NOW
+    assert moment("after", 0, NOW, ZONE) == 0
+    with pytest.raises(InvalidFieldError, match="seconds are not meant here"):
+        moment("after", 1_790_000_000, NOW, ZONE)
+
+
+def test_nanoseconds_of_a_simulation_are_early() -> None:
+    assert moment("after", 5 * 10**9, 90 * 10**9, ZONE) == 5 * 10**9
+    assert moment("after", "1 minute ago", 90 * 10**9, ZONE) == 30 * 10**9
+    with pytest.raises(InvalidFieldError, match="lies before 1970"):
+        moment("after", "1 hour ago", 90 * 10**9, ZONE)
+
+
+def test_without_a_zone_that_of_the_machine_holds() -> None:
+    assert moment("after", "2026-11-20T10:00", NOW) == int(datetime(2026, 11, 20, 10).astimezone().timestamp()) * 10**9
+
+
+def test_a_time_that_is_written_is_read_again() -> None:
+    assert iso(NOW, ZONE) == "2026-11-23T10:30:00+01:00"
+    assert moment("after", iso(NOW, ZONE), NOW, timezone.utc) == NOW
+    assert moment("after", iso(NOW), NOW) == NOW
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, "now"), (5, "5 s ago"), (185, "3 min ago"), (7200, "2 h ago"), (86_400, "1 day ago"), (8e5, "9 days ago"),
+     (1e8, "3 years ago"), (-5, "in 5 s")],
+)  # fmt: skip
+def test_how_long_ago_is_told_in_the_largest_unit(seconds: float, told: str) -> None:
+    assert ago(NOW - int(seconds) * 10**9, NOW) == told

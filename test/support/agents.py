@@ -1,0 +1,76 @@
+"""Files that a robot left, and MCP servers as clients start them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robotmem_ros.memory import RobotMemory
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "robotmem_ros.cli")
+PATH = {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
+
+
+def kitchen(path: Path, *, embedding_model: str = "") -> Path:
+    """Store what a robot learned and saw in a kitchen; return the path."""
+    options = {} if embedding_model == "default" else {"embedding_model": embedding_model}
+    with RobotMemory(path, **options) as memory:  # type: ignore[arg-type]
+        session = memory.start_session({"task": "clear the table"}).session_id
+        memory.learn(
+            "a grip force of 12.5 N holds the red mug",
+            {"task": {"name": "grip", "success": True}, "params": {"force": 12.5}},
+            session,
+        )
+        memory.learn(
+            "the red mug slipped at 6 N because its handle was wet",
+            {"task": {"name": "grip", "success": False}, "params": {"force": 6.0}},
+            session,
+        )
+        for _ in range(3):
+            memory.save_perception("a red mug on the table", pose=[3.0, 1.0, 0.8], label="mug", session_id=session)
+        memory.save_perception("a blue mug in the sink", pose=[5.0, 1.0, 0.8], label="mug")
+        memory.save_perception("a chair at the window", pose=[9.0, 9.0, 0.0], label="chair")
+        memory.learn("hold the glass with 12.5 N")
+        memory.learn("hold the glass with 15 N")
+        memory.learn("杯子要轻轻拿起，握力十二牛")
+        memory.end_session(session, 0.2)
+        memory.flush()
+    return path
+
+
+@asynccontextmanager
+async def stdio_client(db: Path, *options: str) -> AsyncIterator[Client]:
+    """Start `robotmem mcp` on a file, and connect the library's own client to it."""
+    from mcp import Client, StdioServerParameters, stdio_client
+
+    arguments = [*COMMAND[1:], "mcp", "--db", str(db), *options]
+    parameters = StdioServerParameters(command=COMMAND[0], args=arguments, env=PATH, cwd=ROOT)
+    async with Client(stdio_client(parameters)) as client:
+        yield client
+
+
+@contextmanager
+def served(db: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Start `robotmem mcp` with pipes; it is killed at the end if it still runs."""
+    with subprocess.Popen(
+        [*COMMAND, "mcp", "--db", str(db), *options],
+        cwd=ROOT,
+        env={**os.environ, **PATH},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

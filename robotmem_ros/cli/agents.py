@@ -53,8 +53,10 @@ def _call(arguments: argparse.Namespace) -> int:
 
 
 def _mcp(arguments: argparse.Namespace) -> None:
-    from ..agents import server, stdio
-
+    try:
+        from ..agents import server, stdio
+    except ImportError as cause:
+        raise CommandError(f"mcp needs {cause.name} (pip install 'robotmem_ros[mcp]')") from cause
     # Nothing but messages of the protocol goes to stdout.
     logging.basicConfig(format="robotmem mcp: %(message)s", level=logging.WARNING, stream=sys.stderr)
     logging.getLogger("robotmem_ros.agents").setLevel(logging.INFO)

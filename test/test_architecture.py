@@ -43,7 +43,7 @@ FLOORS = (
     {"search"},
     {"learning", "notes", "objects", "purge", "retention", "sessions"},
     {"parts", "status"},
-    {"robot_memory"},
+    {"other_memories", "robot_memory"},
 )
 SQL = re.compile(
     r"\s*(?:SELECT|WITH|INSERT|REPLACE|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|"

@@ -52,6 +52,7 @@ class MemoryNotFoundError(RobotMemoryError):
     def __init__(self, memory_id: int, why: str = "there is no such memory") -> None:
         super().__init__(f"memory_id: {memory_id} cannot be used, {why}")
         self.memory_id = memory_id
+        self.why = why
 
 
 class NoteError(InvalidFieldError):
@@ -98,6 +99,14 @@ class StorageError(RobotMemoryError):
         # SQLite says what is wrong; of other errors the text alone does not.
         why = cause if isinstance(cause, sqlite3.Error) else f"{type(cause).__name__}: {cause}; it seems to be damaged"
         super().__init__(f"could not {doing}: {why}")
+
+
+class OtherMemoryError(RobotMemoryError):
+    """The file of another robot's memory cannot be read; the own memory can."""
+
+    def __init__(self, collection: str, cause: RobotMemoryError) -> None:
+        super().__init__(f"other_memories: {collection!r} cannot be read: {cause}")
+        self.collection = collection
 
 
 class PurgeUnfinishedError(RobotMemoryError):

@@ -52,7 +52,7 @@ _CHECKS: Mapping[str, _Check] = {
     "metadata": _metadata,
     "data": _data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
-    "collection": lambda name, value, p: validation.name(name, value, default=p.collection),
+    "collection": lambda name, value, p: p.own_collection(name, value),
     "tags": lambda name, value, p: validation.names(name, value),
     "scope_files": _joined,
     "scope_entities": _joined,

@@ -37,7 +37,8 @@ class Parts:
     Args:
         parameters: Gives the parameters as they are now.
         clock: The robot's, in nanoseconds.
-        embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names.
+        embedder: An embedding provider to use instead of the one that the parameter `embedding_model` names; or that of
+            other parts, which close it.
         patience: Seconds that a query waits for a model that is still being loaded.
         read_only: Whether nothing may be written; maintenance only reads then.
 
@@ -52,7 +53,7 @@ class Parts:
         parameters: Callable[[], Parameters],
         clock: Callable[[], int],
         *,
-        embedder: Embedder | None,
+        embedder: Embedder | BackgroundEmbedder | None,
         patience: float,
         read_only: bool = False,
     ) -> None:
@@ -71,8 +72,11 @@ class Parts:
             made.callback(self.usage.write)
             self._threads = ThreadPoolExecutor(at_start.worker_threads, thread_name_prefix="robotmem-query")
             made.callback(self._threads.shutdown)
-            self.embedder = _in_background(embedder, at_start, patience, self.maintenance.notify)
-            made.callback(self.embedder.close)
+            if isinstance(embedder, BackgroundEmbedder):
+                self.embedder = embedder
+            else:
+                self.embedder = _in_background(embedder, at_start, patience, self.maintenance.notify)
+                made.callback(self.embedder.close)
             self.vectors = VectorIndex(self.database, at_start.vector_index_size)
             self.texts = TextIndex(self.database, _INDEXED)
             self.backfill = Backfill(self.database, self.embedder)

@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import fields, replace
 from functools import wraps
 from pathlib import Path
 from sqlite3 import Connection
@@ -16,8 +17,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from . import validation
 from .config.parameters import Parameters
+from .embedding.background import BackgroundEmbedder
 from .embedding.embedder import Embedder
-from .errors import ForkedMemoryError, InvalidFieldError, MemoryNotFoundError, ReadOnlyError
+from .errors import DatabaseUnusableError, ForkedMemoryError, InvalidFieldError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.store_or_merge import Learned
@@ -41,6 +43,7 @@ from .new_memory import new_fact, new_perception
 from .notes.reading import NoteLines, NotesState, note_lines, notes_state
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting
+from .other_memories import OtherMemories
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
@@ -115,7 +118,7 @@ class RobotMemory:
         db_path: str | os.PathLike[str] | None = None,
         collection: str = "default",
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | BackgroundEmbedder | None = None,
         clock: Callable[[], int] = time.time_ns,
         patience: float = _LOAD_PATIENCE,
         read_only: bool = False,
@@ -128,6 +131,8 @@ class RobotMemory:
         self._opened = Parts(
             lambda: self.parameters, self._clock, embedder=embedder, patience=patience, read_only=read_only
         )
+        self._patience = patience
+        self._asked = OtherMemories(lambda: self.parameters, self._open_other)
         # Its threads keep it alive until it is closed, and none of them may be in C++ code when the interpreter ends.
         atexit.register(self.close)
 
@@ -165,6 +170,9 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         wanted = validation.whole("memory_id", memory_id)
+        if located := self._others.of(wanted):
+            other, inside = located
+            return other.data_outside(other.ask(lambda memory: memory.data(inside)))
         with self._database.snapshot() as connection:
             return rows.perception_data(connection, wanted)
 
@@ -177,6 +185,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         wanted = validation.whole("memory_id", memory_id)
+        self._others.check_own(wanted)
         with self._database.snapshot() as connection:
             return explain(connection, wanted)
 
@@ -235,6 +244,9 @@ class RobotMemory:
             MemoryNotFoundError: no active object has this id.
             StorageError: the database could not be read.
         """
+        if located := self._others.of(memory_id):
+            other, inside = located
+            return other.ask(lambda memory: memory.object_history(inside, n))
         return self._parts.objects.history(memory_id, n)
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
@@ -360,6 +372,9 @@ class RobotMemory:
             FrameMismatchError: a position is in a frame that cannot be compared.
             StorageError: the database could not be read.
         """
+        other, request = self._others.asked(request)
+        if other is not None:
+            return other.recall(request)
         decay = self.decay()
         parts = self._parts
         query = parse_query(self.parameters, request, decay=decay, areas=parts.areas.by_name())
@@ -398,6 +413,9 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
+        other, request = self._others.asked(request)
+        if other is not None:
+            return other.timeline(request)
         parts = self._parts
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
         with parts.database.query_priority, parts.database.snapshot() as connection:
@@ -444,8 +462,14 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         wanted, all_of_them = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
+        found = [
+            details
+            for other, its_ids in self._others.by_memory(wanted)
+            for details in other.details(its_ids, include_forgotten=all_of_them)
+        ]
         with self._database.query_priority, self._database.snapshot() as connection:
-            return read_details(connection, wanted, self.decay(), include_forgotten=all_of_them)
+            found += read_details(connection, wanted, self.decay(), include_forgotten=all_of_them)
+        return tuple(sorted(found, key=lambda one: wanted.index(one.memory.id)))
 
     def counts(self, field: str, *, collection: str | None = None, n: int = MOST_COUNTS) -> tuple[Count, ...]:
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
@@ -458,6 +482,9 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         query = parse_counts(field, collection, n)
+        other = self._others.named(query.collection)
+        if other is not None:
+            return other.ask(lambda memory: memory.counts(field, n=n))
         areas = self._parts.areas.by_name()
         with self._database.query_priority, self._database.snapshot() as connection:
             return read_counts(connection, query, self.parameters, areas)
@@ -496,6 +523,7 @@ class RobotMemory:
             MemoryNotFoundError: no active memory has this id.
         """
         wanted = validation.whole("memory_id", memory_id)
+        self._others.check_own(wanted)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
         if database.write(lambda connection: changes.invalidate(connection, wanted, why), frees_room=True).result():
@@ -508,6 +536,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
         wanted = validation.whole("memory_id", memory_id)
+        self._others.check_own(wanted)
         self._writable.database.write(lambda connection: changes.restore(connection, wanted)).result()
         self._parts.maintenance.notify()
 
@@ -519,6 +548,9 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         wanted = validation.whole("memory_id", memory_id)
+        if located := self._others.of(wanted):
+            other, inside = located
+            return other.ask(lambda memory: memory.history(inside))
         with self._database.snapshot() as connection:
             if not rows.exists(connection, wanted):
                 raise MemoryNotFoundError(wanted)
@@ -536,6 +568,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
+        self._others.check_own(values.memory_id)
         self._writable.learning.correct(parse_correction(self.parameters, values))
         if values.content is not None:
             self._parts.maintenance.notify()
@@ -555,6 +588,7 @@ class RobotMemory:
         Raises:
             InvalidFieldError: the context cannot be used or is larger than 64 KB, or another field cannot be used.
         """
+        self.parameters.own_collection("collection", collection)
         self._writable.usage.write()
         return self._parts.sessions.start(self.parameters, context, collection, max_duration)
 
@@ -574,7 +608,8 @@ class RobotMemory:
 
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
-        return self._parts.sessions.latest(collection, n)
+        other = self._others.named(collection)
+        return self._parts.sessions.latest(collection, n) if other is None else other.sessions(n)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
         """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
@@ -586,6 +621,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             SessionNotFoundError: no session and no memory of the collection has this id.
         """
+        self.parameters.own_collection("collection", collection)
         parts = self._parts if dry_run else self._writable
         return parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
@@ -599,6 +635,8 @@ class RobotMemory:
     ) -> Preview:
         """Return what a purge with these conditions would delete now; raises as `purge` does."""
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
+        self._others.check_own(*(wanted.ids or ()))
+        self.parameters.own_collection("collection", wanted.collection)
         with self._database.snapshot() as connection:
             return preview(connection, wanted)
 
@@ -623,6 +661,8 @@ class RobotMemory:
             StorageError: the database could not be written.
         """
         wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
+        self._others.check_own(*(wanted.ids or ()))
+        self.parameters.own_collection("collection", wanted.collection)
         parts = self._writable
         with parts.vectors.stopped():
             purged = purge(parts.database, wanted, self.parameters)
@@ -651,7 +691,8 @@ class RobotMemory:
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
-        return status(self._parts)
+        found = status(self._parts)
+        return replace(found, reason="; ".join(filter(None, (found.reason, self._others.trouble))))
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""
@@ -686,6 +727,7 @@ class RobotMemory:
     def close(self) -> None:
         """Commit what was accepted and close the database; a second call, or one in a forked process, does nothing."""
         if os.getpid() == self._process:
+            self._asked.close()
             self._opened.close()
             atexit.unregister(self.close)
 
@@ -704,6 +746,20 @@ class RobotMemory:
         if os.getpid() != self._process:
             raise ForkedMemoryError
         return self._opened
+
+    @property
+    def _others(self) -> OtherMemories:
+        if os.getpid() != self._process:
+            raise ForkedMemoryError
+        return self._asked
+
+    def _open_other(self, path: Path, parameters: Parameters) -> RobotMemory:
+        if path.exists() and self.path.exists() and path.samefile(self.path):
+            raise DatabaseUnusableError(path, "is the file of this memory", "name that of another robot")
+        given = {one.name: getattr(parameters, one.name) for one in fields(Parameters)}
+        return RobotMemory(
+            embedder=self._parts.embedder, clock=self._clock, patience=self._patience, read_only=True, **given
+        )
 
     @property
     def _database(self) -> Database:

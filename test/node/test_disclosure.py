@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PointStamped, Pose
 from std_msgs.msg import Header
 
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.msg import Perception, SpatialSort
 from robotmem_ros.srv import Forget, GetMemories, Learn, List, Recall, SavePerception, Timeline, Update
 
@@ -119,3 +122,25 @@ def test_a_bad_request_is_answered_with_its_field(
 ) -> None:
     answer = client.call(kind, name, **fields)
     assert (answer.success, answer.error[: len(error)]) == (False, error)
+
+
+def test_another_robots_memory_is_asked_by_its_name(own: Any, tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "forklift.db", embedding_model="") as forklift:
+        forklift.learn("the ramp is steep")
+    start, connect = own
+    files = f"forklift: {tmp_path / 'forklift.db'}, gone: {tmp_path / 'gone.db'}"
+    start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", f"other_memories:='{files}'", "-p", "embedding_model:=''")
+    client: Client = connect()
+    client.until_active()
+    (found,) = client.call(Recall, "recall", query="steep ramp", collection="forklift").memories
+    assert (found.content, found.collection) == ("the ramp is steep", "forklift")
+    (entry,) = client.call(Timeline, "timeline", collection="forklift").entries
+    (details,) = client.call(GetMemories, "get_memories", ids=[entry.id]).memories
+    assert (entry.id, details.memory.content) == (found.id, "the ramp is steep")
+    assert list(client.call(Recall, "recall", query="steep ramp", collection="*").memories) == []
+    learned = client.call(Learn, "learn", insight="a fact", collection="forklift")
+    assert learned.error.startswith("collection: 'forklift' is the memory of another robot")
+    gone = client.call(Recall, "recall", query="steep ramp", collection="gone")
+    assert gone.error.startswith("other_memories: 'gone' cannot be read: ")
+    forgotten = client.call(Forget, "forget", memory_id=found.id, reason="wrong")
+    assert forgotten.error.startswith(f"memory_id: {found.id} cannot be used, it is of 'forklift'")

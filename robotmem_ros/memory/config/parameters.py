@@ -5,14 +5,17 @@ The table drives the checks, the declarations of the node, `config/memory.yaml` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+from .. import validation
 from ..errors import InvalidFieldError, did_you_mean
 from ..models import Kind
 from ..validation import expanded_path
 from .budgets import Budget, budgets
 from .label_rules import LabelRules, label_rules
 from .notes_folders import DEFAULT_COLLECTION, NotesFolder, notes_folders, recall_kinds
+from .other_memories import OtherFile, other_files
 from .parameter import checked, parameter
 
 
@@ -198,6 +201,10 @@ class Parameters:
     recall_kinds: str = parameter(
         "facts, perceptions, notes", "Kinds of memories that answer a recall that does not name its `kinds`."
     )
+    other_memories: str = parameter(
+        "", "Files of other robots' memories, each as `name: path`, with commas between them. Each is read, and never "
+        "written, as the collection of that name, which no recall includes unless it names it.", read_only=True,
+    )  # fmt: skip
     visit_gap: float = parameter(
         600.0, "Time without an observation at a place after which the next one is another visit.", unit="s",
         minimum=0.0, maximum=86_400.0,
@@ -326,6 +333,8 @@ class Parameters:
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
+        for taken in {self.collection, *self.collections_of_notes()} & self.other_files().keys():
+            raise InvalidFieldError("other_memories", taken, "is a collection of this memory; choose another name")
         if not (self.text_weight or self.vector_weight):
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
@@ -348,6 +357,28 @@ class Parameters:
     def collections_of_notes(self) -> tuple[str, ...]:
         """Return the collections of these folders, in alphabetical order; without folders the default one."""
         return tuple(sorted({folder.collection for folder in self.folders_of_notes()} or {DEFAULT_COLLECTION}))
+
+    def other_files(self) -> Mapping[str, OtherFile]:
+        """Return the files of `other_memories` by their names.
+
+        Raises:
+            InvalidFieldError: it cannot be read.
+        """
+        return other_files(self.other_memories)
+
+    def own_collection(self, field: str, value: object) -> str:
+        """Return the name of a collection of this memory; the default one if none is named.
+
+        Raises:
+            InvalidFieldError: it is no name, or that of another robot's memory.
+        """
+        named = validation.name(field, value, default=self.collection)
+        if named in self.other_files():
+            why = (
+                "is the memory of another robot (parameter other_memories), which is only read; name another collection"
+            )
+            raise InvalidFieldError(field, named, why)
+        return named
 
     def kinds_to_recall(self) -> frozenset[Kind]:
         """Return the kinds of `recall_kinds`."""

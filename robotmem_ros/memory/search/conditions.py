@@ -255,13 +255,22 @@ def parse_conditions(given: Given) -> tuple[Wanted, ...]:
 def searched_collections(given: Given) -> Collections:
     """Return the collections to search."""
     request = given.request
-    named = _names("collections", request.collections, "collection", request.collection)
+    named = collection_names(request.collection, request.collections)
     if ALL_COLLECTIONS in named:
         return Collections((), suffices=True)
     if named:
         return Collections(named, suffices=True)
     of_notes = given.parameters.collections_of_notes() if Kind.NOTE in _wanted_kinds(given) else ()
     return Collections((given.parameters.collection,), suffices=False, of_notes=of_notes)
+
+
+def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
+    """Return the collections that a request names, in alphabetical order.
+
+    Raises:
+        InvalidFieldError: one is no name.
+    """
+    return _names("collections", collections, "collection", collection)
 
 
 def _names(field: str, values: Names, single_field: str = "", single: object = None) -> tuple[str, ...]:

@@ -1,0 +1,240 @@
+"""Read the memories of other robots: files that are asked under the name of a collection, and never written.
+
+A file is opened when it is first asked, and again when another one took its place. What cannot be read is an error of
+that call alone. Its memories keep their ids within their file; outside, each has one that no other file has, so that
+an id alone tells where a memory is.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .config.other_memories import FIELD, OtherFile
+from .config.parameters import Parameters
+from .errors import (
+    DatabaseUnusableError,
+    InvalidFieldError,
+    MemoryClosedError,
+    MemoryNotFoundError,
+    OtherMemoryError,
+    StorageError,
+)
+from .models import Memory, PerceptionData, Session
+from .search.conditions import ALL_COLLECTIONS, collection_names
+from .search.details import MemoryDetails
+from .search.request import RecallRequest, TimelineRequest
+from .search.result import RecallResult
+from .search.timeline import Timeline
+
+if TYPE_CHECKING:
+    from .robot_memory import RobotMemory
+
+Open = Callable[[Path, Parameters], "RobotMemory"]
+"""Opens a file to read it with these parameters."""
+Request = TypeVar("Request", RecallRequest, TimelineRequest)
+T = TypeVar("T")
+
+
+class OtherMemory:
+    """The memory of another robot. Safe to use from several threads."""
+
+    def __init__(self, file: OtherFile, parameters: Callable[[], Parameters], open_file: Open) -> None:
+        self.file = file
+        self.trouble = ""
+        """Why it could not be read the last time; empty if it could."""
+        self._parameters = parameters
+        self._open = open_file
+        self._seen: Parameters | None = None
+        self._lock = threading.Lock()
+        self._opened: RobotMemory | None = None
+        self._stamp: tuple[int, int] | None = None
+
+    @property
+    def collection(self) -> str:
+        """Return the name under which it is asked."""
+        return self.file.collection
+
+    def recall(self, request: RecallRequest) -> RecallResult:
+        """Answer a recall from all collections of the file."""
+        wanted = replace(request, collection=ALL_COLLECTIONS, collections=(), ids=self._inside(request.ids))
+        found = self.ask(lambda memory: memory.recall(**_arguments(wanted)))
+        return replace(found, memories=tuple(map(self._outside, found.memories)))
+
+    def timeline(self, request: TimelineRequest) -> Timeline:
+        """Answer a timeline from all collections of the file."""
+        wanted = replace(request, collection=ALL_COLLECTIONS, collections=())
+        page = self.ask(lambda memory: memory.timeline(**_arguments(wanted)))
+        entries = tuple(replace(one, id=self.file.outside(one.id), collection=self.collection) for one in page.entries)
+        return replace(page, entries=entries)
+
+    def details(self, ids: Iterable[int], *, include_forgotten: bool) -> tuple[MemoryDetails, ...]:
+        """Read memories in full, by their ids in the file."""
+        found = self.ask(lambda memory: memory.get_memories(ids, include_forgotten=include_forgotten))
+        return tuple(
+            replace(one, memory=self._outside(one.memory), data=one.data and self.data_outside(one.data))
+            for one in found
+        )
+
+    def data_outside(self, data: PerceptionData) -> PerceptionData:
+        """Return data with the id that its memory has outside of the file."""
+        return replace(data, memory_id=self.file.outside(data.memory_id))
+
+    def sessions(self, n: int) -> tuple[Session, ...]:
+        """Return the last sessions of all collections of the file."""
+        return tuple(replace(one, collection=self.collection) for one in self.ask(lambda memory: memory.sessions(n=n)))
+
+    def ask(self, verb: Callable[[RobotMemory], T]) -> T:
+        """Ask the memory in the file.
+
+        Raises:
+            MemoryNotFoundError: there is no such memory; it names the id that the memory has outside of the file.
+            OtherMemoryError: the file cannot be read.
+        """
+        try:
+            try:
+                answer = verb(self._current())
+            except MemoryClosedError:
+                answer = verb(self._current())  # another thread found that another file took its place
+        except MemoryNotFoundError as error:
+            raise MemoryNotFoundError(self.file.outside(error.memory_id), error.why) from error
+        except (DatabaseUnusableError, StorageError) as cause:
+            self.close()  # it may be repaired
+            self.trouble = str(OtherMemoryError(self.collection, cause))
+            raise OtherMemoryError(self.collection, cause) from cause
+        self.trouble = ""
+        return answer
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        with self._lock:
+            self._close()
+
+    def _current(self) -> RobotMemory:
+        with self._lock:
+            stamp = _stamp(self.file)
+            if stamp != self._stamp:
+                self._close()
+            parameters = self._parameters()
+            if self._opened is None:
+                self._opened, self._stamp = self._open(self.file.path, self._own(parameters)), stamp
+            elif parameters is not self._seen:
+                self._opened.parameters = self._own(parameters)
+            self._seen = parameters
+            return self._opened
+
+    def _own(self, parameters: Parameters) -> Parameters:
+        # It is searched as the own memory is.
+        return parameters.changed(
+            db_path=str(self.file.path), collection="default", other_memories="", notes_folders=()
+        )
+
+    def _close(self) -> None:
+        opened, self._opened, self._stamp = self._opened, None, None
+        if opened is not None:
+            opened.close()
+
+    def _inside(self, ids: Iterable[int] | int | None) -> Iterable[int] | int | None:
+        if ids is None or isinstance(ids, (str, bytes)):
+            return ids
+        return tuple(map(self._inside_id, ids if isinstance(ids, Iterable) else [ids]))
+
+    def _inside_id(self, memory_id: int) -> int:
+        inside = self.file.inside(memory_id) if isinstance(memory_id, int) else memory_id
+        if inside is None:
+            raise InvalidFieldError("ids", memory_id, f"is no memory of the collection {self.collection!r}")
+        return inside
+
+    def _outside(self, memory: Memory) -> Memory:
+        outside = self.file.outside
+        return replace(
+            memory,
+            id=outside(memory.id),
+            collection=self.collection,
+            contradicted_by=outside(memory.contradicted_by),
+            similar_ids=tuple(map(outside, memory.similar_ids)),
+            folded_ids=tuple(map(outside, memory.folded_ids)),
+        )
+
+
+class OtherMemories:
+    """The memories of other robots, by the names under which they are asked."""
+
+    def __init__(self, parameters: Callable[[], Parameters], open_file: Open) -> None:
+        files = parameters().other_files()
+        self._by_name = {name: OtherMemory(file, parameters, open_file) for name, file in files.items()}
+
+    def asked(self, request: Request) -> tuple[OtherMemory | None, Request]:
+        """Return the memory that a request asks, None for the own one, and the request, whose names are read now.
+
+        Raises:
+            InvalidFieldError: it names the memory of another robot together with another collection.
+        """
+        if not self._by_name:
+            return None, request
+        names = collection_names(request.collection, request.collections)
+        others = [name for name in names if name in self._by_name]
+        if others and len(names) > 1:
+            why = (
+                "is the memory of another robot, which is asked by itself; ask again for the other collections, since "
+                "scores of two files cannot be compared"
+            )
+            raise InvalidFieldError("collections", others[0], why)
+        return (self._by_name[others[0]] if others else None), replace(request, collection=None, collections=names)
+
+    def named(self, collection: object) -> OtherMemory | None:
+        """Return the memory that a name stands for; None for a collection of the own one."""
+        return self._by_name.get(collection) if isinstance(collection, str) else None
+
+    def of(self, memory_id: object) -> tuple[OtherMemory, int] | None:
+        """Return the memory that an id is of, and the id in its file; None for the own one."""
+        if isinstance(memory_id, int):
+            for other in self._by_name.values():
+                if (inside := other.file.inside(memory_id)) is not None:
+                    return other, inside
+        return None
+
+    def by_memory(self, ids: Iterable[int]) -> list[tuple[OtherMemory, list[int]]]:
+        """Return the memories of other robots that some ids are of, with the ids in their files."""
+        found: dict[str, tuple[OtherMemory, list[int]]] = {}
+        for other, inside in filter(None, map(self.of, ids)):
+            found.setdefault(other.collection, (other, []))[1].append(inside)
+        return list(found.values())
+
+    def check_own(self, *ids: object) -> None:
+        """Check that ids are of the own memory.
+
+        Raises:
+            MemoryNotFoundError: one is of another robot's, which is only read.
+        """
+        for memory_id in ids:
+            found = self.of(memory_id)
+            if found is not None:
+                name = found[0].collection
+                why = f"it is of {name!r}, the memory of another robot (parameter {FIELD}), which is only read"
+                raise MemoryNotFoundError(int(memory_id), why)  # type: ignore[call-overload]
+
+    @property
+    def trouble(self) -> str:
+        """Return why memories could not be read the last time; empty if they could."""
+        return "; ".join(other.trouble for other in self._by_name.values() if other.trouble)
+
+    def close(self) -> None:
+        """Close all files."""
+        for other in self._by_name.values():
+            other.close()
+
+
+def _arguments(request: RecallRequest | TimelineRequest) -> dict[str, Any]:
+    return {one.name: getattr(request, one.name) for one in fields(request)}
+
+
+def _stamp(file: OtherFile) -> tuple[int, int] | None:
+    try:
+        found = file.path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,268 @@
+"""Memories of other robots: asked by name, never written, and never in the way of the own memory."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, Mode, RobotMemory
+from robotmem_ros.memory.errors import OtherMemoryError
+
+from ..support.clock import NOW, SECOND
+from .conftest import OpenMemory
+
+WRITER = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="") as memory:
+    print("ready", flush=True)
+    for number, line in enumerate(sys.stdin):
+        memory.save_perception(f"pallet number {number}", observed_at=int(line))
+        print("stored", flush=True)
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path, open_memory: OpenMemory) -> Path:
+    """The closed file of a forklift."""
+    path = tmp_path / "forklift.db"
+    with open_memory(path, collection="yard") as memory:
+        session = memory.start_session().session_id
+        memory.learn("the red pallet is heavy", tags=["pallet"], session_id=session, observed_at=NOW)
+        seen = NOW + SECOND
+        memory.save_perception("a red pallet", label="pallet", pose=(1, 2, 0), data=b"\1", observed_at=seen)
+        memory.save_perception("a red pallet", label="pallet", pose=(1, 2, 0), observed_at=seen + SECOND)
+        memory.learn("the ramp is steep", collection="hall", observed_at=NOW + 3 * SECOND)
+        memory.flush()
+    return path
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, other: Path) -> RobotMemory:
+    """The own memory, which knows the forklift's."""
+    own = open_memory(other_memories=f"forklift: {other}")
+    own.learn("the red mug is heavy", tags=["mug"])
+    own.flush()
+    return own
+
+
+def digest(path: Path) -> str:
+    """What a file that nobody has open holds."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_recall_that_names_it_is_answered_from_its_file(memory: RobotMemory) -> None:
+    found = memory.recall("heavy red pallet", collection="forklift")
+    assert found.mode is Mode.HYBRID
+    assert found[0].content == "the red pallet is heavy"
+    assert {one.collection for one in found} == {"forklift"}
+    assert {one.id for one in found} == {
+        one.id for one in memory.recall(collections=["forklift"], kinds=["fact", "perception"])
+    }
+    assert found.brief()[0].snippet == "the **red** **pallet** is **heavy**"
+    assert "mug" not in " ".join(one.content for one in found)
+
+
+def test_nothing_crosses_unless_it_is_named(memory: RobotMemory) -> None:
+    for conditions in ({}, {"collection": "*"}, {"collections": ["*"]}):
+        assert {one.content for one in memory.recall("heavy red", **conditions)} == {"the red mug is heavy"}
+        assert {one.snippet for one in memory.timeline(**conditions).entries} == {"the red mug is heavy"}
+    assert memory.counts("collections") == (("default", 1),)
+    assert [one.label for one in memory.objects()] == []
+    assert memory.sessions() == ()
+
+
+def test_a_timeline_and_counts_of_it_are_read_from_its_file(memory: RobotMemory) -> None:
+    first = memory.timeline(collection="forklift", n=2)
+    rest = memory.timeline(collection="forklift", n=2, cursor=first.cursor)
+    assert [one.snippet for one in (*first.entries, *rest.entries)] == [
+        "the ramp is steep", "a red pallet", "the red pallet is heavy",
+    ]  # fmt: skip
+    assert {one.collection for one in first.entries} == {"forklift"}
+    assert memory.counts("collections", collection="forklift") == (("yard", 2), ("hall", 1))
+    (session,) = memory.sessions("forklift")
+    assert session.collection == "forklift"
+    (ramp,) = memory.recall(collection="forklift", context_filter={"collection": "hall"})
+    assert ramp.content == "the ramp is steep"
+
+
+def test_an_id_alone_tells_where_a_memory_is(memory: RobotMemory) -> None:
+    (mine,) = memory.timeline().entries
+    pallet = next(one for one in memory.timeline(collection="forklift").entries if one.label)
+    assert pallet.id > 2**40
+    details = memory.get_memories([pallet.id, mine.id, pallet.id + 1000])
+    assert [one.memory.content for one in details] == ["a red pallet", "the red mug is heavy"]
+    assert [one.memory.id for one in details] == [pallet.id, mine.id]
+    assert len(details[0].sightings) == 2
+    assert details[0].data == memory.data(pallet.id)
+    assert memory.data(pallet.id).memory_id == pallet.id
+    assert memory.object_history(pallet.id) == details[0].sightings
+    assert memory.history(pallet.id) == ()
+    assert [one.id for one in memory.recall(ids=[pallet.id], collection="forklift")] == [pallet.id]
+    with pytest.raises(InvalidFieldError, match=r"^ids: 1 is no memory of the collection 'forklift'"):
+        memory.recall(ids=[1], collection="forklift")
+    with pytest.raises(MemoryNotFoundError, match=f"^memory_id: {pallet.id + 1000} "):
+        memory.data(pallet.id + 1000)
+
+
+@pytest.mark.parametrize("ask", [RobotMemory.recall, RobotMemory.timeline])
+def test_it_is_asked_by_itself(memory: RobotMemory, ask: Callable[..., object]) -> None:
+    for conditions in (
+        {"collections": ["forklift", "default"]}, {"collection": "default", "collections": ["forklift"]},
+        {"collections": ["*", "forklift"]},
+    ):  # fmt: skip
+        with pytest.raises(
+            InvalidFieldError, match=r"^collections: 'forklift' is the memory of another robot, which is asked by"
+        ):
+            ask(memory, **conditions)
+
+
+def of_forklift(memory: RobotMemory) -> int:
+    return memory.timeline(collection="forklift").entries[0].id
+
+
+@pytest.mark.parametrize(
+    ("write", "error"),
+    [
+        (lambda memory: memory.learn("a fact", collection="forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.save_perception("a mug", collection="forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.start_session(collection="forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.consolidate("s", "forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.purge(collection="forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.preview_purge(collection="forklift"), "^collection: 'forklift' "),
+        (lambda memory: memory.forget(of_forklift(memory), "wrong"), r"^memory_id: \d+ .* it is of 'forklift'"),
+        (lambda memory: memory.restore(of_forklift(memory)), r"^memory_id: \d+ .* it is of 'forklift'"),
+        (lambda memory: memory.update(of_forklift(memory), "new"), r"^memory_id: \d+ .* it is of 'forklift'"),
+        (lambda memory: memory.purge(ids=[of_forklift(memory)]), r"^memory_id: \d+ .* it is of 'forklift'"),
+        (lambda memory: memory.explain(of_forklift(memory)), r"^memory_id: \d+ .* it is of 'forklift'"),
+    ],
+)  # fmt: skip
+def test_what_would_write_is_refused(memory: RobotMemory, write: Callable[[RobotMemory], object], error: str) -> None:
+    with pytest.raises((InvalidFieldError, MemoryNotFoundError), match=error):
+        write(memory)
+    assert len(memory.timeline(collection="forklift").entries) == 3
+
+
+def test_asking_writes_nothing(memory: RobotMemory, other: Path) -> None:
+    before = digest(other)
+    for _ in range(3):
+        memory.recall("heavy red pallet", collection="forklift")
+        memory.get_memories([one.id for one in memory.timeline(collection="forklift").entries])
+    memory.flush()
+    memory.close()
+    assert digest(other) == before
+    with closing(sqlite3.connect(other)) as connection:
+        assert connection.execute("SELECT sum(access_count) FROM memories").fetchone() == (0,)
+
+
+def test_what_another_process_writes_meanwhile_is_found(memory: RobotMemory, other: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, other], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        for number in range(20):
+            writer.stdin.write(f"{NOW + (10 + number) * SECOND}\n")
+            writer.stdin.flush()
+            if number % 2:
+                memory.timeline(collection="forklift")  # while it is being stored
+            assert writer.stdout.readline() == "stored\n"
+            newest = memory.timeline(collection="forklift", n=1).entries[0]
+            assert newest.snippet == f"pallet number {number}"
+            (found,) = memory.recall(f"pallet number {number}", n=1, collection="forklift", after=NOW + 10 * SECOND)
+            assert found.id == newest.id
+        writer.stdin.close()
+        assert writer.wait() == 0
+
+
+def spoil(path: Path) -> None:
+    path.write_bytes(b"no database" * 1000)
+
+
+def make_newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
+def cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "why"),
+    [
+        (Path.unlink, "does not exist"),
+        (spoil, "is damaged or no SQLite database"),
+        (make_newer, "999"),
+        (cut, "could not read|damaged"),
+    ],
+)
+def test_a_file_that_cannot_be_read_does_not_stop_the_own_memory(
+    memory: RobotMemory, other: Path, tmp_path: Path, break_it: Callable[[Path], None], why: str
+) -> None:
+    shutil.copy(other, tmp_path / "copy.db")
+    break_it(other)
+    for ask in (memory.timeline, memory.recall):
+        with pytest.raises(OtherMemoryError, match=f"^other_memories: 'forklift' cannot be read: .*{other}.*") as error:
+            ask(collection="forklift")
+        assert error.match(why)
+    assert len(memory.recall("red mug")) == 1
+    assert memory.status().reason.count("other_memories: 'forklift' cannot be read") == 1
+    (tmp_path / "copy.db").rename(other)
+    assert len(memory.timeline(collection="forklift").entries) == 3
+    assert "other_memories" not in memory.status().reason
+
+
+def test_a_file_that_takes_the_place_of_another_one_is_read(
+    memory: RobotMemory, other: Path, tmp_path: Path, open_memory: OpenMemory
+) -> None:
+    assert len(memory.timeline(collection="forklift").entries) == 3
+    with open_memory(tmp_path / "new.db") as new:
+        new.learn("the ramp was repaired")
+    (tmp_path / "new.db").rename(other)
+    assert [one.snippet for one in memory.timeline(collection="forklift").entries] == ["the ramp was repaired"]
+    assert [one.content for one in memory.recall("ramp", collection="forklift")] == ["the ramp was repaired"]
+
+
+def test_the_own_file_is_no_other_memory(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory(other_memories=f"me: {tmp_path / 'memory.db'}")
+    with pytest.raises(OtherMemoryError, match="is the file of this memory"):
+        memory.recall("mug", collection="me")
+
+
+def test_it_is_searched_by_the_parameters_of_the_own_memory(memory: RobotMemory) -> None:
+    assert memory.recall("pallet", collection="forklift")
+    memory.parameters = memory.parameters.changed(min_relevance=1.0)
+    found = memory.recall("pallet ramp", collection="forklift")
+    assert len(found) == 0
+    assert "min_relevance" in found.reason
+
+
+def test_two_robots_are_told_apart(open_memory: OpenMemory, other: Path, tmp_path: Path) -> None:
+    shutil.copy(other, tmp_path / "second.db")
+    memory = open_memory(other_memories=f"forklift: {other}, second robot : {tmp_path / 'second.db'}")
+    ids = [{one.id for one in memory.timeline(collection=name).entries} for name in ("forklift", "second robot")]
+    assert ids[0].isdisjoint(ids[1])
+    assert len(memory.get_memories([*ids[0], *ids[1]])) == 6
+    with pytest.raises(InvalidFieldError, match="asked by itself"):
+        memory.recall("pallet", collections=["forklift", "second robot"])
+
+
+@pytest.mark.parametrize(
+    "text", ["forklift", "forklift:", ": /x.db", "*: /x.db", "a: /x.db, a: /y.db", "default: /x.db", "notes: /x.db",
+             "a: ~nobody-of-this-name/x.db", "a\x01: /x.db", "a: /x.db,", 7],
+)  # fmt: skip
+def test_a_parameter_that_cannot_be_used_is_refused(open_memory: OpenMemory, text: Any) -> None:
+    with pytest.raises(InvalidFieldError, match=r"^other_memories: "):
+        open_memory(other_memories=text)

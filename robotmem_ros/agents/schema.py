@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _TIME_FORMS = ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]
 _SHOWN_ERRORS = 3
+_LONGEST_NAME = 40
 TIMES = frozenset({"after", "before", "observed_at"})
 """Arguments that are times."""
 
@@ -222,7 +223,7 @@ _LIMITS = (("least", "min_length"), ("most", "max_length"))
 def _sentence(tool: Tool, error: ErrorDetails) -> str:
     offered = [one.name for one in fields(tool.request) if one.name not in tool.left_out]
     parts = [part for part in error["loc"] if isinstance(part, int) or not _is_choice(str(part))]
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).lstrip(".")
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{_named(part)}" for part in parts).lstrip(".")
     kind = error["type"]
     if kind == "missing":
         takes = json_schema(tool)["properties"].get(str(error["loc"][0]), {}).get("description", "")
@@ -240,6 +241,10 @@ def _sentence(tool: Tool, error: ErrorDetails) -> str:
         message = error["msg"]
         wanted = f"cannot be used: {message[:1].lower()}{message[1:]}"
     return f"{name}: {shown(error['input'])} {wanted}"
+
+
+def _named(part: str) -> str:
+    return part if part.isidentifier() and len(part) <= _LONGEST_NAME else shown(part)
 
 
 def _is_choice(part: str) -> bool:

@@ -71,17 +71,17 @@ class Toolbox:
         try:
             result = self._result(name, {} if arguments is None else arguments)
             if isinstance(result, str):
-                return Answer(result)
+                return Answer(_sendable(result))
             text = json.dumps(result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         except RobotMemoryError as error:
-            return Answer(str(error), is_error=True)
+            return Answer(_sendable(str(error)), is_error=True)
         except Exception as error:
             # A mistake of ours: it is for the log, not for a model.
             _LOG.exception("%s failed", shown(name))
             what = type(error).__name__
             return Answer(f"{shown(name)} failed with an unexpected {what}; the server's log has it", is_error=True)
-        # Text in a damaged file may hold what cannot be sent.
-        return Answer(text.encode("utf-8", "replace").decode("utf-8"), json.loads(text))
+        text = _sendable(text)
+        return Answer(text, json.loads(text))
 
     def _result(self, name: object, arguments: object) -> object:
         tool = self._tool(name)
@@ -105,6 +105,11 @@ class Toolbox:
         if tool.writes and self._read_only:
             raise CallError(f"{tool.name}: the memory is open read-only here, so nothing can be changed; only look")
         return tool
+
+
+def _sendable(text: str) -> str:
+    # Text in a damaged file may hold half a character.
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class CallError(RobotMemoryError):

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import secrets
-import socket
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..memory.config.parameters import Parameters
@@ -28,7 +25,6 @@ _OF_THE_NODE = {
     "retention_export", "retention_sightings",
 }  # fmt: skip
 """Parameters of work that is the node's: it keeps the budgets."""
-_LEAST_TOKEN = 16
 
 
 def _tools(arguments: argparse.Namespace) -> None:
@@ -70,21 +66,23 @@ def _mcp(arguments: argparse.Namespace) -> None:
 
 def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
     from ..agents import http
+    from ..web.access import Access, given_token, new_token
+    from ..web.guard import Guard, Limits
+    from ..web.server import bound, serve, url
 
-    token = _token(arguments.token_file)
-    with _bound(arguments.host, arguments.port) as listening:
-        host, port = listening.getsockname()[:2]
-        told = f"MCP at http://{f'[{host}]' if ':' in host else host}:{port}{http.PATH}\n"
+    token = given_token(arguments.token_file, {})
+    with bound(arguments.host, arguments.port) as listening:
+        told = f"MCP at {url(listening, arguments.host).rstrip('/')}{http.PATH}\n"
         if not token:
-            token = secrets.token_urlsafe(32)
+            token = new_token()
             told += f"token: {token}\n"
 
         def started() -> None:
             sys.stderr.write(told)
             sys.stderr.flush()
 
-        app = http.application(server, (host, arguments.host, "localhost"))
-        http.serve(http.with_token(app, token), listening, started)
+        app = Guard(http.application(server), Access(token), hosts=(arguments.host,), limits=Limits(body=http.BODY))
+        serve(app, listening, started=started)
 
 
 def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
@@ -102,27 +100,6 @@ def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
     if arguments.no_model:
         given["embedding_model"] = ""
     return opened(path, given, read_only=arguments.read_only)
-
-
-def _token(file: Path | None) -> str:
-    if file is None:
-        return ""
-    try:
-        token = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as cause:
-        raise CommandError(f"--token-file: {str(file)!r} cannot be read ({cause}); give a file with a token") from None
-    if len(token) < _LEAST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
-        why = f"must hold one token of at least {_LEAST_TOKEN} letters, digits and signs"
-        raise CommandError(f"--token-file: {str(file)!r} {why}")
-    return token
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except (OSError, UnicodeError) as cause:
-        raise CommandError(f"--host, --port: cannot listen at {host!r}, {port}: {cause}") from None
 
 
 def _port(text: str) -> int:
@@ -159,7 +136,7 @@ COMMANDS = (
             option("--http", action="store_true", help="streamable HTTP instead of stdin and stdout"),
             option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
             option("--port", type=_port, default=8766, metavar="N", help="0 for any free one; default: %(default)s"),
-            option("--token-file", type=Path, metavar="FILE", help="file of the token; else one is made and told"),
+            option("--token-file", metavar="FILE", help="file of the token; else one is made and told"),
         ),
     ),
     Command(

@@ -56,7 +56,8 @@ def _web(arguments: argparse.Namespace) -> None:
                 sys.stdout.write(told)
                 sys.stdout.flush()
 
-            serve(create_console(memory, settings), listening, started=started)
+            console = create_console(memory, settings)
+            serve(console.asgi, listening, started=started, ending=console.events.close)
 
 
 def _opened(arguments: argparse.Namespace) -> RobotMemory:

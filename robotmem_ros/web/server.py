@@ -1,4 +1,4 @@
-"""Serve the console by uvicorn: the socket, the signals, and an end that waits for no stream."""
+"""Serve an application by uvicorn: the socket, the signals, and an end that waits for no stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from types import FrameType
 import uvicorn
 
 from ..memory.errors import InvalidFieldError
-from .app import Console
+from .guard import App
 from .protocol import PatientProtocol
 
 _BACKLOG = 128
@@ -60,10 +60,16 @@ def url(bound_socket: socket.socket, host: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-def serve(console: Console, bound_socket: socket.socket, *, started: Callable[[], None] = lambda: None) -> None:
-    """Serve until SIGINT or SIGTERM; call `started` once requests are answered."""
+def serve(
+    app: App,
+    bound_socket: socket.socket,
+    *,
+    started: Callable[[], None] = lambda: None,
+    ending: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until SIGINT or SIGTERM; call `started` once requests are answered, and `ending` to end streams."""
     config = uvicorn.Config(
-        console.asgi,
+        app,
         http=PatientProtocol,
         ws="none",
         lifespan="on",
@@ -74,23 +80,23 @@ def serve(console: Console, bound_socket: socket.socket, *, started: Callable[[]
         server_header=False,
         timeout_graceful_shutdown=_GRACE,
     )
-    _Server(config, console, started).run(sockets=[bound_socket])
+    _Server(config, started, ending).run(sockets=[bound_socket])
 
 
 class _Server(uvicorn.Server):
     """Ends the streams of events when it is to end; else it would wait for their clients."""
 
-    def __init__(self, config: uvicorn.Config, console: Console, started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None], ending: Callable[[], None]) -> None:
         super().__init__(config)
-        self._console = console
         self._tell_started = started
+        self._end_streams = ending
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._tell_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._console.events.close()
+        self._end_streams()
         await super().shutdown(sockets)
 
     @contextmanager

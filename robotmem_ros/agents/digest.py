@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .tool import Desk
 
 _LEAST_TOKENS, _MOST_TOKENS = 100, 8000
-_FACTS, _FAILURES, _OBJECTS, _SESSIONS, _LATEST = 12, 6, 12, 3, 6
+_FACTS, _FAILURES, _OBJECTS, _OBJECTS_OF_TASK, _SESSIONS, _LATEST = 12, 6, 12, 4, 3, 6
 IS_OBJECT = {"times_seen": {"$gte": 1}}
 """The condition that a memory is an object."""
 _FAILED = 0.5
@@ -67,7 +67,7 @@ def digest(desk: Desk, request: DigestRequest) -> str:
     place = _place(desk, request)
     facts = _facts(desk, task)
     try:
-        objects, latest = _object_lines(desk, place), _latest(desk, place)
+        objects, latest = _objects(desk, place), _latest(desk, place)
     except InvalidFieldError as error:
         if error.field == "areas":
             why = str(error).partition(" is unknown; ")[2] or str(error)
@@ -80,6 +80,7 @@ def digest(desk: Desk, request: DigestRequest) -> str:
         Section("What failed", _failures(desk, task)),
         Section("Episodes, the latest first", _session_lines(desk)),
         Section(f"Objects near {place.told}" if place else "Objects seen last", objects),
+        Section("Objects of the task", _objects_of(desk, task)),
         Section("Contradictions", list(_contradictions(desk, facts))),
         Section("Perceived last", latest),
     ]
@@ -92,15 +93,13 @@ def fitted(head: str, sections: Sequence[Section], tokens: int) -> str:
     What several sections tell is told in the first of them.
     """
     chosen: list[list[str]] = [[] for _ in sections]
-    first = {line.key: index for index, section in reversed([*enumerate(sections)]) for line in section.lines}
     left_out = 0
     # Room for the line that says what was left out.
     left = tokens - estimate(head) - 16
-    for row in zip_longest(*(section.lines for section in sections)):
+    for row in zip_longest(*_each_once(sections)):
         for index, line in enumerate(row):
-            if line is None or first.get(line.key) != index:
+            if line is None:
                 continue
-            del first[line.key]
             title = 0 if chosen[index] else estimate(f"\n{sections[index].title}:\n")
             cost = title + estimate(f"- {line.text}\n")
             if cost > left:
@@ -115,7 +114,15 @@ def fitted(head: str, sections: Sequence[Section], tokens: int) -> str:
         written.append("Nothing more is known." if not left_out else "")
     if left_out:
         written.append(f"({left_out} more lines did not fit in {tokens} tokens)")
-    return "\n".join(line for line in written)
+    return "\n".join(written)
+
+
+def _each_once(sections: Sequence[Section]) -> list[list[Line]]:
+    first: dict[object, Line] = {}
+    for section in sections:
+        for line in section.lines:
+            first.setdefault(line.key, line)
+    return [[line for line in section.lines if first[line.key] is line] for section in sections]
 
 
 def _place(desk: Desk, request: DigestRequest) -> Place | None:
@@ -193,7 +200,14 @@ def _session_line(desk: Desk, session: Session) -> Line:
     return Line(told, session.session_id)
 
 
-def _object_lines(desk: Desk, place: Place | None) -> list[Line]:
+def _objects_of(desk: Desk, task: str) -> list[Line]:
+    if not task:
+        return []
+    found = _offered(desk, task, _OBJECTS_OF_TASK, 0.0, context_filter=IS_OBJECT, fold=False)
+    return [_object_line(desk, one) for one in found]
+
+
+def _objects(desk: Desk, place: Place | None) -> list[Line]:
     where: dict[str, Any] = {}
     if place is not None:
         where = {"areas": place.area} if place.near is None else {"spatial_sort": place.near}

@@ -55,11 +55,12 @@ def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
         InvalidFieldError: an argument is unknown, missing or of a wrong type; the error names all such, up to three.
         MissingPackageError: pydantic is not installed.
     """
+    taken = model_of(tool)
     from pydantic import ValidationError
 
     given = {name: value for name, value in arguments.items() if value is not None}
     try:
-        model = model_of(tool).model_validate(given)
+        model = taken.model_validate(given)
     except ValidationError as error:
         wrong = error.errors(include_url=False)
         sentences = [_sentence(tool, one) for one in wrong[:_SHOWN_ERRORS]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,14 @@ from robotmem_ros.agents.toolbox import Toolbox
 from robotmem_ros.memory import RobotMemory
 
 from ..support.agents import stdio_client
+
+CALLS: list[tuple[str, Callable[[int], dict[str, Any]]]] = [
+    ("recall", lambda number: {"query": "red mug"}),
+    ("learn", lambda number: {"insight": f"lamp {number} works"}),
+    ("digest", lambda number: {}),
+    ("objects", lambda number: {"query": "mug"}),
+    ("timeline", lambda number: {"n": 3}),
+]
 
 
 @pytest.mark.anyio
@@ -47,11 +55,8 @@ async def test_calls_side_by_side_are_all_answered(db: Path) -> None:
         answers: dict[int, Any] = {}
 
         async def ask(number: int) -> None:
-            name, given = [
-                ("recall", {"query": "red mug"}), ("learn", {"insight": f"lamp {number} works"}), ("digest", {}),
-                ("objects", {"query": "mug"}), ("timeline", {"n": 3}),
-            ][number % 5]  # fmt: skip
-            answers[number] = await client.call_tool(name, given)
+            name, given = CALLS[number % len(CALLS)]
+            answers[number] = await client.call_tool(name, given(number))
 
         async with anyio.create_task_group() as group:
             for number in range(40):

@@ -26,6 +26,7 @@ setup(
             *("usearch<2.26", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"),
             *("fastapi", "uvicorn", "mcp", "markdown-it-py", "watchfiles"),
         ],
+        "maps": ["pillow"],
         "mcp": ["mcp"],
         "notes": ["markdown-it-py", "watchfiles"],
         "replay": ["rosbags", "pillow"],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory import OccupancyGrid, Origin, RobotMemory
 
 from .support.bags import Messages, write_bag
 from .support.readme import blocks, inline
@@ -84,6 +84,9 @@ def memory(tmp_path: Path) -> str:
     node.parent.mkdir()
     with RobotMemory(node, embedding_model="", collection="visitors") as robot:
         session = robot.start_session().session_id
+        robot.save_map(
+            OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), width=2, height=1, cells=bytes(2))
+        )
         robot.save_perception("a red mug", data=b"an image", session_id=session)
         robot.learn("hold thin glasses with 8 N", session_id=session)
         robot.end_session(session)

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
-from . import agents, changing, notes, reading, replaying, scanning, transfer, web
+from . import agents, changing, maps, notes, reading, replaying, scanning, transfer, web
 
-_MODULES = (replaying, reading, scanning, notes, changing, transfer, web, agents)
+_MODULES = (replaying, reading, scanning, notes, changing, maps, transfer, web, agents)
 _INTERRUPTED = 130
 
 

@@ -114,6 +114,10 @@ def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, s
         if counts.fields_of_view or counts.fields_of_view_dropped:
             told = f"{counts.fields_of_view} messages told what is gone, {counts.fields_of_view_dropped} could not"
             notes.append(f"{topic.topic}: {told}")
+    if result.path_points:
+        notes.append(f"path of the robot: {result.path_points:,} points")
+    if result.map:
+        notes.append(f"{config.parameters.map_topic}: {result.map}")
     if result.unusable_transforms:
         notes.append(f"{result.unusable_transforms} transforms could not be used")
     head = ("topic", "type", "messages", "observations", "would store" if dry_run else "stored", "dropped")

@@ -26,6 +26,7 @@ from ..memory.storage.connection import resolve
 from ..memory.storage.migrations import exportable
 from ..memory.storage.retention_rows import active_ids
 from ..memory.validation import compact_json
+from . import places
 from .command import DATABASE, Command, option
 
 
@@ -39,6 +40,7 @@ def _export(arguments: argparse.Namespace) -> None:
                 some = lines(connection, active[start : start + 256])
                 file.writelines(f"{line}\n" for line in some)
                 written += len(some)
+            file.writelines(f"{line}\n" for line in places.lines(connection))
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", str(arguments.file), f"cannot be written ({cause.strerror})") from cause
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
@@ -74,6 +76,9 @@ def _import(arguments: argparse.Namespace) -> None:
     first = next(memories, None)
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
         for new in chain(() if first is None else (first,), memories):
+            if isinstance(new, places.Place):
+                places.store(memory, new)
+                continue
             if new.kind is Kind.FACT:
                 memory.learn_fact(new)
             else:
@@ -82,7 +87,7 @@ def _import(arguments: argparse.Namespace) -> None:
     sys.stdout.write(f"imported: {stored} memories\n")
 
 
-def _read(path: Path) -> Iterator[NewMemory]:
+def _read(path: Path) -> Iterator[NewMemory | places.Place]:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -93,9 +98,10 @@ def _read(path: Path) -> Iterator[NewMemory]:
         raise InvalidFieldError("FILE.jsonl", str(path), "is no UTF-8 text") from cause
 
 
-def _parsed(line: str, where: str) -> NewMemory:
+def _parsed(line: str, where: str) -> NewMemory | places.Place:
     try:
-        return _new(json.loads(line))
+        row = json.loads(line)
+        return places.Place.read(row) if row["type"] in places.TYPES else _new(row)
     except (KeyError, TypeError, ValueError) as cause:
         raise InvalidFieldError(where, line, "was not written by `robotmem export`") from cause
 
@@ -122,8 +128,9 @@ _FILE = option("file", type=Path, metavar="FILE.jsonl", help="file of JSON lines
 COMMANDS = (
     Command(
         "export", "write all active memories as JSON lines",
-        "Write all active memories of a file as JSON lines, with their sightings and history. Files of the last "
-        "version before the first release can be read, too.", _export, (_FILE, DATABASE),
+        "Write all active memories of a file as JSON lines, with their sightings and history, the maps and the path "
+        "of the robot. Files of the last version before the first release can be read, too.", _export,
+        (_FILE, DATABASE),
     ),
     Command(
         "import", "learn and store exported memories",

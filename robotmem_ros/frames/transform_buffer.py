@@ -78,6 +78,19 @@ class TransformBuffer:
                 errors.append(error)
         return tuple(errors)
 
+    def latest_ns(self, target_frame: str, source_frame: str) -> int:
+        """Return the latest time that all links between two frames know; 0 if all of them are static.
+
+        Raises:
+            UnknownFrameError: no transform has named one of the frames.
+            FrameLoopError: the parents of one of the frames lead back to it.
+            ConnectivityError: the frames belong to trees that are not connected.
+        """
+        target, source = stripped(target_frame), stripped(source_frame)
+        with self._lock:
+            self._check_known(target, source)
+            return self._latest_common_ns(target, source)
+
     def lookup(self, target_frame: str, source_frame: str, stamp_ns: int) -> Transform:
         """Return the transform from coordinates of the source frame to those of the target frame, at a time.
 
@@ -94,10 +107,13 @@ class TransformBuffer:
         if target == source:
             return IDENTITY
         with self._lock:
-            for frame in (target, source):
-                if frame not in self._frames:
-                    raise UnknownFrameError(frame, self._frames)
+            self._check_known(target, source)
             return self._walk(target, source, stamp_ns or self._latest_common_ns(target, source))
+
+    def _check_known(self, *frames: str) -> None:
+        for frame in frames:
+            if frame not in self._frames:
+                raise UnknownFrameError(frame, self._frames)
 
     def _walk(self, target: str, source: str, stamp_ns: int) -> Transform:
         """Walk up from the source to the target or as far as possible, then up from the target until the two meet."""

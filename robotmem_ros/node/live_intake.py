@@ -1,4 +1,4 @@
-"""Listen while the node is active: configured topics, transforms and localisation feed one intake."""
+"""Listen while the node is active: configured topics, transforms, localisation and the map."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from rclpy.serialization import deserialize_message
 
 from ..frames import TransformBuffer
 from ..memory import FrameMismatchError, RobotMemory
-from ..perception import Intake, MessageClasses
+from ..perception import Intake, MessageClasses, PathRecorder
 from .conversions import Clock
 from .intake_worker import IntakeWorker
+from .map_topic import MapTopic
 from .parameters import ParametersNode
 from .subscriptions import MatchedSubscription
 from .topics import PerceptionTopics, TopicState, check_topic_name, declared_topics
@@ -49,6 +50,8 @@ class SimulatedTime:
 
 _POLL = 0.25
 _LOG_PERIOD = 5.0
+_PATH_PATIENCE = 10.0
+"""Seconds without a pose of the robot after which the log says why."""
 _NS = 1_000_000_000
 _NOT_ACTIVE = "the node is not active"
 _LISTENS_NOW = ", and the node listens to /tf only since this one"
@@ -69,8 +72,11 @@ class LiveIntake:
         self._simulated = SimulatedTime(node)
         self._buffer = TransformBuffer(round(parameters.tf_history * _NS))
         self._configs = declared_topics(node, parameters)
-        if parameters.localisation_topic:
-            check_topic_name(node, "localisation_topic", parameters.localisation_topic)
+        for key in ("localisation_topic", "map_topic"):
+            if topic := getattr(parameters, key):
+                check_topic_name(node, key, topic)
+        self._path = PathRecorder(memory, self._buffer) if parameters.robot_frame else None
+        self._path_since = math.inf
         self._targets = TargetFrames(self._buffer)
         self._intake = Intake(
             memory,
@@ -79,6 +85,7 @@ class LiveIntake:
             buffer=self._buffer,
             transform_timeout=parameters.transform_timeout,
             clocks=(time.monotonic, self._simulated),
+            path=self._path,
         )
         self.last_error = ""
         """What went wrong last and should not, in words."""
@@ -96,11 +103,18 @@ class LiveIntake:
             failed=self._failed,
         )
         tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
-        if self._configs:
+        if self._configs or self._path:
             tf.start()
         topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
         localisation = self._localisation(worker)
-        self._running = _Running(self._node, worker, tf, topics, localisation=localisation, simulated=self._simulated)
+        topic = self._memory.parameters.map_topic
+        self._running = _Running(
+            self._node, worker, tf, topics,
+            localisation=localisation,
+            map_topic=MapTopic(self._node, self._memory, self._clock, topic) if topic else None,
+            simulated=self._simulated,
+        )  # fmt: skip
+        self._path_since = time.monotonic()
 
     def stop(self) -> None:
         """Stop listening; store what came, as far as its transforms are there."""
@@ -144,8 +158,12 @@ class LiveIntake:
         }
 
     def missing(self) -> str:
-        """Return what the configured topics lack, in words."""
-        return self._running.tf.missing if self._running and self._configs else ""
+        """Return what the configured topics, the path and the map lack, in words."""
+        running = self._running
+        if running is None:
+            return ""
+        of_map = running.map_topic.problem if running.map_topic else ""
+        return "; ".join(filter(None, (running.tf.missing if self._configs or self._path else "", of_map)))
 
     def _localisation(self, worker: IntakeWorker) -> MatchedSubscription | None:
         topic = self._memory.parameters.localisation_topic
@@ -175,7 +193,17 @@ class LiveIntake:
         self._intake.collect()
         # Both, whatever the first one says.
         targets_wait = self._targets.settle()
-        return targets_wait or self._intake.waiting_for_transforms > 0
+        self._tell_of_path()
+        return targets_wait or self._intake.waiting_for_transforms > 0 or self._intake.path_waits
+
+    def _tell_of_path(self) -> None:
+        # Once: a robot without the frame has other transforms all the time.
+        if self._path is None or not self._path.problem:
+            self._path_since = time.monotonic()
+        elif time.monotonic() - self._path_since > _PATH_PATIENCE:
+            self._path_since = math.inf
+            way_out = "robot_frame names another frame, or '' for no path"
+            self._node.get_logger().warning(f"no path of the robot is kept: {self._path.problem}; {way_out}")
 
     def _failed(self, error: Exception) -> None:
         self.last_error = f"{type(error).__name__}: {error}"
@@ -193,11 +221,13 @@ class _Running:
         topics: PerceptionTopics,
         *,
         localisation: MatchedSubscription | None,
+        map_topic: MapTopic | None,
         simulated: SimulatedTime,
     ) -> None:
         self.worker = worker
         self.tf = tf
         self.topics = topics
+        self.map_topic = map_topic
         self._localisation = localisation
         self._simulated = simulated
         self._node = node
@@ -209,6 +239,8 @@ class _Running:
         ends: list[Callable[[], None]] = [self.topics.close, self.tf.close]
         if self._localisation is not None:
             ends.append(self._localisation.close)
+        if self.map_topic is not None:
+            ends.append(self.map_topic.close)
         for end in ends:
             end()
         self.worker.close()
@@ -217,5 +249,6 @@ class _Running:
         self._simulated.poll()
         self.tf.poll()
         self.topics.poll()
-        if self._localisation is not None:
-            self._localisation.poll()
+        for topic in (self._localisation, self.map_topic):
+            if topic is not None:
+                topic.poll()

@@ -8,6 +8,7 @@ from .intake import Intake
 from .localisation_gate import LocalisationGate
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, message_class
 from .observation import Observation
+from .path_recorder import PathRecorder
 from .presets import Presets, configured_topics, load_presets, parse_topic
 from .storing import PerceptionStore
 from .topic_config import TopicConfig
@@ -20,6 +21,7 @@ __all__ = [
     "LocalisationGate",
     "MessageClasses",
     "Observation",
+    "PathRecorder",
     "PerceptionStore",
     "Presets",
     "TopicConfig",

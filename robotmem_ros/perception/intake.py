@@ -27,6 +27,7 @@ from .counters import TopicCounts
 from .drop_reason import DropReason
 from .localisation_gate import LocalisationGate
 from .message_types import TypeDescription
+from .path_recorder import PathRecorder
 from .storing import PerceptionStore, Storing
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
@@ -38,7 +39,8 @@ class Intake:
     """Take the messages of all configured topics, by the name of their configuration. Safe to use from several threads.
 
     `types` describes the messages, and `buffer` holds the transforms. A message waits at most `transform_timeout`
-    seconds of each of `clocks` for its transform; all other limits are parameters of the memory.
+    seconds of each of `clocks` for its transform; all other limits are parameters of the memory. `path` looks where the
+    robot is when transforms come.
 
     Raises:
         TopicError: a source of a topic does not fit its message type.
@@ -54,8 +56,10 @@ class Intake:
         buffer: TransformBuffer,
         transform_timeout: float,
         clocks: Sequence[Callable[[], float]] = (time.monotonic,),
+        path: PathRecorder | None = None,
     ) -> None:
         parameters = memory.parameters
+        self._path = path
         self._memory_frame = parameters.memory_frame
         self._keep = parameters.on_missing_transform == "keep"
         self._buffer = buffer
@@ -91,9 +95,15 @@ class Intake:
             if not batch.parts:
                 self._storing.store(batch)
 
-    def receive_tf(self, message: Any, *, static: bool) -> tuple[InvalidTransformError, ...]:
-        """Take a tf2_msgs/TFMessage, store what waited for it, and return the errors of unusable transforms."""
+    def receive_tf(self, message: Any, *, static: bool, looks: bool = True) -> tuple[InvalidTransformError, ...]:
+        """Take a tf2_msgs/TFMessage, store what waited for it, and return the errors of unusable transforms.
+
+        Unless it `looks`, it belongs to no part of the path.
+        """
         errors = self._buffer.add_message(message, static=static)
+        if self._path is not None and looks and not static:
+            with self._working:
+                self._path.look()
         if len(self._queue):
             self.collect()
         return errors
@@ -109,24 +119,35 @@ class Intake:
         with self._working:
             for part, result in self._queue.collect():
                 self._settle(part, result)
+            if self._path is not None and self._path.is_due:
+                self._path.flush()
 
     def finish(self) -> None:
         """Go on with everything that waits, because no more transforms will come; `memory.flush()` then writes it."""
         with self._working:
             for part, result in self._queue.flush():
                 self._settle(part, result)
+            if self._path is not None:
+                self._path.flush()
 
     def clear(self) -> None:
         """Settle what waits, then forget transforms over time and samples, because the clock jumped back."""
         with self._working:
             self.finish()
             self._buffer.clear()
+            if self._path is not None:
+                self._path.restart()
             for topic in self._topics.values():
                 topic.reset()
 
     def counts(self) -> Mapping[str, TopicCounts]:
         """Return copies of the counts of each topic, by its name."""
         return {name: topic.counter.counts() for name, topic in self._topics.items()}
+
+    @property
+    def path_waits(self) -> bool:
+        """Tell whether points of the path wait to be stored; `collect` stores them in time."""
+        return self._path is not None and self._path.waiting > 0
 
     @property
     def waiting_for_transforms(self) -> int:

@@ -20,6 +20,8 @@ _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
 _NOT_DECIDING = ("qos_", "field_of_view_")
 _DECIDING = ("collection", "memory_frame", "map_id", "on_missing_transform")
 
+_DECIDING_PATH = ("collection", "memory_frame", "map_id", "robot_frame", "path_distance", "path_interval")
+
 
 @dataclass(frozen=True)
 class ReplayConfig:
@@ -27,6 +29,11 @@ class ReplayConfig:
 
     parameters: Parameters
     topics: tuple[TopicConfig, ...]
+
+    @property
+    def path_digest(self) -> str:
+        """Return the digest of everything that decides which points the path of the robot gets."""
+        return hashlib.sha256(repr([getattr(self.parameters, name) for name in _DECIDING_PATH]).encode()).hexdigest()
 
     def digest_of(self, topic: TopicConfig) -> str:
         """Return the digest of everything that decides which memories a message of the topic becomes."""

@@ -16,11 +16,13 @@ from typing import Any
 from ..frames import TimeJumps, TransformBuffer
 from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
-from ..memory.models import NewMemory, Recording
+from ..memory.maps import OccupancyGrid, PathPart
+from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
-from ..perception import Intake, TopicConfig, TopicCounts
+from ..perception import Intake, PathRecorder, TopicConfig, TopicCounts
 from .bag import Bag, Recorded, TopicTypeError
 from .config import ReplayConfig
+from .recorded_map import RecordedMap
 
 _NS = 1_000_000_000
 _TF, _TF_STATIC = "/tf", "/tf_static"
@@ -54,6 +56,19 @@ class DryRun:
         done.set_result(tuple(Stored(0) for _ in new))
         return done
 
+    def store_path(self, part: PathPart) -> Future[int]:
+        """Answer as if all were stored."""
+        done: Future[int] = Future()
+        done.set_result(len(part.moves))
+        return done
+
+    def store_map(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
+        """Answer as if it were stored."""
+        del grid, keeps_newer, key
+        done: Future[bool] = Future()
+        done.set_result(True)
+        return done
+
 
 @dataclass
 class Result:
@@ -69,6 +84,10 @@ class Result:
     damage: str = ""
     missing: tuple[TopicConfig, ...] = ()
     """Topics that the recording does not have."""
+    path_points: int = 0
+    """Points of the robot's path that are new."""
+    map: str = ""
+    """What became of the last map of the recording, in words; empty if it has none."""
 
 
 class Replay:
@@ -114,7 +133,11 @@ class Replay:
         self._history_ns = round(parameters.tf_history * _NS)
         # Transforms are read ahead, and must not push out those that go with the messages.
         buffer = TransformBuffer(self._history_ns + self._ahead_ns)
-        self._intake = Intake(memory, self._topics, bag.types, buffer=buffer, transform_timeout=0.0)
+        # Who chooses topics wants these alone.
+        self._path = PathRecorder(memory, buffer) if parameters.robot_frame and not only else None
+        self._intake = Intake(memory, self._topics, bag.types, buffer=buffer, transform_timeout=0.0, path=self._path)
+        map_topic = f"/{parameters.map_topic.lstrip('/')}"
+        self._map = RecordedMap(bag, memory, map_topic) if parameters.map_topic and not only else None
         self._ahead = _Ahead(self._ahead_ns)
         self._last_origins: dict[str, tuple[int, int]] = {}
         self._times = TimeJumps()
@@ -125,31 +148,32 @@ class Replay:
     def run(self) -> None:
         """Read the recording and queue what is to be stored; `result` counts it once the memory is flushed."""
         start_ns, stop_ns = self._start_ns, self._stop_ns
-        if isinstance(self._memory, RobotMemory):
-            self._import_ids = {one.name: self._memory.begin_import(self._recording(one)) for one in self._topics}
+        self._begin_imports()
         for message in self._bag.messages({_TF_STATIC}, self._bag.start_ns, self._bag.end_ns):
             self._read += 1
             self._receive_tf(message, static=True)
         localisation = self._memory.parameters.localisation_topic
-        wanted = {_TF, *self._names, *filter(None, [localisation])} - {_TF_STATIC}
+        of_map = [self._map.topic] if self._map and self._map.is_there else []
+        wanted = {_TF, *self._names, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
         for message in self._bag.messages(wanted, start_ns - self._history_ns, stop_ns + self._ahead_ns):
             self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
             if message.topic == _TF:
                 self._receive_tf(message, static=False)
-            if (message.topic in self._names or message.topic == localisation) and (
-                start_ns <= message.receipt_ns < stop_ns
-            ):
-                self._ahead.put(message, self._times.newest_ns)
+            if start_ns <= message.receipt_ns < stop_ns:
+                self._take(message, localisation)
             self._read += 1
             if self._read % 256 == 0:
                 self._progress(self._read, (message.receipt_ns - start_ns) / max(1, stop_ns - start_ns))
         self._pass_on(until_ns=stop_ns)
         self._intake.finish()
+        if self._map is not None:
+            self._map.store()
 
     def finished(self) -> None:
         """Note in the memory that all was stored."""
         if isinstance(self._memory, RobotMemory) and not self._bag.damage:
-            for import_id in self._import_ids.values():
+            others = [one.import_id for one in (self._path, self._map) if one is not None]
+            for import_id in (*self._import_ids.values(), *filter(None, others)):
                 self._memory.finish_import(import_id)
 
     def result(self) -> Result:
@@ -161,10 +185,31 @@ class Replay:
             unusable_transforms=self._unusable_transforms,
             damage=self._bag.damage,
             missing=self._missing,
+            path_points=self._path.stored if self._path else 0,
+            map=self._map.outcome if self._map else "",
         )
 
+    def _begin_imports(self) -> None:
+        memory = self._memory
+        if not isinstance(memory, RobotMemory):
+            return
+        self._import_ids = {one.name: memory.begin_import(self._recording(one)) for one in self._topics}
+        if self._path is not None and _TF in self._bag.topics:
+            self._path.import_id = memory.begin_import(self._recorded(_TF, self._config.path_digest))
+        if self._map is not None and self._map.is_there:
+            self._map.import_id = memory.begin_import(self._recorded(self._map.topic, self._map.digest))
+
+    def _take(self, message: Recorded, localisation: str) -> None:
+        if message.topic in self._names or message.topic == localisation:
+            self._ahead.put(message, self._times.newest_ns)
+        if self._map is not None and message.topic == self._map.topic:
+            self._map.latest = message
+
     def _recording(self, topic: TopicConfig) -> Recording:
-        return Recording(self._bag.digest, topic.topic, self._config.digest_of(topic), str(self._bag.path))
+        return self._recorded(topic.topic, self._config.digest_of(topic))
+
+    def _recorded(self, topic: str, configuration: str) -> Recording:
+        return Recording(self._bag.digest, topic, configuration, str(self._bag.path))
 
     def _receive_tf(self, message: Recorded, *, static: bool) -> None:
         transforms = self._bag.deserialised(message)
@@ -175,7 +220,8 @@ class Replay:
             # The recording holds a loop: earlier messages are settled with the transforms of before.
             self._pass_on(until_ns=message.receipt_ns)
             self._intake.clear()
-        self._unusable_transforms += len(self._intake.receive_tf(transforms, static=static))
+        looks = self._start_ns <= message.receipt_ns < self._stop_ns
+        self._unusable_transforms += len(self._intake.receive_tf(transforms, static=static, looks=looks))
 
     def _pass_on(self, *, until_ns: int, newest_ns: int = 0) -> None:
         while (message := self._ahead.take(until_ns, newest_ns)) is not None:

@@ -130,7 +130,7 @@ def test_a_message_without_a_transform_can_be_kept_in_its_own_frame(own: Any) ->
 
 def test_the_target_of_a_query_may_be_in_another_frame(own: Any) -> None:
     start, connect = own
-    start(*IN_MEMORY)
+    start(*IN_MEMORY, "-p", "robot_frame:=''")
     client: Client = connect()
     client.until_active()
     request = SavePerception.Request(perception=Perception(description="a mug", label="mug"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
@@ -20,6 +21,7 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "bags"
 RECORDINGS = Path(os.environ.get("ROBOTMEM_BAGS", SHARED))
 NAV2 = RECORDINGS / "nav2_turtlebot.mcap"
 TF_EXAMPLE = RECORDINGS / "tf_example"
+GRID = "nav_msgs/msg/OccupancyGrid"
 STRING, POSE, TF = "std_msgs/msg/String", "geometry_msgs/msg/PoseStamped", "tf2_msgs/msg/TFMessage"
 
 One = tuple[str, int, Any]
@@ -56,6 +58,20 @@ class Messages:
             transform=self._types["geometry_msgs/msg/Transform"](translation=shift, rotation=turn),
         )
         return self._types[TF](transforms=[one])
+
+    def grid(self, frame: str, stamp_ns: int, cells: Sequence[Sequence[int]], resolution: float = 0.05) -> Any:
+        """Make a map of rows of cells, its origin at x 1, y 2."""
+        point = self._types["geometry_msgs/msg/Point"](x=1.0, y=2.0, z=0.0)
+        turn = self._types["geometry_msgs/msg/Quaternion"](x=0.0, y=0.0, z=0.0, w=1.0)
+        header = self.header(frame, stamp_ns)
+        info = self._types["nav_msgs/msg/MapMetaData"](
+            map_load_time=header.stamp,
+            resolution=resolution,
+            width=len(cells[0]),
+            height=len(cells),
+            origin=self._types["geometry_msgs/msg/Pose"](position=point, orientation=turn),
+        )
+        return self._types[GRID](header=header, info=info, data=np.array(cells, np.int8).ravel())
 
 
 def write_bag(path: Path, messages: Messages, content: Iterable[One], *, storage: str = "mcap", **how: Any) -> Path:

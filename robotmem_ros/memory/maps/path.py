@@ -32,6 +32,8 @@ class PathPart(NamedTuple):
     """That of the robot."""
     import_id: int | None = None
     """The import that they come from, which stores each of them only once; None if they come from a robot."""
+    session_id: str | None = None
+    """Of all poses; None means the session that was open at the time of each."""
 
 
 class PathPoint(NamedTuple):

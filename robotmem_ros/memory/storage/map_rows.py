@@ -88,6 +88,15 @@ def infos(connection: sqlite3.Connection) -> tuple[MapInfo, ...]:
     )
 
 
+def rows(connection: sqlite3.Connection) -> list[dict[str, object]]:
+    """Return all grids with every column; none of a file from before there were any."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'occupancy_grids'").fetchone():
+        return []
+    cursor = connection.execute("SELECT * FROM occupancy_grids ORDER BY map_id")
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, values, strict=True)) for values in cursor]
+
+
 def _chosen(connection: sqlite3.Connection, map_id: str | None) -> str | None:
     # The present map is the one on which the robot drove last, if it has a grid; else the one whose grid is newest.
     if map_id is not None:

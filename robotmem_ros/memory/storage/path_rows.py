@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
 
 from ..maps import PathPart, PathPoint
 from ..models import ImportKey
@@ -11,7 +10,7 @@ from . import imports
 
 _INSERT = """
     INSERT INTO path_points (observed_at, collection, session_id, frame_id, map_id, x, y, yaw, segment)
-    VALUES (?1, ?2, coalesce((
+    VALUES (?1, ?2, coalesce(?9, (
         SELECT external_id FROM sessions
         WHERE collection = ?2 AND started_at <= ?1 AND coalesce(ended_at, expires_at, ?1) >= ?1
         ORDER BY started_at DESC, id DESC LIMIT 1
@@ -51,14 +50,14 @@ _LEAST_SHARE = 0.05
 
 
 def insert(connection: sqlite3.Connection, part: PathPart) -> int:
-    """Store poses, each with the session of its collection that was open then; return how many are new."""
+    """Store poses, each with the session of its collection that was open then, unless one is named; return the new."""
     new = 0
     for move in part.moves:
         key = None if part.import_id is None else ImportKey(part.import_id, move.observed_at, 0, 0)
         if not imports.claim(connection, key):
             continue
         pose = (move.x, move.y, move.yaw, move.segment)
-        row = (move.observed_at, part.collection, part.frame_id, part.map_id, *pose)
+        row = (move.observed_at, part.collection, part.frame_id, part.map_id, *pose, part.session_id)
         new += connection.execute(_INSERT, row).rowcount
     return new
 
@@ -133,19 +132,9 @@ def count_older(connection: sqlite3.Connection, older_than: int, since: int, col
 
 
 def rows(connection: sqlite3.Connection) -> list[dict[str, object]]:
-    """Return all points with every column, in the order of time."""
+    """Return all points with every column, in the order of time; none of a file from before there was a path."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'path_points'").fetchone():
+        return []
     cursor = connection.execute("SELECT * FROM path_points ORDER BY observed_at, collection")
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, values, strict=True)) for values in cursor]
-
-
-def restore(connection: sqlite3.Connection, points: Sequence[Mapping[str, object]]) -> int:
-    """Store points that `rows` returned; return how many are new.
-
-    Raises:
-        KeyError: a column is missing.
-    """
-    columns = ("observed_at", "collection", "session_id", "frame_id", "map_id", "x", "y", "yaw", "segment")
-    values = ", ".join("?" * len(columns))
-    sql = f"INSERT INTO path_points ({', '.join(columns)}) VALUES ({values}) ON CONFLICT DO NOTHING"
-    return sum(connection.execute(sql, tuple(point[name] for name in columns)).rowcount for point in points)

@@ -1,0 +1,112 @@
+"""Read and write maps of map_server, and show the path of the robot: `robotmem map`, `robotmem path`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from ..memory import RobotMemory
+from ..memory.config.parameters import Parameters
+from ..memory.maps import PathPoint
+from ..memory.maps.map_files import load_map, read_map_file, write_map
+from .command import DATABASE, JSON, Command, CommandError, opened, option, show, table, time_ns, time_text
+
+_MOST = 100_000
+
+
+def _map(arguments: argparse.Namespace) -> None:
+    if arguments.what != "list" and arguments.file is None:
+        raise CommandError(f"name the file: robotmem map {arguments.what} FILE.yaml")
+    {"list": _list, "import": _import, "export": _export}[arguments.what](arguments)
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        found = memory.maps()
+    rows = [
+        (one.map_id or "-", one.frame_id, f"{one.width} x {one.height}", f"{one.resolution:g} m",
+         f"{one.origin.x:g}, {one.origin.y:g}, {one.origin.yaw:g}", time_text(one.observed_at))
+        for one in found
+    ]  # fmt: skip
+    head = ("map", "frame", "cells", "resolution", "origin x, y, yaw", "observed")
+    show(arguments, {"maps": found}, table(head, rows) or "no maps\n")
+
+
+def _import(arguments: argparse.Namespace) -> None:
+    read = read_map_file(arguments.file)
+    # An image may lie anywhere, so the user is told which one is read.
+    sys.stderr.write(f"reading {arguments.file} and its image {read.image.resolve()}\n")
+    frame = arguments.frame
+    grid = load_map(read, frame_id=frame, map_id=arguments.map_id or "", observed_at=time.time_ns())
+    with RobotMemory(arguments.db, embedding_model="", session_maintenance=False, memory_frame=frame) as memory:
+        is_new = memory.save_map(grid)
+    text = f"{'stored' if is_new else 'known already'}: {grid.width} x {grid.height} cells of {grid.resolution:g} m\n"
+    show(arguments, {"stored": is_new, "width": grid.width, "height": grid.height}, text)
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        grid = memory.occupancy_grid(arguments.map_id)
+    if grid is None:
+        of = f" of {arguments.map_id!r}" if arguments.map_id else ""
+        raise CommandError(f"there is no map{of} in {arguments.db}; `robotmem map list` shows those that are there")
+    image = write_map(grid, arguments.file)
+    show(arguments, {"files": [str(arguments.file), str(image)]}, f"written: {arguments.file} and {image}\n")
+
+
+def _path(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        points = memory.robot_path(
+            after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n or _MOST
+        )
+    text = "no path\n"
+    if points:
+        segments = len({point.segment for point in points})
+        last = points[-1]
+        text = (
+            f"{length(points):.1f} m in {len(points):,} points and {segments:,} segments, from "
+            f"{time_text(points[0].observed_at)} to {time_text(last.observed_at)}\n"
+            f"last at x {last.x:.2f} m, y {last.y:.2f} m, yaw {math.degrees(last.yaw):.0f} degrees\n"
+        )
+    show(arguments, {"length": length(points), "points": points}, text)
+
+
+def length(points: Sequence[PathPoint]) -> float:
+    """Return the metres between the points of each segment, as the crow flies from one to the next."""
+    return sum(math.dist(a[1:3], b[1:3]) for a, b in pairwise(points) if a.segment == b.segment)
+
+
+_MAP_ID = option("--map-id", help="name of the map; by default that without a name to import, else the present one")
+COMMANDS = (
+    Command(
+        "map", "list, import or export occupancy grids",
+        "List the occupancy grids of a memory; import one from a YAML file of map_server and its image (PGM, or PNG "
+        "and BMP with Pillow); or write one for map_server: FILE.yaml and FILE.pgm beside it.", _map,
+        (
+            option("what", choices=("list", "import", "export"), help="what to do"),
+            option("file", type=Path, nargs="?", metavar="FILE.yaml", help="a file of map_server; an export makes it"),
+            _MAP_ID,
+            option("--frame", default=Parameters().memory_frame, help="frame of an imported map; default: %(default)s"),
+            DATABASE,
+            JSON,
+        ),
+    ),
+    Command(
+        "path", "show where the robot drove",
+        "Show how far the robot drove on a map, and where it is now. With --json all points are listed.", _path,
+        (
+            option("--after", type=time_ns, metavar="TIME", help="from this time on"),
+            option("--before", type=time_ns, metavar="TIME", help="before this time"),
+            option("--map-id", help="name of the map; by default the one on which the robot drove last"),
+            option("-n", type=int, help=f"points to choose evenly; default: {_MOST:,}"),
+            DATABASE,
+            JSON,
+        ),
+    ),
+)  # fmt: skip
+"""Commands, in the order in which help lists them."""

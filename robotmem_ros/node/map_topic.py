@@ -1,0 +1,106 @@
+"""Keep the latest map of a topic: mapping publishes a large one every few seconds, and few of them are stored."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.serialization import deserialize_message
+
+from ..memory import RobotMemory
+from ..memory.errors import RobotMemoryError
+from ..perception import UnknownTypeError, message_class
+from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
+from .conversions import Clock
+from .subscriptions import MatchedSubscription
+
+_PERIOD = 5.0
+"""Seconds between two maps that are stored; of those that come meanwhile, only the last one counts."""
+
+
+class MapTopic:
+    """Listen from creation to `close`; a thread reads and stores the last map that came.
+
+    If nav_msgs is missing, `problem` says so.
+    """
+
+    def __init__(self, node: Node, memory: RobotMemory, clock: Clock, topic: str) -> None:
+        self._node = node
+        self._memory = memory
+        self._clock = clock
+        self._topic = topic
+        self._latest: bytes | None = None
+        self._last_digest = b""
+        self._closing = threading.Event()
+        self._arrived = threading.Event()
+        self._subscription: MatchedSubscription | None = None
+        self._thread: threading.Thread | None = None
+        self.problem = ""
+        """Why the last map is not stored, in words."""
+        try:
+            self._kind: Any = message_class(MAP_TYPE)
+        except UnknownTypeError:
+            self.problem = f"nav_msgs is not installed: no map is kept of {topic}"
+            node.get_logger().warning(self.problem)
+            return
+        self._thread = threading.Thread(target=self._run, name="memory-map", daemon=True)
+        self._thread.start()
+        self._subscription = MatchedSubscription(
+            node, self._kind, MAP_TYPE, topic, self._receive, reliability="match", durability="match", depth=1
+        )
+
+    def poll(self) -> None:
+        """Match the subscription to the publishers."""
+        if self._subscription is not None:
+            self._subscription.poll()
+
+    def close(self) -> None:
+        """Stop listening, and store the last map that came."""
+        if self._subscription is not None:
+            self._subscription.close()
+        self._closing.set()
+        self._arrived.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _receive(self, raw: bytes) -> None:
+        self._latest = raw
+        self._arrived.set()
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._arrived.wait()
+            self._arrived.clear()
+            self._take()
+            self._closing.wait(_PERIOD)
+        self._take()
+
+    def _take(self) -> None:
+        raw, self._latest = self._latest, None
+        if raw is None:
+            return
+        try:
+            self._store(raw)
+        except RobotMemoryError as error:
+            self._fail(str(error))
+        except Exception as error:  # bytes that are no such message
+            self._fail(repr(error))
+        else:
+            self.problem = ""
+
+    def _store(self, raw: bytes) -> None:
+        check_message_size(raw)
+        message = deserialize_message(raw, self._kind)
+        grid = occupancy_grid(message, self._memory.parameters, received_at=self._clock())
+        digest = grid.digest()
+        if digest == self._last_digest:
+            return  # nothing is written, not even when it came
+        self._memory.save_map(grid)
+        self._last_digest = digest
+
+    def _fail(self, why: str) -> None:
+        problem = f"the map of {self._topic} is not stored: {why}"
+        if problem != self.problem:
+            self._node.get_logger().warning(problem)
+        self.problem = problem

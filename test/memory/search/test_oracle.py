@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory
+from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory, Timeline
 from robotmem_ros.memory.models import ScorePart
 
 from ...support.clock import Clock
@@ -22,6 +22,10 @@ from ...support.search.reference_model import Query
 from ...support.search.worlds import AREAS, START, World, build
 
 SMALL_WORLDS = 16
+OF_TIMELINES = (
+    "collections", "session_ids", "excluded_session_ids", "kinds", "categories", "labels", "tags", "any_tags", "areas",
+)  # fmt: skip
+NOT_OF_TIMELINES = ("text", "ids", "context_filter", "near", "within", "since_last_visit", "spatial_sort")
 Worlds = Callable[[int, int, bool], World]
 
 
@@ -64,6 +68,50 @@ def test_recall_from_many_memories_gives_the_result_of_brute_force(
     world = worlds(seed, size, embeds)
     assert is_covered(world)
     check(world, data.draw(queries(world)))
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_timeline_has_the_memories_that_brute_force_finds_under_the_conditions(
+    worlds: Worlds, data: st.DataObject
+) -> None:
+    seed = data.draw(st.integers(0, SMALL_WORLDS - 1))
+    world = worlds(seed, 50 + 16 * seed, seed % 4 != 3)
+    check_timeline(world, data)
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_timeline_of_many_memories_has_those_that_brute_force_finds(worlds: Worlds, data: st.DataObject) -> None:
+    check_timeline(worlds(1, 5_000, False), data)
+
+
+def check_timeline(world: World, data: st.DataObject) -> None:
+    """Assert that the pages of a timeline are the memories that the oracle finds, in the order of their times."""
+    query = replace(data.draw(queries(world)), **{name: getattr(Query(now=0), name) for name in NOT_OF_TIMELINES})
+    n, oldest_first, forgotten = data.draw(st.tuples(st.integers(1, 1000), st.booleans(), st.booleans()))
+    shared = {name: getattr(query, name) for name in (*OF_TIMELINES, "after", "before", "min_confidence")}
+    world.clock.now = query.now
+
+    def page(cursor: str = "") -> Timeline:
+        return world.memory.timeline(
+            n=n, cursor=cursor, oldest_first=oldest_first, include_forgotten=forgotten, **shared
+        )  # fmt: skip
+
+    try:
+        expected = world.oracle.candidates(query, include_forgotten=forgotten)
+    except InvalidQueryError as error:
+        with pytest.raises(InvalidFieldError, match=str(error)):
+            page()
+        return
+    expected.sort(key=lambda one: (one.new.observed_at, one.id), reverse=not oldest_first)
+    pages = [page()]
+    while pages[-1].cursor and len(pages) < 5:
+        pages.append(page(pages[-1].cursor))
+    found = [entry for one in pages for entry in one.entries]
+    assert [one.id for one in found] == [one.id for one in expected[: n * len(pages)]]
+    assert bool(pages[-1].cursor) == (len(expected) > n * len(pages))
+    assert [one.tags for one in found] == [one.new.tags for one in expected[: n * len(pages)]]
 
 
 def opened(path: Path, clock: Clock, embeds: bool, *, areas: bool = False) -> RobotMemory:

@@ -9,6 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,18 +51,28 @@ class Oracle:
             InvalidQueryError: a path goes into a list, or the target is in a frame that cannot be compared.
             UndecidedError: the result depends on the rounding of a cosine.
         """
-        wrong = [*self._conditions.wrong(query)]
-        if wrong:
-            raise InvalidQueryError("|".join(map(re.escape, wrong)))
+        candidates = self.candidates(query)
         # Words weigh as they do in the collections that are asked, withdrawn memories included.
         self._asked = [memory for memory in self._all if _is_in(query.collections, memory)]
         self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
-        expected = self._recall(query, [memory for memory in self._all if self._conditions.hold(memory, query)])
+        expected = self._recall(query, candidates)
         by_id = {memory.id: memory for memory in self._all}
         expected.confidences.extend(self._confidence(by_id[memory_id], query) for memory_id in expected.ids)
         for memory_id in expected.ids:
             self._recalled_at[memory_id] = max(self._recalled_at.get(memory_id, 0), query.now)
         return expected
+
+    def candidates(self, query: Query, *, include_forgotten: bool = False) -> list[ReferenceMemory]:
+        """Return the memories under all conditions of a query.
+
+        Raises:
+            InvalidQueryError: as `recall`.
+        """
+        wrong = [*self._conditions.wrong(query)]
+        if wrong:
+            raise InvalidQueryError("|".join(map(re.escape, wrong)))
+        seen = (replace(memory, active=True) if include_forgotten else memory for memory in self._all)
+        return [memory for memory in seen if self._conditions.hold(memory, query)]
 
     def _recall(self, query: Query, candidates: list[ReferenceMemory]) -> Result:
         if query.spatial_sort:

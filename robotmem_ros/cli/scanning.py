@@ -20,7 +20,10 @@ def _timeline(arguments: argparse.Namespace) -> None:
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
     with opened(arguments.db, read_only=True) as memory:
         page = memory.timeline(**given)
+        known = memory.counts("collections")
     text = table(_HEAD, [_entry_row(one) for one in page.entries]) or "nothing found\n"
+    if not page.entries and known:
+        text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in known)})\n"
     if page.cursor:
         text += f"(more: --cursor {page.cursor})\n"
     show(arguments, page, text)

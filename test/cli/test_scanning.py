@@ -47,6 +47,11 @@ def test_the_timeline_goes_on_where_its_cursor_stands(db: Path, capsys: Out) -> 
     assert "(more: --cursor " in capsys.readouterr().out
 
 
+def test_an_empty_timeline_names_the_collections(db: Path, capsys: Out) -> None:
+    assert main(["timeline", "--db", str(db), "--collection", "nowhere"]) == 0
+    assert capsys.readouterr().out == "nothing found\n(there are the collections 'default' (2))\n"
+
+
 def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:
     assert main(["timeline", "--db", str(db), "--cursor", "x"]) == 1
     assert capsys.readouterr().err.startswith("robotmem: cursor: 'x' is no cursor of a timeline")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -12,6 +13,10 @@ from .letters import composed, folded
 from .stemmer import stem
 from .stop_words import without_function_letters
 from .tokens import HAN_NUMERAL, in_digits, split_word, with_points_and_signs
+
+# A text has few different characters.
+_composed = lru_cache(maxsize=4096)(composed)
+_folded = lru_cache(maxsize=4096)(folded)
 
 
 class WrittenWord(NamedTuple):
@@ -72,13 +77,13 @@ def _plain(text: str) -> _Plain:
         spaced = without_function_letters(text, " ")
         return _Plain(with_points_and_signs(folded(spaced)), range(len(text)), range(1, len(text) + 1))
     places = list(clusters(text))
-    parts = [composed(text[start:end]) for start, end in places]
+    parts = [_composed(text[start:end]) for start, end in places]
     spaced = without_function_letters("".join(parts), " ")
     starts: list[int] = []
     ends: list[int] = []
     written, at = [], 0
     for (start, end), part in zip(places, parts, strict=True):
-        characters = folded(spaced[at : at + len(part)])
+        characters = _folded(spaced[at : at + len(part)])
         written.append(characters)
         starts += [start] * len(characters)
         ends += [end] * len(characters)

@@ -13,6 +13,7 @@ from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rosbags.rosbag2 import Reader
 
+from demo.record_patrol import TOPIC
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.srv import Recall
 
@@ -75,9 +76,10 @@ class Planner:
         )
 
     def play(self, recording: Path, *, speed: float, progress: Callable[[int, int], None]) -> None:
-        """Publish a recording with its own stamps, `speed` times as fast as it was recorded."""
+        """Publish the perceptions of a recording with their own stamps, `speed` times as fast as they were recorded."""
         with Reader(recording) as reader:
-            messages = [(time_ns, bytes(raw)) for _, time_ns, raw in reader.messages()]
+            heard = [connection for connection in reader.connections if connection.topic == TOPIC]
+            messages = [(time_ns, bytes(raw)) for _, time_ns, raw in reader.messages(heard)]
         began, first = time.monotonic(), messages[0][0]
         for count, (time_ns, raw) in enumerate(messages, start=1):
             due = began + (time_ns - first) / 1e9 / speed

@@ -4,6 +4,7 @@
 python3 demo/record_patrol.py FOLDER
 
 The robot drives two rounds through all rooms, sees things with noise, tries tasks, and hears and learns a few things.
+The recording also has the map of the house, and where the robot was.
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from demo.floor_plan import ORIGIN, RESOLUTION, floor_plan  # noqa: E402
 from demo.house import ATTEMPTS, DOCK, END, LAP, REMARKS, ROOMS, THINGS, Attempt, Remark, Thing  # noqa: E402
 
 TOPIC = "/memory/perception"
 TYPE = "robotmem_ros/msg/Perception"
+_MAP, _MAP_TYPE = "/map", "nav_msgs/msg/OccupancyGrid"
+_TF, _TF_TYPE = "/tf", "tf2_msgs/msg/TFMessage"
 SESSION = "patrol-2026-01-05"
 START = 1_767_603_600
 """Seconds since the epoch when the patrol begins: 2026-01-05, 9:00 UTC."""
@@ -110,9 +114,14 @@ def record(folder: Path) -> Truth:
     writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
     with writer:
-        connection = writer.add_connection(TOPIC, TYPE, typestore=store)
-        for event in truth.events:
-            writer.write(connection, event.stamp, store.serialize_cdr(_message(event, store.types), TYPE))
+        recorded = [(event.stamp, TOPIC, TYPE, _message(event, store.types)) for event in truth.events]
+        recorded.append((START * _NS, _MAP, _MAP_TYPE, _map(store.types)))
+        recorded += [(stamp, _TF, _TF_TYPE, message) for stamp, message in _transforms(store.types)]
+        connections: dict[str, Any] = {}
+        for stamp, topic, kind, message in sorted(recorded, key=lambda one: one[0]):
+            if topic not in connections:
+                connections[topic] = writer.add_connection(topic, kind, typestore=store)
+            writer.write(connections[topic], stamp, store.serialize_cdr(message, kind))
     return truth
 
 
@@ -180,6 +189,35 @@ def _happenings(way: Sequence[Pose]) -> Iterator[Event]:
                 yield Event(pose, what, (round(pose.x, 3), round(pose.y, 3), 0.0))
 
 
+def _map(types: Any) -> Any:
+    cells = floor_plan()
+    height, width = cells.shape
+    upright = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+    origin = types["geometry_msgs/msg/Pose"](types["geometry_msgs/msg/Point"](*ORIGIN, 0.0), upright)
+    header = _header(START * _NS, types)
+    info = types["nav_msgs/msg/MapMetaData"](header.stamp, RESOLUTION, width, height, origin)
+    return types[_MAP_TYPE](header, info, cells.ravel())
+
+
+def _transforms(types: Any) -> Iterator[tuple[int, Any]]:
+    """Generate where the robot is at each look; it looks where it drives to."""
+    way = list(_drive())
+    for before, pose, ahead in zip([way[0], *way], way, [*way[1:], way[-1]], strict=False):
+        start, end = (pose, ahead) if ahead is not pose else (before, pose)
+        yaw = math.atan2(end.y - start.y, end.x - start.x)
+        stamp = START * _NS + round(pose.seconds * _NS)
+        shift = types["geometry_msgs/msg/Vector3"](pose.x, pose.y, 0.0)
+        turn = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2))
+        stamped = types["geometry_msgs/msg/TransformStamped"](
+            _header(stamp, types), "base_link", types["geometry_msgs/msg/Transform"](shift, turn)
+        )
+        yield stamp, types[_TF_TYPE]([stamped])
+
+
+def _header(stamp: int, types: Any) -> Any:
+    return types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](*divmod(stamp, _NS)), "map")
+
+
 def _message(event: Event, types: Any) -> Any:
     sense, text, label, context = _told(event)
     context["spatial"] = {"room": event.pose.room, "object_position": list(event.position)}
@@ -187,9 +225,8 @@ def _message(event: Event, types: Any) -> Any:
     context["env"] = {"sim_or_real": "sim"}
     point = types["geometry_msgs/msg/Point"](*map(float, event.position))
     upright = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
-    seconds, nanoseconds = divmod(event.stamp, _NS)
     return types[TYPE](
-        header=types["std_msgs/msg/Header"](types["builtin_interfaces/msg/Time"](seconds, nanoseconds), "map"),
+        header=_header(event.stamp, types),
         description=text,
         perception_type=sense,
         pose=[types["geometry_msgs/msg/Pose"](point, upright)],

@@ -34,7 +34,9 @@ try:
     from demo.planner import DemoError, Planner
     from demo.questions import Question, questions
     from demo.record_patrol import Truth, record
+    from robotmem_ros.memory import Parameters, RobotMemory
     from robotmem_ros.msg import MemoryStatus
+    from robotmem_ros.replay import Bag, Replay, ReplayConfig
     from robotmem_ros.srv import Recall
 except ImportError as cause:
     sys.exit(f"demo: {cause}. `make demo` sets everything up; or put it into this shell with `. scripts/env.sh`.")
@@ -79,6 +81,7 @@ def _demo(*, keep: bool) -> int:
         with _memory_node(folder, domain) as node:
             with closing(Planner(domain, lambda: _check(node, folder))) as planner:
                 _fill(planner, folder / "patrol", truth, node, domain)
+                _import_places(folder / "patrol", folder / "memory.db")
                 wrong = _put(planner, questions(truth))
             verdict = f"answers that are NOT THE TRUTH: {wrong}" if wrong else "all answers are the truth"
             _say(f"{verdict}; {time.monotonic() - began:.1f} s")
@@ -99,6 +102,22 @@ def _fill(planner: Planner, recording: Path, truth: Truth, node: subprocess.Pope
     status = planner.status
     vectors = "all with vectors" if not status.pending_vectors else f"no vectors: {status.reason}"
     _show(f"stored   {status.stored} of {len(truth.events)}, {vectors}; queries run on {status.mode}", last=True)
+
+
+def _import_places(recording: Path, database: Path) -> None:
+    """Import the map of the house and the path of the robot, as another program beside the node."""
+    began = time.monotonic()
+    config = ReplayConfig(Parameters(), ())
+    with Bag(recording) as bag, RobotMemory(database, embedding_model="", session_maintenance=False) as memory:
+        replay = Replay(bag, config, memory)
+        replay.run()
+        memory.flush()
+        replay.finished()
+        grid = memory.occupancy_grid()
+        if grid is None:
+            raise DemoError(f"the map was not stored: {replay.result().map or 'the recording has none'}")
+        drawn, points = f"{grid.width} x {grid.height} cells", len(memory.robot_path())
+    _say(f"map      {drawn}, path of {points} points, imported in {time.monotonic() - began:.1f} s beside the node")
 
 
 def _stored(status: MemoryStatus, truth: Truth) -> bool:

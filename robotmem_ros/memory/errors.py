@@ -44,6 +44,7 @@ class InvalidFieldError(RobotMemoryError):
     def __init__(self, field: str, value: object, wanted: str) -> None:
         super().__init__(f"{field}: {shown(value)} {wanted}")
         self.field = field
+        self.value = value
 
 
 class MemoryNotFoundError(RobotMemoryError):
@@ -83,6 +84,7 @@ class FrameMismatchError(RobotMemoryError):
             f"{': ' + why if why else ''}; give the position in {memory_frame!r}"
         )
         self.field = field
+        self.value = target_frame
 
 
 class DatabaseUnusableError(RobotMemoryError):

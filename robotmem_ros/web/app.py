@@ -58,6 +58,7 @@ class Console:
     asgi: App
     api: FastAPI
     events: Events
+    limits: Limits
 
 
 def create_console(memory: RobotMemory, settings: Settings | None = None) -> Console:
@@ -73,7 +74,7 @@ def create_console(memory: RobotMemory, settings: Settings | None = None) -> Con
         open_to_all=lambda path: path in _OPEN or path.startswith("/static/"),
         is_stream=lambda path: path == EVENTS,
     )
-    return Console(SecurityHeaders(guard), api, events)
+    return Console(SecurityHeaders(guard), api, events, settings.limits)
 
 
 def create_api(memory: RobotMemory, settings: Settings, access: Access, events: Events) -> FastAPI:

@@ -43,6 +43,11 @@ class Limits:
     """At once, without streams."""
     streams: int = 32
     """Open streams of events."""
+    connections: int = 256
+    header_seconds: float = 10.0
+    """For the headers of a request to arrive, from the connection or the first byte."""
+    stall_seconds: float = 60.0
+    """For a client to take what was written at once."""
 
 
 class RefusalError(Exception):

@@ -6,16 +6,13 @@ import asyncio
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-HEADER_SECONDS = 10.0
-"""For the headers of a request to arrive, from the connection or the first byte."""
-STALL_SECONDS = 60.0
-"""For a client to take what was written at once."""
-CONNECTIONS = 256
+from .guard import Limits
 
 
 class PatientProtocol(H11Protocol):
     """One connection; it is aborted when its client is too slow, and not begun when there are too many."""
 
+    limits = Limits()
     _awaited: asyncio.TimerHandle | None = None
     _stalled: asyncio.TimerHandle | None = None
 
@@ -23,7 +20,7 @@ class PatientProtocol(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # so that it tells of every byte that is not taken
-        if len(self.connections) > CONNECTIONS:
+        if len(self.connections) > self.limits.connections:
             transport.abort()
         else:
             self._await_headers()
@@ -49,7 +46,7 @@ class PatientProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Start the clock for a client that does not take all."""
         super().pause_writing()
-        self._stalled = self._stalled or self.loop.call_later(STALL_SECONDS, self.transport.abort)
+        self._stalled = self._stalled or self.loop.call_later(self.limits.stall_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Stop it: the client took all."""
@@ -60,10 +57,15 @@ class PatientProtocol(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _await_headers(self) -> None:
-        self._awaited = self.loop.call_later(HEADER_SECONDS, self.transport.abort)
+        self._awaited = self.loop.call_later(self.limits.header_seconds, self.transport.abort)
 
     def _stop(self, clock: str) -> None:
         timer: asyncio.TimerHandle | None = getattr(self, clock)
         if timer is not None:
             timer.cancel()
             setattr(self, clock, None)
+
+
+def protocol(limits: Limits) -> type[PatientProtocol]:
+    """Return the protocol with these limits."""
+    return type("LimitedProtocol", (PatientProtocol,), {"limits": limits})

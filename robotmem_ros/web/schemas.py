@@ -389,15 +389,29 @@ class PathPointOut(Value):
     """Where the robot was."""
 
     observed_at: TimeNs
-    position: list[float] = Field(description="x, y in metres.")
-    yaw: float
+    position: Annotated[list[float], Field(min_length=2, max_length=2, description="x, y in metres.")]
+    yaw: float = Field(description="Radians about z.")
     session_id: str
+    segment: int = Field(description="Draw no line between two segments.")
 
 
 class PathOut(Value):
     """Where the robot was, oldest first."""
 
     path: list[PathPointOut]
+
+
+class MapOut(Value):
+    """The occupancy grid of a map."""
+
+    map_id: str
+    frame_id: str
+    resolution: float = Field(description="Metres per cell, which is a pixel of the image.")
+    origin: Vector3 = Field(description="x, y in metres and yaw in radians of the lower left corner of the image.")
+    width: int
+    height: int
+    observed_at: TimeNs
+    image: str = Field(description="Path of the image: grey PNG, the largest y at the top.")
 
 
 class Moment(Value):

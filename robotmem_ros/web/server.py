@@ -13,8 +13,8 @@ from types import FrameType
 import uvicorn
 
 from ..memory.errors import InvalidFieldError
-from .guard import App
-from .protocol import PatientProtocol
+from .guard import App, Limits
+from .protocol import protocol
 
 _BACKLOG = 128
 _GRACE = 3
@@ -64,13 +64,14 @@ def serve(
     app: App,
     bound_socket: socket.socket,
     *,
+    limits: Limits | None = None,
     started: Callable[[], None] = lambda: None,
     ending: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; call `started` once requests are answered, and `ending` to end streams."""
     config = uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=protocol(limits or Limits()),
         ws="none",
         lifespan="on",
         loop="asyncio",

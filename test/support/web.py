@@ -1,0 +1,126 @@
+"""The console as a separate process, as a person starts it, and a memory for it to show."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from robotmem_ros.memory import RobotMemory
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = 1_790_000_000 * 10**9
+SECOND = 10**9
+SCRIPT = "<script>alert('1')</script> \u202eبه & \u0001"
+_CODE = "import sys; from robotmem_ros.cli.main import main; sys.exit(main())"
+
+
+def png() -> bytes:
+    """Return a small image."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0)
+    pixels = zlib.compress(b"\0\1\2\0\3\4")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+def seed(db: Path, *, facts: int = 5, mugs: int = 5) -> str:
+    """Store a session with facts, mugs that are objects, and a text that is no markup; return the session's id."""
+    with RobotMemory(db, embedding_model="", clock=lambda: NOW) as memory:
+        session = memory.start_session({"task": {"name": "tidy"}}).session_id
+        for number in range(facts):
+            kind = "postmortem" if number == 0 else "observation"
+            memory.learn(f"a grip force of {number}.5 N holds glass {number}", session_id=session, category=kind)
+        for number in range(mugs):
+            memory.save_perception(
+                f"a red mug on shelf {number}",
+                pose=[4.0 * number, 1.0, 0.8],
+                label="mug",
+                data=png() if number == 0 else b"<svg onload='x'/>",
+                metadata={"format": "png"},
+                observed_at=NOW - number * SECOND,
+                session_id=session,
+            )
+        memory.save_perception(SCRIPT, observed_at=NOW - 3600 * SECOND, collection="visitors")
+        memory.end_session(session, 0.2)
+    return session
+
+
+@dataclass(frozen=True)
+class Server:
+    """A console that runs."""
+
+    process: subprocess.Popen[str]
+    url: str
+    """Without a slash at its end."""
+    told: str
+    """The line that it printed."""
+
+    @property
+    def port(self) -> int:
+        """Return the port that it listens at."""
+        return int(self.url.rpartition(":")[2])
+
+    def client(self, **options: object) -> httpx.Client:
+        """Return a client without cookies or tokens."""
+        return httpx.Client(base_url=self.url, timeout=60.0, **options)  # type: ignore[arg-type]
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """End it by a signal; return its exit code and what it complained of."""
+        self.process.send_signal(number)
+        _, complaints = self.process.communicate(timeout=60)
+        return self.process.returncode, complaints
+
+
+@contextmanager
+def console(
+    db: Path, *options: str, environment: Mapping[str, str] | None = None, code: str = _CODE
+) -> Iterator[Server]:
+    """Run `robotmem web` on any free port without a model; it must end without a complaint.
+
+    `code` is run instead of the command.
+    """
+    arguments = ["web", "--db", str(db), "--port", "0", "--no-model", *options]
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout
+            line = process.stdout.readline()
+            found = re.match(r"console: (http://\S+:\d+)/", line)
+            assert found, line + process.communicate(timeout=60)[1]
+            server = Server(process, re.sub("//[^/]*:", "//127.0.0.1:", found[1]), line)
+            yield server
+            if process.poll() is None:
+                assert server.stop() == (0, "")
+        finally:
+            process.kill()
+
+
+def with_limits(**limits: float) -> str:
+    """Return code that runs the command with other limits for clients."""
+    return (
+        "import sys\n"
+        "from functools import partial\n"
+        "from robotmem_ros.web import app, guard\n"
+        f"app.Settings = partial(app.Settings, limits=guard.Limits(**{limits!r}))\n"
+        "from robotmem_ros.cli.main import main\n"
+        "sys.exit(main())\n"
+    )

@@ -1,0 +1,227 @@
+"""What the console tells of a memory is what the memory tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.maps import Move, OccupancyGrid, Origin, PathPart
+
+from ..support.web import NOW, SCRIPT, SECOND, console, png
+
+
+def get(client: httpx.Client, path: str, status: int = 200, **parameters: object) -> dict[str, object]:
+    response = client.get(path, params=parameters)  # type: ignore[arg-type]
+    assert response.status_code == status, response.text
+    found: dict[str, object] = response.json()
+    return found
+
+
+def test_doctor_and_stats_tell_how_the_memory_is(client: httpx.Client) -> None:
+    doctor = get(client, "/api/doctor")
+    assert (doctor["facts"], doctor["perceptions"], doctor["memories"], doctor["read_only"]) == (5, 6, 11, False)
+    assert doctor["mode"] == "bm25_only"
+    assert "embedding_model" in str(doctor["reason"])
+    stats = get(client, "/api/stats")
+    assert stats["memories"] == 11
+    assert {"value": "visitors", "memories": 1} in list(stats["collections"])  # type: ignore[call-overload]
+
+
+def test_memories_come_by_time_and_page_by_page(client: httpx.Client) -> None:
+    ids, cursor = [], ""
+    while True:
+        page = client.get("/api/memories", params={"n": 4, "cursor": cursor}).json()
+        ids += [one["id"] for one in page["memories"]]
+        cursor = page["cursor"]
+        if not cursor:
+            break
+    assert sorted(ids) == list(range(1, 12))
+    mugs = client.get("/api/memories", params={"labels": "mug", "oldest_first": True}).json()["memories"]
+    assert [one["snippet"] for one in mugs] == [f"a red mug on shelf {number}" for number in (4, 3, 2, 1, 0)]
+    assert mugs[0]["observed_at"] == str(NOW - 4 * SECOND)
+    assert mugs[0]["position"] == [16.0, 1.0, 0.8]
+    assert mugs[0]["orientation"] == [0.0, 0.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ({"type": "fact"}, 5),
+        ({"kind": "perception"}, 6),
+        ({"category": "postmortem"}, 1),
+        ({"collection": "visitors"}, 1),
+        ({"days": 0.01}, 0),
+        ({"days": 100_000}, 11),
+        ({"confidence": 1.0}, 0),
+        ({"kinds": ["fact", "perception"]}, 11),
+    ],
+)
+def test_memories_take_the_conditions_of_a_timeline_and_short_names(
+    client: httpx.Client, query: dict[str, object], count: int
+) -> None:
+    assert len(client.get("/api/memories", params=query).json()["memories"]) == count  # type: ignore[arg-type]
+
+
+def test_a_search_finds_what_a_recall_finds_and_explains_it(client: httpx.Client, shared_db: tuple[Path, str]) -> None:
+    with RobotMemory(shared_db[0], embedding_model="", read_only=True) as memory:
+        wanted = [one.id for one in memory.recall("red mug on shelf 3", collection="*")]
+    found = client.get("/api/search", params={"q": "red mug on shelf 3", "explain": True}).json()
+    assert [one["id"] for one in found["memories"]] == wanted
+    assert found["mode"] == "bm25_only"
+    first = found["memories"][0]
+    assert first["content"] == "a red mug on shelf 3"
+    assert first["explanation"]["parts"]
+    assert (first["similarity"], first["distance"]) == (None, None)
+
+
+def test_a_search_by_distance_takes_json_and_a_brief_one_marks_the_words(client: httpx.Client) -> None:
+    target = json.dumps({"target": [9.0, 1.0, 0.8]})
+    found = client.get("/api/search", params={"q": "mug", "spatial_sort": target, "brief": True, "n": 1}).json()
+    (one,) = found["memories"]
+    assert one["snippet"] == "a red **mug** on shelf 2"
+    assert one["distance"] == pytest.approx(1.0)
+
+
+def test_browsing_does_not_count_as_use_and_a_search_does(db: Path) -> None:
+    def counted() -> int:
+        with RobotMemory(db, embedding_model="", read_only=True) as memory, memory._database.reader() as connection:
+            return int(connection.execute("SELECT sum(access_count) FROM memories").fetchone()[0])
+
+    with console(db) as server, server.client() as client:
+        for path in ("memories", "memory/6", "objects", "objects/6", "stats", "recent-failures"):
+            assert client.get(f"/api/{path}").status_code == 200
+    assert counted() == 0
+    with console(db) as server, server.client() as client:
+        assert len(client.get("/api/search", params={"q": "mug", "n": 3}).json()["memories"]) == 3
+        assert client.get("/api/search", params={"q": "zeppelin"}).json()["memories"] == []
+        told = client.get("/api/doctor").json()
+        assert (told["searches"], told["searches_without_result"]) == (2, 1)
+    assert counted() == 3
+
+
+def test_a_memory_in_full_has_its_sightings_and_its_image(client: httpx.Client) -> None:
+    told = client.get("/api/memory/6").json()
+    assert told["memory"]["content"] == "a red mug on shelf 0"
+    assert (told["status"], len(told["sightings"]), told["history"]) == ("active", 1, [])
+    assert told["data"] == {
+        "perception_type": "visual", "bytes": len(png()), "data_format": "png", "metadata": {"format": "png"},
+        "image": "/api/memory/6/image",
+    }  # fmt: skip
+    image = client.get(told["data"]["image"])
+    assert (image.content, image.headers["content-type"]) == (png(), "image/png")
+    assert image.headers["x-content-type-options"] == "nosniff"
+
+
+def test_what_only_says_that_it_is_an_image_is_not_served_as_one(client: httpx.Client) -> None:
+    assert client.get("/api/memory/7").json()["data"]["image"] is None
+    assert "has no image" in str(get(client, "/api/memory/7/image", 404)["error"])
+    assert "is the id of no memory" in str(get(client, "/api/memory/99", 404)["error"])
+
+
+def test_objects_have_their_sightings(client: httpx.Client) -> None:
+    objects = client.get("/api/objects", params={"limit": 2}).json()["objects"]
+    assert [one["id"] for one in objects] == [6, 7]
+    assert objects[0] == {
+        "id": 6, "label": "mug", "position": [0.0, 1.0, 0.8], "confidence": objects[0]["confidence"],
+        "frame_id": "map", "first_seen": str(NOW), "last_seen": str(NOW), "times_seen": 1, "confirmed": True,
+    }  # fmt: skip
+    told = client.get("/api/objects/6").json()
+    assert told["description"] == "a red mug on shelf 0"
+    assert told["sightings"][0]["observed_at"] == str(NOW)
+    assert "is the id of no object" in str(get(client, "/api/objects/1", 404)["error"])
+
+
+def test_sessions_and_their_memories_and_failures(client: httpx.Client, shared_db: tuple[Path, str]) -> None:
+    (session,) = client.get("/api/sessions").json()["sessions"]
+    assert (session["session_id"], session["outcome"], session["is_open"]) == (shared_db[1], 0.2, False)
+    memories = client.get(f"/api/sessions/{shared_db[1]}/memories").json()["memories"]
+    assert len(memories) == 10
+    failures = client.get("/api/recent-failures").json()
+    assert [one["id"] for one in failures["memories"]] == [1]
+    assert [one["session_id"] for one in failures["sessions"]] == [shared_db[1]]
+
+
+@pytest.mark.parametrize("field", ["collections", "categories", "tags", "labels"])
+def test_values_are_counted(client: httpx.Client, shared_db: tuple[Path, str], field: str) -> None:
+    with RobotMemory(shared_db[0], embedding_model="", read_only=True) as memory:
+        wanted = [{"value": value, "memories": number} for value, number in memory.counts(field)]
+    assert client.get(f"/api/{field}").json() == {field: wanted}
+
+
+def test_a_moment_of_the_past_tells_what_was_seen_in_the_minute_before(client: httpx.Client) -> None:
+    told = client.get("/api/at", params={"time": str(NOW)}).json()
+    assert [one["id"] for one in told["memories"]] == [7, 8, 9, 10]
+    assert told["time"] == str(NOW)
+
+
+def test_any_text_comes_back_as_it_is(client: httpx.Client) -> None:
+    response = client.get("/api/memory/11")
+    assert response.headers["content-type"] == "application/json"
+    assert response.json()["memory"]["content"] == SCRIPT
+
+
+def test_the_map_is_described_and_drawn_and_the_path_follows(db: Path) -> None:
+    grid = OccupancyGrid(
+        frame_id="map", resolution=0.5, origin=Origin(-1.0, -2.0, 0.1), width=2, height=1, cells=b"\0d"
+    )
+    with RobotMemory(db, embedding_model="") as memory:
+        memory.save_map(grid)
+        moves = [Move(NOW + number * SECOND, float(number), 0.0, 0.0, NOW) for number in range(3)]
+        memory.store_path(PathPart(moves, "map", "", "default")).result()
+    with console(db) as server, server.client() as client:
+        told = client.get("/api/map").json()
+        assert (told["origin"], told["width"], told["height"]) == ([-1.0, -2.0, 0.1], 2, 1)
+        image = client.get(told["image"])
+        assert (image.content, image.headers["content-type"]) == (grid.png(), "image/png")
+        assert "immutable" in image.headers["cache-control"]
+        points = client.get("/api/path", params={"after": str(NOW + SECOND)}).json()["path"]
+        assert [one["position"] for one in points] == [[1.0, 0.0], [2.0, 0.0]]
+        assert client.get("/api/at", params={"time": str(NOW + 2)}).json()["path_point"]["position"] == [0.0, 0.0]
+
+
+def test_without_a_map_that_is_said(client: httpx.Client) -> None:
+    assert "no occupancy grid" in str(get(client, "/api/map", 404)["error"])
+    assert get(client, "/api/path") == {"path": []}
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "field", "value"),
+    [
+        ("memories", {"n": "many"}, "n", "many"),
+        ("memories", {"nn": "1"}, "nn", "1"),
+        ("memories", {"after": "yesterday"}, "after", "yesterday"),
+        ("memories", {"cursor": "nonsense"}, "cursor", "nonsense"),
+        ("memories", {"type": "facts", "kinds": "fact"}, "type", None),
+        ("search", {"q": "mug", "min_confidence": "2"}, "min_confidence", "2"),
+        ("search", {"q": "mug", "query": "cup"}, "q", "mug"),
+        ("search", {"near": "{"}, "near", "{"),
+        ("search", {"q": "mug", "explain": "perhaps"}, "explain", "perhaps"),
+        ("search", {"q": "nul\0"}, "query", "nul\0"),
+        ("at", {}, "time", None),
+        ("objects", {"limit": "0"}, "limit", "0"),
+        ("memory/none", {}, "id", "none"),
+    ],
+)
+def test_bad_input_is_told_with_field_and_value(
+    client: httpx.Client, path: str, parameters: dict[str, str], field: str, value: object
+) -> None:
+    told = get(client, f"/api/{path}", 400, **parameters)
+    assert told["field"] == field
+    if value is not None:
+        assert told["value"] == value
+    assert field in str(told["error"])
+
+
+def test_a_search_for_nothing_finds_the_latest(client: httpx.Client) -> None:
+    found = client.get("/api/search").json()
+    assert (found["mode"], found["memories"][0]["id"]) == ("structured", 6)
+
+
+def test_what_is_not_there_is_told_as_json(client: httpx.Client) -> None:
+    assert "nothing at '/api/nothing'" in str(get(client, "/api/nothing", 404)["error"])
+    response = client.get("/api/login")
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")

@@ -47,6 +47,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "pose": {"nargs": "+", "type": float, "metavar": "NUMBER"},
     "frame_id": {"metavar": "FRAME"},
     "clear": {"nargs": "+", "metavar": "FIELD", "default": ()},
+    "reason": {"metavar": "TEXT"},
 }
 _UPDATED = {name: {**_SETTINGS.get(name, {}), "help": about} for name, about in _ABOUT.items()}
 """Fields of MemoryUpdate, with the settings of their options."""

@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import DatabaseUnusableError
 from ..memory.storage.connection import resolve
+from ..memory.validation import expanded_path
 from ..replay import load_config
 from .command import DATABASE, Command, CommandError, option
 
@@ -69,9 +71,20 @@ def _opened(arguments: argparse.Namespace) -> RobotMemory:
     passive |= {"db_path": str(path), "session_maintenance": False}
     if arguments.areas_file is not None:
         passive["areas_file"] = arguments.areas_file
+        if not arguments.read_only:
+            _make_areas_file(arguments.areas_file)
     if arguments.no_model:
         passive["embedding_model"] = ""
     return RobotMemory(patience=_PATIENCE, read_only=arguments.read_only, **(named | passive))
+
+
+def _make_areas_file(named: str) -> None:
+    file = expanded_path("--areas-file", named)
+    try:
+        with suppress(FileExistsError), file.open("x", encoding="utf-8") as made:
+            made.write("areas: {}\n")
+    except OSError as cause:
+        raise CommandError(f"--areas-file: {named!r} cannot be made ({cause.strerror or cause})") from cause
 
 
 def _existing(db: str) -> str:
@@ -124,7 +137,7 @@ COMMANDS = (
             ),
             option("--read-only", action="store_true", help="change nothing, not even count what was searched"),
             option("--config", help="parameter file of the node, for its model, areas and weights"),
-            option("--areas-file", metavar="FILE", help="file of the named areas; overrides that of --config"),
+            option("--areas-file", metavar="FILE", help="file of the named areas, made if it is missing"),
             option("--no-model", action="store_true", help="search by words alone"),
             option(
                 "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="for a database that a node is to make"

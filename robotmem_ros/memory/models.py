@@ -144,6 +144,7 @@ class MemoryUpdate:
     """In metres in `frame_id`, the quaternion as x, y, z, w."""
     frame_id: str | None = argument(None, "frame of the pose; by default that of the memory")
     clear: Iterable[str] = argument((), "fields to empty, by their names")
+    reason: str | None = argument(None, "why, for the history")
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ _CHECKS: Mapping[str, _Check] = {
     "observed_at": lambda name, value, p: validation.time_ns(name, value),
     "received_at": lambda name, value, p: validation.time_ns(name, value),
     "memory_id": lambda name, value, p: validation.whole(name, value),
+    "reason": lambda name, value, p: validation.text(name, value or "", limit=p.content_limit),
 }
 """How fields are checked; those that are not here are short names."""
 _COLUMNS = {
@@ -123,7 +124,8 @@ def new_perception(parameters: Parameters, given: NewPerception, *, now: Callabl
 def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
     """Check a correction and return the new values by column, without those that stay.
 
-    `memory_id`, `tags`, `add_tags` and `remove_tags` are among them. A context that names a frame changes that too.
+    `memory_id`, `reason`, `tags`, `add_tags` and `remove_tags` are among them. A context that names a frame changes
+    that too.
 
     Raises:
         InvalidFieldError: a field cannot be used, or is to be set and emptied at once, or nothing is to be changed.
@@ -131,7 +133,7 @@ def new_values(parameters: Parameters, given: MemoryUpdate) -> dict[str, Any]:
     clean = _checked(parameters, given, _UPDATE)
     _check_tags(clean)
     _clear(clean)
-    if clean.keys() <= {"memory_id"}:
+    if clean.keys() <= {"memory_id", "reason"}:
         raise InvalidFieldError("memory_id", given.memory_id, "gets no correction; give at least one field to change")
     _set_frame(clean)
     if "context" in clean:

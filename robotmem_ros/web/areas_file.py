@@ -21,17 +21,17 @@ _LOCK = threading.Lock()
 
 
 def areas_of(parameters: Parameters) -> tuple[Area, ...]:
-    """Return the areas of `areas_file`, the smallest first; none if there is no file.
+    """Return the areas of `areas_file`, the smallest first; none if that is not set.
 
     Raises:
         InvalidFieldError: the file cannot be used.
     """
     file = _file(parameters)
-    return read_areas(file) if file and file.exists() else ()
+    return read_areas(file) if file else ()
 
 
 def add_area(parameters: Parameters, name: str, polygon: Sequence[Sequence[float]]) -> Area:
-    """Add an area to `areas_file`, which is made if it does not exist.
+    """Add an area to `areas_file`.
 
     Raises:
         ConflictError: no file is configured, or it has an area of this name.
@@ -44,7 +44,7 @@ def add_area(parameters: Parameters, name: str, polygon: Sequence[Sequence[float
     with _LOCK:
         if name in {one.name for one in areas_of(parameters)}:
             raise ConflictError("name", name, "is the name of an area already; give another one")
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        before = file.read_text(encoding="utf-8")
         corners = [[float(part) for part in corner] for corner in polygon]
         try:
             return _written(file, before, name, corners)
@@ -68,7 +68,7 @@ def _written(file: Path, before: str, name: str, corners: list[list[float]]) -> 
             new.write_text(text, encoding="utf-8")
             added = _added(new, before, name, corners)
             if added is not None:
-                new.chmod(file.stat().st_mode & 0o777 if file.exists() else 0o644)
+                new.chmod(file.stat().st_mode & 0o777)
                 new.replace(file)
                 return added
     finally:
@@ -79,12 +79,13 @@ def _written(file: Path, before: str, name: str, corners: list[list[float]]) -> 
 def _candidates(before: str, name: str, corners: list[list[float]]) -> tuple[str, ...]:
     # A line at the end, which keeps comments; if the file is not written so, all anew.
     line = yaml.safe_dump({name: corners}, default_flow_style=None, allow_unicode=True, width=10**6)
-    begin = before or "areas:\n"
-    begin += "" if begin.endswith("\n") else "\n"
-    appended = begin + "".join(f"{_indent(before)}{part}\n" for part in line.splitlines())
-    known = yaml.safe_load(before) if before else None
-    areas = (known or {}).get("areas") or {}
-    whole = yaml.safe_dump({"areas": {**areas, name: corners}}, default_flow_style=None, allow_unicode=True, width=120)
+    appended = (
+        before
+        + ("" if before.endswith("\n") else "\n")
+        + "".join(f"{_indent(before)}{part}\n" for part in line.splitlines())
+    )
+    known = yaml.safe_load(before)["areas"]
+    whole = yaml.safe_dump({"areas": {**known, name: corners}}, default_flow_style=None, allow_unicode=True, width=120)
     return appended, whole
 
 
@@ -99,7 +100,6 @@ def _added(new: Path, before: str, name: str, corners: list[list[float]]) -> Are
         found = read_yaml("areas_file", new).value
     except InvalidFieldError:
         return None
-    known = (yaml.safe_load(before) or {}).get("areas") or {} if before else {}
-    if not isinstance(found, dict) or found.get("areas") != {**known, name: corners}:
+    if found != {"areas": {**yaml.safe_load(before)["areas"], name: corners}}:
         return None
     return next((one for one in read_areas(new) if one.name == name.strip()), None)

@@ -13,7 +13,7 @@ from ..memory import RobotMemory
 from ..memory.errors import ReadOnlyError
 from ..memory.models import MemoryUpdate
 from .failures import responses
-from .query_parameters import Finite, Id
+from .query_parameters import Finite, Id, sentence
 from .schemas import Done, ReasonIn
 
 _TYPES: dict[str, Any] = {
@@ -26,7 +26,10 @@ _TYPES: dict[str, Any] = {
 }
 """By the type of a field of a correction: that of the field of the body."""
 _FIELDS: dict[str, Any] = {
-    entry.name: (_TYPES[str(entry.type)], Field(default_factory=list) if entry.name == "clear" else None)
+    entry.name: (
+        _TYPES[str(entry.type)],
+        Field(default_factory=list if entry.name == "clear" else lambda: None, description=sentence(entry)),
+    )
     for entry in fields(MemoryUpdate)
     if entry.name != "memory_id"
 }

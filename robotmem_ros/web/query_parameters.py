@@ -50,7 +50,7 @@ def query_model(request: type, name: str, **more: Any) -> type[BaseModel]:
     for entry in fields(request):
         kind = _TYPES[str(entry.type)]
         default = None if entry.default in {MISSING, ()} else entry.default
-        about = _sentence(entry.metadata.get("about", "words to search for"))
+        about = sentence(entry)
         if str(entry.type) in {"Names", "Iterable[int] | int | None"}:
             made[entry.name] = (kind, Field(default_factory=list, description=about))
         else:
@@ -67,7 +67,9 @@ def given(parameters: BaseModel) -> dict[str, Any]:
     return named
 
 
-def _sentence(about: str) -> str:
+def sentence(entry: Field[Any]) -> str:
+    """Return what a field is about as a sentence."""
+    about: str = entry.metadata.get("about", "words to search for")
     return f"{about[:1].upper()}{about[1:]}."
 
 

@@ -76,7 +76,7 @@ def serve(
         lifespan="on",
         loop="asyncio",
         access_log=False,
-        log_level="warning",
+        log_level="error",  # strangers must not fill the log
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE,

@@ -160,3 +160,13 @@ def test_every_earlier_state_can_be_told_from_the_history(corrections: list[dict
         for change in memory.history(mug):
             told.append({**told[-1], **change.before})
         assert told == states[::-1]
+
+
+def test_the_history_tells_why_a_memory_was_corrected(memory: RobotMemory) -> None:
+    fact = memory.learn("a grip force of 12 N holds a glass").memory_id
+    mug = memory.save_perception("a mug").memory_id
+    memory.update(fact, "a grip force of 15 N holds a glass", reason="measured again")
+    memory.update(mug, label="cup", reason=" it has no handle ")
+    assert [memory.history(one)[0].reason for one in (fact, mug)] == ["measured again", "it has no handle"]
+    with pytest.raises(InvalidFieldError, match="give at least one field"):
+        memory.update(mug, reason="nothing to do")

@@ -109,7 +109,8 @@ def console(
             server = Server(process, re.sub("//[^/]*:", "//127.0.0.1:", found[1]), line)
             yield server
             if process.poll() is None:
-                assert server.stop() == (0, "")
+                code_and_complaints = server.stop()
+                assert code_and_complaints == (0, ""), code_and_complaints[1]
         finally:
             process.kill()
 

@@ -34,13 +34,15 @@ class Correction:
     tags: tuple[str, ...] | None
     added_tags: tuple[str, ...] = ()
     removed_tags: tuple[str, ...] = ()
+    reason: str = ""
 
 
 def parse_correction(parameters: Parameters, given: MemoryUpdate) -> Correction:
     """Validate a correction by a caller; raises as `new_values` does."""
     columns = new_values(parameters, given)
     memory_id, tags = columns.pop("memory_id"), columns.pop("tags", None)
-    return Correction(memory_id, columns, tags, columns.pop("add_tags", ()), columns.pop("remove_tags", ()))
+    added, removed = columns.pop("add_tags", ()), columns.pop("remove_tags", ())
+    return Correction(memory_id, columns, tags, added, removed, columns.pop("reason", ""))
 
 
 def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas, correction: Correction) -> None:
@@ -60,7 +62,8 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
     known = rows.stored_fact(connection, memory_id)
     if known is None or not known.decisions:
         # A memory that was never classified keeps what was given.
-        changes.update(connection, memory_id, with_area(areas, memory, correction.columns), correction.tags)
+        moved = with_area(areas, memory, correction.columns)
+        changes.update(connection, memory_id, moved, correction.tags, reason=correction.reason)
         contribution_rows.delete_of(connection, memory_id)
         if "label" in correction.columns:
             object_rows.relabel(connection, memory_id, str(correction.columns["label"]))
@@ -76,7 +79,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
         contribution_rows.rewrite(connection, contributions)
         *_, fact = folded(contributions)
     columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
-    changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact))
+    changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact), reason=correction.reason)
     learning_rows.set_decisions(connection, memory_id, fact.decisions)
 
 

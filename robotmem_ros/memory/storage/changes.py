@@ -27,11 +27,12 @@ def update(
     *,
     tags_given: Collection[str] | None = None,
     change: str = "update",
+    reason: str = "",
 ) -> None:
     """Change columns of an active memory and record what they were; tags replace the old ones unless they are None.
 
     `tags_given` are those of the tags that a caller gave, None for all; the others are of rules. `change` is what the
-    history calls it.
+    history calls it, and `reason` why it was done.
 
     Raises:
         MemoryNotFoundError: no active memory has this id.
@@ -47,7 +48,7 @@ def update(
     now = iso(time.time_ns())
     before = _before(connection, memory_id, columns, tags)
     if before:
-        record(connection, memory_id, change, when=now, before=before)
+        record(connection, memory_id, change, when=now, reason=reason, before=before)
     assignments = "".join(f"{column} = ?, " for column in columns)
     connection.execute(
         f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)

@@ -1,0 +1,146 @@
+"""Pages hear of every change, by whatever program, and of nothing else; open streams do not keep the console alive."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+
+from ..support.subprocesses import output_of
+from ..support.waiting import until
+from ..support.web import Server, console, with_limits
+
+_OF_ANOTHER_PROCESS = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="") as memory:
+    print(memory.learn("a lamp hangs over the table").memory_id)
+"""
+
+
+class Listener:
+    """Reads a stream of events in a thread."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.lines: list[str] = []
+        self._response = response
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+        until(lambda: bool(self.lines), "first line of a stream")
+
+    @property
+    def changes(self) -> list[dict[str, int]]:
+        """Return the data of the events so far."""
+        return [json.loads(line.removeprefix("data: ")) for line in self.lines if line.startswith("data: ")]
+
+    def _read(self) -> None:
+        try:
+            for line in self._response.iter_lines():
+                self.lines.append(line)
+        except httpx.TransportError:
+            pass
+
+
+@contextmanager
+def listening(server: Server, **headers: str) -> Iterator[Listener]:
+    with server.client(headers=headers) as client, client.stream("GET", "/api/events", timeout=None) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        yield Listener(response)
+
+
+def settled(listener: Listener, memory: RobotMemory) -> None:
+    """Wait until the watch has seen a change, so that it has begun."""
+    number = 0
+
+    def has_heard() -> bool:
+        nonlocal number
+        number += 1
+        memory.learn(f"a beginning {number}")
+        return bool(listener.changes)
+
+    until(has_heard, "first change")
+
+
+def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> None:
+    with console(db) as server, RobotMemory(db, embedding_model="") as memory, listening(server) as listener:
+        settled(listener, memory)
+
+        for change in (
+            lambda: memory.learn("a fork lies in the drawer"),
+            lambda: memory.update(2, category="grasp"),
+            lambda: memory.forget(2, "a test"),
+            lambda: memory.restore(2),
+            lambda: memory.save_perception("a mug", label="mug", pose=[0.0, 1.0, 0.8]),
+            memory.start_session,
+            lambda: memory.purge(ids=[3]),
+        ):
+            before = len(listener.changes)
+            change()
+            until(lambda before=before: len(listener.changes) > before, f"event after {before}")  # type: ignore[misc]
+        output_of(_OF_ANOTHER_PROCESS, db)
+        until(lambda: listener.changes[-1]["newest"] == memory.learn("a lamp hangs over the table").memory_id, "lamp")
+        versions = [one["version"] for one in listener.changes]
+        assert versions == sorted(set(versions))
+        heard = len(listener.changes)
+        with server.client() as client:
+            client.get("/api/search", params={"q": "mug"})
+        memory.recall("mug")
+        memory.flush()
+        last = memory.learn("a spoon").memory_id
+        until(lambda: listener.changes[-1]["newest"] == last, "spoon")
+        assert len(listener.changes) <= heard + 2
+
+
+def test_a_stream_that_is_silent_has_a_heartbeat(db: Path) -> None:
+    code = (
+        "import sys\nfrom functools import partial\nfrom robotmem_ros.web import app\n"
+        "app.Events = partial(app.Events, heartbeat=0.2)\n"
+        "from robotmem_ros.cli.main import main\nsys.exit(main())\n"
+    )
+    with console(db, code=code) as server, listening(server) as listener:
+        until(lambda: listener.lines.count(": heartbeat") >= 2, "heartbeat")
+        assert listener.changes == []
+
+
+def test_a_listener_that_returns_is_told_at_once_that_it_may_have_missed_something(server: Server) -> None:
+    with listening(server, **{"Last-Event-ID": "3"}) as listener:
+        until(lambda: len(listener.changes) == 1, "event")
+
+
+def test_more_streams_than_are_allowed_are_refused(db: Path) -> None:
+    with console(db, code=with_limits(streams=1)) as server, server.client() as client:
+        with listening(server):
+            assert client.get("/api/events").status_code == 429
+            assert client.get("/api/stats").status_code == 200
+
+        def is_free() -> bool:
+            with client.stream("GET", "/api/events") as response:
+                return response.status_code == 200
+
+        until(is_free, "room for a stream")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_console_although_streams_are_open(db: Path, number: int) -> None:
+    with console(db) as server, listening(server) as listener:
+        assert server.stop(number) == (0, "")
+        listener.thread.join(30)
+        assert not listener.thread.is_alive()
+    assert not Path(f"{db}-wal").exists()  # the last program has closed the file
+
+
+def test_a_change_in_the_console_is_on_disk_when_it_is_killed(db: Path) -> None:
+    with console(db) as server, server.client() as client:
+        assert client.put("/api/memory/2", json={"content": "a new text"}).status_code == 200
+        server.process.kill()
+        server.process.wait()
+    with RobotMemory(db, embedding_model="", read_only=True) as memory:
+        assert memory.get_memories([2])[0].memory.content == "a new text"

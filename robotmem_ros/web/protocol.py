@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -46,7 +48,7 @@ class PatientProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Start the clock for a client that does not take all."""
         super().pause_writing()
-        self._stalled = self._stalled or self.loop.call_later(self.limits.stall_seconds, self.transport.abort)
+        self._stalled = self._stalled or self.loop.call_later(self.limits.stall_seconds, self._reset)
 
     def resume_writing(self) -> None:
         """Stop it: the client took all."""
@@ -55,6 +57,12 @@ class PatientProtocol(H11Protocol):
 
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
+
+    def _reset(self) -> None:
+        # Closed in the ordinary way, the system would go on to offer what is in its buffer.
+        connection = self.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
 
     def _await_headers(self) -> None:
         self._awaited = self.loop.call_later(self.limits.header_seconds, self.transport.abort)

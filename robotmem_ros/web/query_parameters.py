@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Annotated, Any
@@ -67,7 +68,7 @@ def given(parameters: BaseModel) -> dict[str, Any]:
     return named
 
 
-def sentence(entry: Field[Any]) -> str:
+def sentence(entry: dataclasses.Field[Any]) -> str:
     """Return what a field is about as a sentence."""
     about: str = entry.metadata.get("about", "words to search for")
     return f"{about[:1].upper()}{about[1:]}."

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 
-from ..memory import RobotMemory
+from ..memory import Kind, RobotMemory
 
 _FIRST_OF_WALL_CLOCKS = 10**18
 """September 2001 in nanoseconds: an earlier time is that of a simulation."""
+_OF_THE_ROBOT = (Kind.FACT.value, Kind.PERCEPTION.value)
+"""Notes have the times of their files."""
 _CHECKED_EVERY = 1.0
 """Seconds for which the newest time of a simulation is taken as it was read."""
 
@@ -44,5 +46,7 @@ class RobotClock:
             if time.monotonic() - self._checked < _CHECKED_EVERY:
                 return
             self._checked = time.monotonic()
-        found = memory.timeline(n=1, collection="*", include_unconfirmed=True, include_forgotten=True).entries
+        found = memory.timeline(
+            n=1, collection="*", kinds=_OF_THE_ROBOT, include_unconfirmed=True, include_forgotten=True
+        ).entries
         self._newest = found[0].observed_at if found else 0

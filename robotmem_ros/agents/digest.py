@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..memory import Memory, validation
+from ..memory import Kind, Memory, validation
 from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
 from ..memory.search.request import RecallRequest
 from .requests import DigestRequest
 from .tokens import estimate
-from .views import rounded
+from .views import rounded, source
 
 if TYPE_CHECKING:
     from .tool import Desk
 
 _LEAST_TOKENS, _MOST_TOKENS = 100, 8000
-_FACTS, _FAILURES, _OBJECTS, _OBJECTS_OF_TASK, _SESSIONS, _LATEST = 12, 6, 12, 4, 3, 6
+_FACTS, _FAILURES, _OBJECTS, _OBJECTS_OF_TASK, _NOTES, _SESSIONS, _LATEST = 12, 6, 12, 4, 3, 3, 6
 IS_OBJECT = {"times_seen": {"$gte": 1}}
 """The condition that a memory is an object."""
 _FAILED = 0.5
@@ -80,7 +80,8 @@ def digest(desk: Desk, request: DigestRequest) -> str:
         Section("What failed", _failures(desk, task)),
         Section("Episodes, the latest first", _session_lines(desk)),
         Section(f"Objects near {place.told}" if place else "Objects seen last", objects),
-        Section("Objects of the task", _objects_of(desk, task)),
+        Section("Objects of the task", _objects_of(desk, task, place)),
+        Section("Written down", _notes(desk, task)),
         Section("Contradictions", list(_contradictions(desk, facts))),
         Section("Perceived last", latest),
     ]
@@ -179,7 +180,7 @@ def _failures(desk: Desk, task: str) -> list[Line]:
     latest = sorted(failed("").values(), key=lambda one: (-one.observed_at, -one.id))
     # What went wrong with this task comes first, however long ago.
     alike = sorted(failed(task).values(), key=lambda one: (-one.relevance, -one.id)) if task else []
-    return [_fact_line(desk, one) for one in (*alike[:_FAILURES], *latest[:_FAILURES])]
+    return [_fact_line(desk, one) for one in (*alike[:_FAILURES], *latest[: 2 if task else _FAILURES])]
 
 
 def _session_lines(desk: Desk) -> list[Line]:
@@ -200,11 +201,20 @@ def _session_line(desk: Desk, session: Session) -> Line:
     return Line(told, session.session_id)
 
 
-def _objects_of(desk: Desk, task: str) -> list[Line]:
+def _objects_of(desk: Desk, task: str, place: Place | None) -> list[Line]:
     if not task:
         return []
-    found = _offered(desk, task, _OBJECTS_OF_TASK, 0.0, context_filter=IS_OBJECT, fold=False)
+    where: dict[str, Any] = {}
+    if place is not None and place.near is not None:
+        # Of those that match the task, the nearest, however far.
+        where = {"spatial_sort": {"target": place.near["target"]}}
+    found = _offered(desk, task, _OBJECTS_OF_TASK, 0.0, context_filter=IS_OBJECT, fold=False, **where)
     return [_object_line(desk, one) for one in found]
+
+
+def _notes(desk: Desk, task: str) -> list[Line]:
+    found = _offered(desk, task, _NOTES, kinds=Kind.NOTE.value) if task else ()
+    return [Line(f"[{one.id}] {_short(one.content)} ({source(one)})", one.id) for one in found]
 
 
 def _objects(desk: Desk, place: Place | None) -> list[Line]:

@@ -41,7 +41,8 @@ def _in_file(path: Path, given: Mapping[str, object]) -> Mapping[str, object]:
     chosen: dict[str, object] = {}
     with RobotMemory(path, read_only=True, embedding_model="", session_maintenance=False) as memory:
         model = memory.status().model_of_vectors
-        sizes = {one.value: one.memories for one in memory.counts("collections")}
+        of_notes = {one.collection for one in memory.notes().folders}
+        sizes = {one.value: one.memories for one in memory.counts("collections") if one.value not in of_notes}
     default = Parameters()
     if "embedding_model" not in given and model and model != default.embedding_model:
         chosen["embedding_model"] = model

@@ -65,6 +65,15 @@ class ObjectHistoryRequest:
 
 
 @dataclass(slots=True)
+class ReadNoteRequest:
+    """Which lines of a note to read."""
+
+    path: str = argument(MISSING, "the note, as in the source of a recalled one: handbook/battery.md")
+    first_line: int = argument(1, "first line to read")
+    lines: int = argument(50, "largest number of lines")
+
+
+@dataclass(slots=True)
 class DoctorRequest:
     """No arguments."""
 

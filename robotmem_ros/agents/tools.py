@@ -17,6 +17,7 @@ from .requests import (
     GetMemoriesRequest,
     ObjectHistoryRequest,
     ObjectsRequest,
+    ReadNoteRequest,
     StartSessionRequest,
 )
 from .tool import Desk, Tool
@@ -33,14 +34,14 @@ def _learn(desk: Desk, given: Mapping[str, Any]) -> Shown:
     return filled({
         "memory_id": learned.memory_id, "status": learned.status, "category": learned.category,
         "tags": list(learned.tags), "confidence": rounded(learned.confidence), "similar_ids": list(learned.similar_ids),
-        "contradicts": list(learned.contradicts), "note": learned.reason,
+        "contradicts": list(learned.contradicts), "reason": learned.reason,
     })  # fmt: skip
 
 
 def _recall(desk: Desk, given: Mapping[str, Any]) -> Shown:
     found = desk.memory.recall(**given)
     memories = [desk.view.brief(short, memory) for short, memory in zip(found.brief(), found, strict=True)]
-    return {"memories": memories, **filled({"mode": found.mode.value, "note": found.reason})}
+    return {"memories": memories, **filled({"mode": found.mode.value, "reason": found.reason})}
 
 
 def _save_perception(desk: Desk, given: Mapping[str, Any]) -> Shown:
@@ -105,13 +106,22 @@ def _objects(desk: Desk, given: Mapping[str, Any]) -> Shown:
         include_unconfirmed=wanted.include_unconfirmed,
         fold=False,
     )
-    return {"objects": [desk.view.object(one) for one in found], **filled({"note": found.reason})}
+    return {"objects": [desk.view.object(one) for one in found], **filled({"reason": found.reason})}
 
 
 def _object_history(desk: Desk, given: Mapping[str, Any]) -> Shown:
     wanted = ObjectHistoryRequest(**given)
     sightings = desk.memory.object_history(wanted.memory_id, wanted.n)
     return {"memory_id": wanted.memory_id, "sightings": [desk.view.sighting(one) for one in sightings]}
+
+
+def _read_note(desk: Desk, given: Mapping[str, Any]) -> Shown:
+    wanted = ReadNoteRequest(**given)
+    found = desk.memory.note(wanted.path, wanted.first_line, wanted.lines)
+    return {
+        "path": found.path, "first_line": found.first_line, "last_line": found.last_line, "of_lines": found.lines,
+        "text": found.text,
+    }  # fmt: skip
 
 
 def doctor(desk: Desk, given: Mapping[str, Any]) -> Shown:
@@ -137,11 +147,11 @@ TOOLS = (
     Tool(
         "recall",
         "Search the memory",
-        "Search facts and perceptions by words and meaning, and by exact conditions on time, place, kind, label, tags "
-        "and context. Look here before you act on an assumption: where something is, what settings worked, what went "
-        "wrong the last time. Returns short texts, best first, with the words that matched between `**`, and how "
-        "relevant each is (0 to 1); read the ones that matter with get_memories. For what worked add the "
-        'context_filter {"task.success": true}. An empty result says why in `note`.',
+        "Search facts, perceptions and what people wrote down (notes) by words and meaning, and by exact conditions on "
+        "time, place, kind, label, tags and context. Look here before you act on an assumption: where something is, "
+        "what settings worked, what went wrong the last time. Returns short texts, best first, with the words that "
+        "matched between `**`, and how relevant each is (0 to 1); read the ones that matter with get_memories. For "
+        'what worked add the context_filter {"task.success": true}. An empty result says why in `reason`.',
         RecallRequest,
         _recall,
         (
@@ -200,6 +210,15 @@ TOOLS = (
         ObjectHistoryRequest,
         _object_history,
         ({"memory_id": 1, "n": 5},),
+    ),
+    Tool(
+        "read_note",
+        "Read what people wrote down",
+        "Read lines of a note: what people wrote down for the robot, such as site rules and handbooks. recall finds "
+        "the parts that matter and gives path and lines as `source`.",
+        ReadNoteRequest,
+        _read_note,
+        ({"path": "handbook/battery.md"}, {"path": "handbook/battery.md", "first_line": 3, "lines": 2}),
     ),
     Tool(
         "learn",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
-from ..memory import Memory, Pose
+from ..memory import Kind, Memory, Pose
 from ..memory.models import Change, SeenObject, Session, Sighting
 from ..memory.search.details import MemoryDetails
 from ..memory.search.result import BriefMemory
@@ -50,7 +50,7 @@ class View:
         return filled({
             "id": short.id, "kind": short.kind.value, "text": short.snippet, **self.at(short.observed_at),
             "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence), "label": short.label,
-            "category": memory.category, **self.place(short.pose, short.frame_id),
+            "category": memory.category, "source": source(memory), **self.place(short.pose, short.frame_id),
             "distance": rounded(short.distance), "times_seen": memory.times_seen,
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
             "similar_ids": list(memory.similar_ids), "folded_count": memory.folded_count,
@@ -128,6 +128,12 @@ class View:
             "pending_vectors": status.pending_vectors, "file": status.db_path, "bytes": status.db_bytes,
             **filled({"missing": status.reason, "model": status.embedding_model}),
         }  # fmt: skip
+
+
+def source(memory: Memory) -> str:
+    """Say where a note stands, such as `handbook/battery.md:12-20`; empty for what is no note."""
+    note = memory.context.get("note") if memory.kind is Kind.NOTE else None
+    return f"{note['path']}:{note['first_line']}-{note['last_line']}" if isinstance(note, dict) else ""
 
 
 def rounded(number: float | None) -> float | None:

@@ -53,6 +53,8 @@ WRONG: list[tuple[object, object, str]] = [
     ("get_memories", {"ids": ["one"]}, "ids[0]: 'one' must be a whole number"),
     ("object_history", {"memory_id": 1}, "memory_id: 1 cannot be used, there is no such object"),
     ("object_history", {"memory_id": 3, "n": 0}, "n: 0 must be at least 1"),
+    ("read_note", {"path": "../memory.db"}, "path: '../memory.db' "),
+    ("read_note", {"path": "/etc/passwd"}, "path: '/etc/passwd' "),
     ("timeline", {"cursor": "nonsense"}, "cursor: 'nonsense' "),
     ("end_session", {"session_id": "x"}, "session_id: 'x' cannot be used, there is no such session; start one"),
     ("start_session", {"max_duration": -1}, "max_duration: -1.0 must lie in 0 to"),

@@ -64,7 +64,7 @@ async def test_a_client_with_the_token_calls_tools(db: Path) -> None:
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {server.token}"}) as http,
             Client(streamable_http_client(server.url, http_client=http)) as client,
         ):
-            assert len((await client.list_tools()).tools) == 13
+            assert len((await client.list_tools()).tools) == 14
             answer = await client.call_tool("recall", {"query": "red mug", "n": 1})
             assert answer.structured_content["memories"][0]["label"] == "mug"
             wrong = await client.call_tool("recall", {"query": "red mug", "n": "x"})

@@ -160,4 +160,12 @@ def test_the_collection_in_use_is_found_in_the_file(tmp_path: Path) -> None:
 
 def test_tools_are_found_by_their_names() -> None:
     assert list(BY_NAME) == [tool.name for tool in TOOLS]
-    assert len(BY_NAME) == 13
+    assert len(BY_NAME) == 14
+
+
+def test_notes_are_found_with_their_lines_and_read(toolbox: Toolbox) -> None:
+    (found, *_) = values(toolbox.call("recall", {"query": "battery in winter", "kinds": ["note"]}))["memories"]
+    assert found["source"] == "handbook/battery.md:5-7"
+    read = values(toolbox.call("read_note", {"path": "handbook/battery.md", "first_line": 5, "lines": 3}))
+    assert read["text"] == "## Winter\n\nIt lasts 2 hours below 5 °C."
+    assert (read["last_line"], read["of_lines"]) == (7, 7)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from robotmem_ros.memory import RobotMemory
 
@@ -22,8 +22,13 @@ PATH = {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
 
 def kitchen(path: Path, *, embedding_model: str = "") -> Path:
     """Store what a robot learned and saw in a kitchen; return the path."""
-    options = {} if embedding_model == "default" else {"embedding_model": embedding_model}
-    with RobotMemory(path, **options) as memory:  # type: ignore[arg-type]
+    handbook = path.parent / "handbook"
+    handbook.mkdir()
+    (handbook / "battery.md").write_text(
+        "# Battery\n\nCharge it at dock 3.\n\n## Winter\n\nIt lasts 2 hours below 5 °C.\n"
+    )
+    options: dict[str, Any] = {} if embedding_model == "default" else {"embedding_model": embedding_model}
+    with RobotMemory(path, notes_folders=(str(handbook),), **options) as memory:
         session = memory.start_session({"task": "clear the table"}).session_id
         memory.learn(
             "a grip force of 12.5 N holds the red mug",

@@ -7,6 +7,7 @@ an id alone tells where a memory is.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
@@ -51,7 +52,7 @@ class OtherMemory:
         self._seen: Parameters | None = None
         self._lock = threading.Lock()
         self._opened: RobotMemory | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, ...] | None = None
 
     @property
     def collection(self) -> str:
@@ -232,9 +233,12 @@ def _arguments(request: RecallRequest | TimelineRequest) -> dict[str, Any]:
     return {one.name: getattr(request, one.name) for one in fields(request)}
 
 
-def _stamp(file: OtherFile) -> tuple[int, int] | None:
+def _stamp(file: OtherFile) -> tuple[int, ...] | None:
+    # A file without a log that may not be written is taken for one that never changes: see `connect`.
     try:
         found = file.path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    is_writable = os.access(file.path, os.W_OK) and os.access(file.path.parent, os.W_OK)
+    is_at_rest = not is_writable and not Path(f"{file.path}-wal").exists()
+    return found.st_dev, found.st_ino, *((found.st_mtime_ns, found.st_size) if is_at_rest else ())

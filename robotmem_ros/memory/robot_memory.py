@@ -47,6 +47,7 @@ from .other_memories import OtherMemories
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
+from .search.conditions import may_give_notes
 from .search.counts import DEFAULT_N as MOST_COUNTS
 from .search.counts import Count, parse_counts, read_counts
 from .search.density import Density, Sighted, parse_density, read_density, read_sighted
@@ -387,6 +388,9 @@ class RobotMemory:
 
     def offer(self, request: RecallRequest) -> RecallResult:
         """Recall what nobody asked for, such as what to know before a task: it does not count as used. Raises as it."""
+        other, request = self._others.asked(request)
+        if other is not None:
+            return other.recall(request)
         query = parse_query(self.parameters, request, decay=self.decay(), areas=self._parts.areas.by_name())
         with self._database.query_priority:
             return self._parts.pipeline.run(query, self.parameters)
@@ -418,6 +422,8 @@ class RobotMemory:
             return other.timeline(request)
         parts = self._parts
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
+        if may_give_notes(query.conditions):
+            parts.notes.refresh()
         with parts.database.query_priority, parts.database.snapshot() as connection:
             return read_timeline(connection, query)
 
@@ -433,6 +439,9 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         query = parse_density(bins, after, before, collection)
+        other = self._others.named(collection)
+        if other is not None:
+            return other.ask(lambda memory: memory.density(bins=bins, after=after, before=before))
         with self._database.query_priority, self._database.snapshot() as connection:
             return read_density(connection, query)
 

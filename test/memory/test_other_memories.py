@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -17,18 +15,8 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, Mode, RobotMemory
 from robotmem_ros.memory.errors import OtherMemoryError
 
-from ..support.clock import NOW, SECOND
+from ..support.other_robots import fill_forklift
 from .conftest import OpenMemory
-
-WRITER = """
-import sys
-from robotmem_ros.memory import RobotMemory
-with RobotMemory(sys.argv[1], embedding_model="") as memory:
-    print("ready", flush=True)
-    for number, line in enumerate(sys.stdin):
-        memory.save_perception(f"pallet number {number}", observed_at=int(line))
-        print("stored", flush=True)
-"""
 
 
 @pytest.fixture
@@ -36,13 +24,7 @@ def other(tmp_path: Path, open_memory: OpenMemory) -> Path:
     """The closed file of a forklift."""
     path = tmp_path / "forklift.db"
     with open_memory(path, collection="yard") as memory:
-        session = memory.start_session().session_id
-        memory.learn("the red pallet is heavy", tags=["pallet"], session_id=session, observed_at=NOW)
-        seen = NOW + SECOND
-        memory.save_perception("a red pallet", label="pallet", pose=(1, 2, 0), data=b"\1", observed_at=seen)
-        memory.save_perception("a red pallet", label="pallet", pose=(1, 2, 0), observed_at=seen + SECOND)
-        memory.learn("the ramp is steep", collection="hall", observed_at=NOW + 3 * SECOND)
-        memory.flush()
+        fill_forklift(memory)
     return path
 
 
@@ -89,6 +71,7 @@ def test_a_timeline_and_counts_of_it_are_read_from_its_file(memory: RobotMemory)
     ]  # fmt: skip
     assert {one.collection for one in first.entries} == {"forklift"}
     assert memory.counts("collections", collection="forklift") == (("yard", 2), ("hall", 1))
+    assert memory.density(bins=1, collection="forklift") != memory.density(bins=1)
     (session,) = memory.sessions("forklift")
     assert session.collection == "forklift"
     (ramp,) = memory.recall(collection="forklift", context_filter={"collection": "hall"})
@@ -162,77 +145,6 @@ def test_asking_writes_nothing(memory: RobotMemory, other: Path) -> None:
     assert digest(other) == before
     with closing(sqlite3.connect(other)) as connection:
         assert connection.execute("SELECT sum(access_count) FROM memories").fetchone() == (0,)
-
-
-def test_what_another_process_writes_meanwhile_is_found(memory: RobotMemory, other: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", WRITER, other], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as writer:
-        assert writer.stdin is not None
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-        for number in range(20):
-            writer.stdin.write(f"{NOW + (10 + number) * SECOND}\n")
-            writer.stdin.flush()
-            if number % 2:
-                memory.timeline(collection="forklift")  # while it is being stored
-            assert writer.stdout.readline() == "stored\n"
-            newest = memory.timeline(collection="forklift", n=1).entries[0]
-            assert newest.snippet == f"pallet number {number}"
-            (found,) = memory.recall(f"pallet number {number}", n=1, collection="forklift", after=NOW + 10 * SECOND)
-            assert found.id == newest.id
-        writer.stdin.close()
-        assert writer.wait() == 0
-
-
-def spoil(path: Path) -> None:
-    path.write_bytes(b"no database" * 1000)
-
-
-def make_newer(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA user_version = 999")
-
-
-def cut(path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
-
-
-@pytest.mark.parametrize(
-    ("break_it", "why"),
-    [
-        (Path.unlink, "does not exist"),
-        (spoil, "is damaged or no SQLite database"),
-        (make_newer, "999"),
-        (cut, "could not read|damaged"),
-    ],
-)
-def test_a_file_that_cannot_be_read_does_not_stop_the_own_memory(
-    memory: RobotMemory, other: Path, tmp_path: Path, break_it: Callable[[Path], None], why: str
-) -> None:
-    shutil.copy(other, tmp_path / "copy.db")
-    break_it(other)
-    for ask in (memory.timeline, memory.recall):
-        with pytest.raises(OtherMemoryError, match=f"^other_memories: 'forklift' cannot be read: .*{other}.*") as error:
-            ask(collection="forklift")
-        assert error.match(why)
-    assert len(memory.recall("red mug")) == 1
-    assert memory.status().reason.count("other_memories: 'forklift' cannot be read") == 1
-    (tmp_path / "copy.db").rename(other)
-    assert len(memory.timeline(collection="forklift").entries) == 3
-    assert "other_memories" not in memory.status().reason
-
-
-def test_a_file_that_takes_the_place_of_another_one_is_read(
-    memory: RobotMemory, other: Path, tmp_path: Path, open_memory: OpenMemory
-) -> None:
-    assert len(memory.timeline(collection="forklift").entries) == 3
-    with open_memory(tmp_path / "new.db") as new:
-        new.learn("the ramp was repaired")
-    (tmp_path / "new.db").rename(other)
-    assert [one.snippet for one in memory.timeline(collection="forklift").entries] == ["the ramp was repaired"]
-    assert [one.content for one in memory.recall("ramp", collection="forklift")] == ["the ramp was repaired"]
 
 
 def test_the_own_file_is_no_other_memory(open_memory: OpenMemory, tmp_path: Path) -> None:

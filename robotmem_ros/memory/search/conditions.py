@@ -305,6 +305,11 @@ def _wanted_kinds(given: Given) -> frozenset[Kind]:
     return kinds if given.has_text else kinds - {Kind.NOTE}
 
 
+def may_give_notes(conditions: Iterable[Wanted]) -> bool:
+    """Tell whether the kinds that are asked for let notes be in the result."""
+    return all(Kind.NOTE.value in wanted.kinds for wanted in conditions if isinstance(wanted, Kinds))
+
+
 def _representatives(given: Given) -> Wanted | None:
     is_wanted = validation.flag("representatives_only", given.request.representatives_only)
     sql = Condition("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)")

@@ -9,11 +9,10 @@ from .. import validation
 from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
-from ..models import Kind
 from ..storage.decay import Decay
 from .comparison import Comparison
 from .condition import Wanted
-from .conditions import Collections, Given, Kinds, parse_conditions, searched_collections
+from .conditions import Collections, Given, may_give_notes, parse_conditions, searched_collections
 from .filters import ContextFilter
 from .places import Place, parse_place
 from .request import RecallRequest
@@ -45,8 +44,7 @@ class Query:
     @property
     def may_give_notes(self) -> bool:
         """Tell whether the kinds that are asked for let notes be in the result; they have no position."""
-        kinds = (wanted.kinds for wanted in self.conditions if isinstance(wanted, Kinds))
-        return self.spatial_sort is None and all(Kind.NOTE.value in names for names in kinds)
+        return self.spatial_sort is None and may_give_notes(self.conditions)
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

@@ -200,6 +200,19 @@ def test_what_is_there_throughout_is_on_exactly_one_page(
         assert world.throughout & set(world.behind(None, **conditions)) <= set(ids)
 
 
+def test_notes_are_listed_if_their_kind_is_named(open_memory: OpenMemory, tmp_path: Path) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "rules.md").write_text("# Rules\n\nNo driving on the ramp.\n")
+    memory = open_memory(notes_folders=(str(tmp_path / "site"),))
+    memory.flush()
+    memory.learn("a glass needs 12.5 N")
+    assert [one.kind for one in memory.timeline(collection="*").entries] == [Kind.FACT]
+    (note,) = memory.timeline(kinds="notes").entries
+    assert (note.kind, note.collection) == (Kind.NOTE, "notes")
+    assert memory.counts("kinds") == (("fact", 1), ("note", 1))
+    assert memory.counts("collections") == (("default", 1), ("notes", 1))
+
+
 def test_a_read_only_memory_has_a_timeline(open_memory: OpenMemory, tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.learn("a glass needs 12.5 N")

@@ -1,0 +1,165 @@
+"""Files of other robots that are written, replaced, damaged or missing while they are asked."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.errors import OtherMemoryError
+
+from ..support.clock import NOW, SECOND
+from ..support.other_robots import fill_forklift
+from ..support.subprocesses import NOBODY, running
+from .conftest import OpenMemory
+
+WRITER = """
+import sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="") as memory:
+    print("ready", flush=True)
+    for number, line in enumerate(sys.stdin):
+        memory.save_perception(f"pallet number {number}", observed_at=int(line))
+        print("stored", flush=True)
+"""
+
+READ_AS_NOBODY = f"""
+import os, sys
+if os.getuid() == 0:
+    os.setgid({NOBODY})
+    os.setuid({NOBODY})
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(":memory:", embedding_model="", other_memories=f"other: {{sys.argv[1]}}") as memory:
+    for line in sys.stdin:
+        print(len(memory.timeline(collection="other").entries), flush=True)
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path, open_memory: OpenMemory) -> Path:
+    """The closed file of a forklift."""
+    path = tmp_path / "forklift.db"
+    with open_memory(path, collection="yard") as memory:
+        fill_forklift(memory)
+    return path
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, other: Path) -> RobotMemory:
+    """The own memory, which knows the forklift's."""
+    own = open_memory(other_memories=f"forklift: {other}")
+    own.learn("the red mug is heavy", tags=["mug"])
+    own.flush()
+    return own
+
+
+def test_what_another_process_writes_meanwhile_is_found(memory: RobotMemory, other: Path) -> None:
+    with running(WRITER, other) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        for number in range(20):
+            writer.stdin.write(f"{NOW + (10 + number) * SECOND}\n")
+            writer.stdin.flush()
+            if number % 2:
+                memory.timeline(collection="forklift")  # while it is being stored
+            assert writer.stdout.readline() == "stored\n"
+            newest = memory.timeline(collection="forklift", n=1).entries[0]
+            assert newest.snippet == f"pallet number {number}"
+            (found,) = memory.recall(f"pallet number {number}", n=1, collection="forklift", after=NOW + 10 * SECOND)
+            assert found.id == newest.id
+        writer.stdin.close()
+        assert writer.wait() == 0
+
+
+def counted(reader: subprocess.Popen[str]) -> int:
+    """Let the reader count the memories of the other file."""
+    assert reader.stdin is not None
+    assert reader.stdout is not None
+    reader.stdin.write("\n")
+    reader.stdin.flush()
+    return int(reader.stdout.readline())
+
+
+@pytest.fixture
+def for_everybody(other: Path) -> Iterator[Path]:
+    """The file of the forklift, which everybody may read."""
+    folders = [folder for folder in other.parents if folder.stat().st_uid == os.getuid() and folder != Path("/")]
+    modes = {folder: folder.stat().st_mode for folder in folders}
+    for folder, mode in modes.items():
+        folder.chmod(mode | 0o055)
+    other.chmod(0o644)
+    yield other
+    for folder, mode in modes.items():
+        folder.chmod(mode)
+
+
+def test_what_may_not_be_written_is_read_as_it_is_now(for_everybody: Path, open_memory: OpenMemory) -> None:
+    with running(READ_AS_NOBODY, for_everybody) as reader:
+        assert counted(reader) == 3
+        with open_memory(for_everybody) as robot:
+            robot.learn("the gate is open")
+            assert counted(reader) == 4
+            robot.learn("the lamp is off")
+            assert counted(reader) == 5
+        assert counted(reader) == 5
+        with open_memory(for_everybody) as robot:
+            robot.learn("the door is shut")
+        assert counted(reader) == 6
+
+
+def spoil(path: Path) -> None:
+    path.write_bytes(b"no database" * 1000)
+
+
+def make_newer(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+
+
+def cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "why"),
+    [
+        (Path.unlink, "does not exist"),
+        (spoil, "is damaged or no SQLite database"),
+        (make_newer, "999"),
+        (cut, "could not read|damaged"),
+    ],
+)
+def test_a_file_that_cannot_be_read_does_not_stop_the_own_memory(
+    memory: RobotMemory, other: Path, tmp_path: Path, break_it: Callable[[Path], None], why: str
+) -> None:
+    shutil.copy(other, tmp_path / "copy.db")
+    break_it(other)
+    for ask in (memory.timeline, memory.recall):
+        with pytest.raises(OtherMemoryError, match=f"^other_memories: 'forklift' cannot be read: .*{other}.*") as error:
+            ask(collection="forklift")
+        assert error.match(why)
+    assert len(memory.recall("red mug")) == 1
+    assert memory.status().reason.count("other_memories: 'forklift' cannot be read") == 1
+    (tmp_path / "copy.db").rename(other)
+    assert len(memory.timeline(collection="forklift").entries) == 3
+    assert "other_memories" not in memory.status().reason
+
+
+def test_a_file_that_takes_the_place_of_another_one_is_read(
+    memory: RobotMemory, other: Path, tmp_path: Path, open_memory: OpenMemory
+) -> None:
+    assert len(memory.timeline(collection="forklift").entries) == 3
+    with open_memory(tmp_path / "new.db") as new:
+        new.learn("the ramp was repaired")
+    (tmp_path / "new.db").rename(other)
+    assert [one.snippet for one in memory.timeline(collection="forklift").entries] == ["the ramp was repaired"]
+    assert [one.content for one in memory.recall("ramp", collection="forklift")] == ["the ramp was repaired"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.indexing.fact_words import fact_terms
-from robotmem_ros.memory.storage.indexing.vectors import text_digest
+from robotmem_ros.memory.storage.indexing.vectors import embedded_text, text_digest
 from robotmem_ros.memory.text.normal_form import digest, label_key
 from robotmem_ros.memory.text.tokens import indexed_text
 
@@ -78,7 +78,9 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
     assert digests.keys() == set(embedded.values())
     for row in memories:
         if row["id"] in embedded:
-            assert digests[embedded[row["id"]]] == text_digest(row["content"])
+            assert digests[embedded[row["id"]]] == text_digest(
+                embedded_text(row["type"], row["human_summary"], row["content"])
+            )
     types = [row["type"] for row in memories if row["status"] == "active"]
     assert dict(connection.execute("SELECT name, n FROM counters")) == {
         "fact": types.count("fact"),

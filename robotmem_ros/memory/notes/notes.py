@@ -108,7 +108,7 @@ class Notes:
         self._notify = notify
         folders = () if database.read_only else parameters.folders_of_notes()
         self._folders = {folder.name: folder for folder in folders}
-        self._limits = Limits(parameters.notes_chunk_tokens, parameters.notes_chunk_overlap, 0)
+        self._limits = Limits(parameters.notes_chunk_tokens, parameters.notes_chunk_overlap)
         self._scheme = f"{_SCHEME} {':'.join(map(str, self._limits))}"
         self._lock = KeeperLock(None if database.in_memory else database.path)
         self._watcher = Watcher([folder.path for folder in folders], self._see_change)

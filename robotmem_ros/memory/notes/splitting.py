@@ -28,8 +28,6 @@ class Limits(NamedTuple):
     """Largest part."""
     overlap: int
     """Most of a part that is repeated at the beginning of the next one."""
-    joined: int
-    """Neighbouring sections are joined up to this."""
 
 
 class Part(NamedTuple):
@@ -62,7 +60,7 @@ def split(text: str, *, is_markdown: bool, limits: Limits) -> list[Part]:
     lines = lines_of(text)
     blocks = markdown_blocks(lines) if is_markdown else plain_blocks(lines)
     splitter = _Splitter(lines, limits)
-    return [part for section in splitter.joined(_sections(blocks)) for part in splitter.parts(section)]
+    return [part for section in _sections(blocks) for part in splitter.parts(section)]
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
@@ -86,20 +84,9 @@ class _Splitter:
         self._overlap = min(limits.overlap, limits.tokens // 2)
         self._until = [0, *accumulate(map(count, lines))]
 
-    def joined(self, sections: Iterable[list[Block]]) -> Iterator[list[Block]]:
-        """Join neighbouring sections that are small together."""
-        group: list[Block] = []
-        for section in sections:
-            if group and self._size(group[0].first, section[-1].end) > self._limits.joined:
-                yield group
-                group = []
-            group = [*group, *section]
-        if group:
-            yield group
-
     def parts(self, section: Sequence[Block]) -> Iterator[Part]:
-        """Split a section, or some that were joined."""
-        heading = _heading(section)
+        """Split a section."""
+        heading = _BETWEEN.join(section[-1].headings)
         first: int | None = None
         has_text = False
         end = 0
@@ -164,13 +151,6 @@ class _Splitter:
 
     def _size(self, first: int, end: int) -> int:
         return self._until[end] - self._until[first]
-
-
-def _heading(section: Sequence[Block]) -> str:
-    # What all texts of joined sections stand under.
-    paths = [block.headings for block in section if not block.is_heading] or [section[-1].headings]
-    common = takewhile(lambda titles: len(set(titles)) == 1, zip(*paths))  # noqa: B905 (up to the shortest)
-    return _BETWEEN.join(titles[0] for titles in common)
 
 
 def _fitting(line: str, limit: int) -> Iterator[str]:

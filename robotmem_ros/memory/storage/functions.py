@@ -16,7 +16,7 @@ from .indexing.fact_words import fact_signature, fact_words
 from .indexing.json_values import context_contains, context_equals, context_values
 from .indexing.positions import context_positions
 from .indexing.text import distinct_words, holds_words, indexed_text, word_count
-from .indexing.vectors import text_digest
+from .indexing.vectors import embedded_text, text_digest
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -35,6 +35,7 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("content_digest", 1, digest, deterministic=True)
     connection.create_function("fact_words", 2, fact_words, deterministic=True)
     connection.create_function("fact_signature", 2, fact_signature, deterministic=True)
+    connection.create_function("embedded_text", 3, embedded_text, deterministic=True)
     connection.create_function("text_digest", 1, text_digest, deterministic=True)
     connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
     connection.create_function("kept_vector", 1, kept_vector, deterministic=True)

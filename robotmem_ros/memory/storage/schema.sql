@@ -222,7 +222,7 @@ CREATE INDEX idx_text_changes ON text_changes (number);
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
--- One vector for each different text, of the model that `settings` names. An id is never used again, so a vector in RAM
+-- One vector for each different text (see embedded_text() in indexing/vectors.py), of the model that `settings` names. An id is never used again, so a vector in RAM
 -- or in an index file whose id is still here is the right one.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -242,10 +242,13 @@ END;
 CREATE TRIGGER memories_vec_withdraw AFTER UPDATE OF status ON memories WHEN new.status <> 'active' BEGIN
     DELETE FROM memories_vec WHERE memory_id = old.id;
 END;
-CREATE TRIGGER memories_vec_update AFTER UPDATE OF content ON memories WHEN old.content IS NOT new.content BEGIN
+CREATE TRIGGER memories_vec_update AFTER UPDATE OF content, human_summary, type ON memories
+WHEN old.content IS NOT new.content OR (
+    'note' IN (old.type, new.type) AND (old.human_summary, old.type) IS NOT (new.human_summary, new.type)
+) BEGIN
     DELETE FROM memories_vec WHERE memory_id = old.id;
     INSERT INTO memories_vec (memory_id, vector_id) SELECT new.id, id FROM vectors
-    WHERE digest = text_digest(new.content) AND new.status = 'active';
+    WHERE digest = text_digest(embedded_text(new.type, new.human_summary, new.content)) AND new.status = 'active';
 END;
 CREATE TRIGGER vectors_unused AFTER DELETE ON memories_vec BEGIN
     DELETE FROM vectors WHERE id = old.vector_id AND NOT EXISTS (

@@ -14,9 +14,13 @@ from .indexing.vectors import text_digest
 _LAST = 2**63 - 1
 _LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM counters"
 _PENDING = """
-    SELECT m.id, m.content FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
+    SELECT m.id, embedded_text(m.type, m.human_summary, m.content)
+    FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
     WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
 """
+
+
+_TEXT = "SELECT embedded_text(type, human_summary, content) FROM memories WHERE id = ? AND status = 'active'"
 
 
 class SegmentRow(NamedTuple):
@@ -67,7 +71,7 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
     because the last memory with that text was deleted.
     """
     for memory_id, text, embedding in kept:
-        row = connection.execute("SELECT content FROM memories WHERE id = ? AND status = 'active'", (memory_id,))
+        row = connection.execute(_TEXT, (memory_id,))
         if row.fetchone() != (text,):
             continue
         digest = text_digest(text)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.notes.blocks import lines_of, markdown_blocks
-from robotmem_ros.memory.notes.splitting import Limits, Part, split
+from robotmem_ros.memory.notes.splitting import Limits, split
 from robotmem_ros.memory.notes.token_count import count
 
-LIMITS = Limits(40, 10, 0)
+LIMITS = Limits(40, 10)
 words = st.lists(
     st.sampled_from(["mug", "grip", "12.5", "N", "充电桩", "坡道", "and", "**bold**", "`code`"]), max_size=30
 )
@@ -31,7 +31,7 @@ lines = st.one_of(
 texts = st.tuples(st.lists(lines, max_size=60), st.sampled_from(["\n", "\r\n", "\r"])).map(
     lambda both: both[1].join(both[0])
 )
-sizes = st.builds(Limits, st.integers(20, 120), st.integers(0, 80), st.sampled_from([0, 20, 120]))
+sizes = st.builds(Limits, st.integers(20, 120), st.integers(0, 80))
 
 
 @settings(max_examples=400, deadline=None)
@@ -134,26 +134,20 @@ def test_a_heading_in_a_list_or_quotation_parts_nothing() -> None:
 
 def test_the_parts_of_a_long_section_overlap_by_whole_lines() -> None:
     sentences = "\n".join(f"the arm lifts box number {number} now" for number in range(12))
-    parts = split(f"# Arm\n{sentences}", is_markdown=True, limits=Limits(40, 16, 0))
+    parts = split(f"# Arm\n{sentences}", is_markdown=True, limits=Limits(40, 16))
     assert [(part.first_line, part.last_line) for part in parts] == [(1, 6), (5, 9), (8, 12), (11, 13)]
     assert {part.heading for part in parts} == {"Arm"}
 
 
-def test_joined_sections_are_under_what_they_have_in_common() -> None:
-    text = "# Safety\n## Battery\ncool\n## Doors\nwait"
-    joined = split(text, is_markdown=True, limits=Limits(40, 10, 40))
-    assert joined == [Part(1, 5, "Safety", text)]
-
-
 def test_a_line_that_is_too_long_is_split_between_sentences() -> None:
     line = " ".join(f"Sentence {number} of the long line ends here." for number in range(20))
-    parts = split(line, is_markdown=False, limits=Limits(40, 10, 0))
+    parts = split(line, is_markdown=False, limits=Limits(40, 10))
     assert len(parts) > 4
     assert all(part[:2] == (1, 1) and part.text.startswith("Sentence") for part in parts)
 
 
 def test_a_chinese_line_is_split_between_sentences() -> None:
-    parts = split("机器人每天晚上要回到充电桩。" * 10, is_markdown=False, limits=Limits(40, 0, 0))
+    parts = split("机器人每天晚上要回到充电桩。" * 10, is_markdown=False, limits=Limits(40, 0))
     assert {part.text for part in parts} == {"机器人每天晚上要回到充电桩。" * 2}
 
 

@@ -90,8 +90,11 @@ class Collections(Wanted):
         source = Source(f"SELECT id FROM memories WHERE {test}", arguments, size)
         if searched == self.names:
             return (Condition(f"m.{test}", arguments, source),)
-        own, own_arguments = self.test("m.collection")
-        return (Condition(f"({own} OR (m.type = 'note' AND m.{test}))", (*own_arguments, *arguments), source),)
+        both = "({of}{own} OR ({of}type = 'note' AND {of}{test}))".format
+        own, own_arguments = self.test("collection")
+        arguments = (*own_arguments, *arguments)
+        source = Source(f"SELECT id FROM memories WHERE {both(of='', own=own, test=test)}", arguments, size)
+        return (Condition(both(of="m.", own=own, test=test), arguments, source),)
 
     def searched(self, connection: sqlite3.Connection) -> tuple[str, ...]:
         """Return all collections to search, those of notes if there are any; none for all."""

@@ -7,10 +7,12 @@ import sqlite3
 import unicodedata
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import Kind, RobotMemory
+from robotmem_ros.memory import Kind, Memory, RobotMemory
+from robotmem_ros.memory.config.notes_folders import NotesFolder
 from robotmem_ros.memory.notes import files
 from robotmem_ros.memory.storage import note_rows
 
@@ -53,10 +55,15 @@ def memory(open_memory: OpenMemory, handbook: Path, embedder: WordVectors) -> Ro
     return opened
 
 
-def cited(memory: RobotMemory, query: str = "", **options: object) -> list[tuple[str, int, int, str]]:
+def cited(memory: RobotMemory, query: str = "") -> list[tuple[str, int, int, str]]:
     """Path, first line, last line and heading of the notes that answer a query; of all without one."""
-    found = memory.recall(query, 100, kinds="notes", collection="*", min_relevance=0.0, **options)
-    return sorted(tuple(one.context["note"].values()) for one in found)
+    found = memory.recall(query, 100, kinds="notes", collection="*", min_relevance=0.0)
+    return sorted((note["path"], note["first_line"], note["last_line"], note["heading"]) for note in map(_note, found))
+
+
+def _note(memory: Memory) -> dict[str, Any]:
+    found: dict[str, Any] = memory.context["note"]
+    return found
 
 
 def ids(memory: RobotMemory) -> dict[str, int]:
@@ -89,8 +96,8 @@ def test_a_recall_that_names_no_collection_searches_the_notes_as_well(memory: Ro
     memory.learn("glass doors stay in the lab", collection="notes")
     memory.flush()
 
-    def found(**options: object) -> set[tuple[str, Kind]]:
-        return {(one.collection, one.kind) for one in memory.recall("glass doors", **options)}  # type: ignore[arg-type]
+    def found(**options: Any) -> set[tuple[str, Kind]]:
+        return {(one.collection, one.kind) for one in memory.recall("glass doors", **options)}
 
     assert found() == {("default", Kind.FACT), ("notes", Kind.NOTE)}
     assert found(collection="default") == {("default", Kind.FACT)}
@@ -265,7 +272,7 @@ def test_a_file_that_becomes_a_link_after_it_was_listed_is_not_followed(handbook
     (tmp_path / "secret.md").write_text("the secret password")
     (handbook / "inner").mkdir()
     (handbook / "inner" / "page.md").write_text("a page")
-    folder = files.NotesFolder("handbook", handbook, "notes")
+    folder = NotesFolder("handbook", handbook, "notes")
     listed = files.list_folder(folder).files
     (handbook / "safety.md").unlink()
     (handbook / "safety.md").symlink_to(tmp_path / "secret.md")

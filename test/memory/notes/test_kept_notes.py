@@ -1,0 +1,108 @@
+"""Notes belong to their files and their folders: nothing else changes, removes or counts them."""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.storage import note_rows
+
+from ...support.consistency import check_file
+from ...support.notes import cited, errors
+from ..conftest import OpenMemory
+
+
+def test_a_folder_that_is_not_named_any_more_is_forgotten_by_whoever_names_others(
+    open_memory: OpenMemory, memory: RobotMemory, handbook: Path, tmp_path: Path
+) -> None:
+    memory.close()
+    without = open_memory()
+    without.flush()
+    assert len(cited(without)) == 2
+    without.close()
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "lift.md").write_text("The lift needs a badge.")
+    other = open_memory(notes_folders=[f"site={tmp_path / 'rules'}"])
+    other.flush()
+    assert cited(other) == [("rules/lift.md", 1, 1, "")]
+    assert [one.collection for one in other.recall("lift")] == ["site"]
+
+
+def test_other_sizes_split_all_files_anew(open_memory: OpenMemory, memory: RobotMemory, handbook: Path) -> None:
+    page = handbook / "safety.md"
+    page.write_text("\n\n".join(f"Rule {number} says that box {number} stays closed." for number in range(20)))
+    memory.flush()
+    assert len(cited(memory)) == 1
+    memory.close()
+    other = open_memory(notes_folders=[str(handbook)], notes_chunk_tokens=40, notes_chunk_overlap=10)
+    other.flush()
+    assert len(cited(other)) > 4
+
+
+def test_markdown_without_its_library_is_told_and_text_is_read(
+    open_memory: OpenMemory, handbook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from robotmem_ros.memory.notes import blocks
+
+    monkeypatch.setitem(__import__("sys").modules, "markdown_it", None)
+    blocks._block_parser.cache_clear()
+    (handbook / "lift.txt").write_text("The lift needs a badge.")
+    memory = open_memory(notes_folders=[str(handbook)])
+    memory.flush()
+    why = "is Markdown, and markdown-it-py is not installed (pip install 'robotmem_ros[notes]')"
+    assert errors(memory) == {"handbook/safety.md": why}
+    assert cited(memory) == [("handbook/lift.txt", 1, 1, "")]
+
+
+def test_notes_are_neither_changed_nor_counted_as_used(memory: RobotMemory) -> None:
+    (note, *_) = memory.recall("glass doors")
+    why = f"{note.id} is a note and says what 'handbook/safety.md' says; edit that file, or move it out of its folder"
+    for change in (
+        lambda: memory.forget(note.id, "wrong"),
+        lambda: memory.update(note.id, "other words"),
+        lambda: memory.purge(ids=[note.id]),
+    ):
+        with pytest.raises(Exception, match=f"^memory_id: {why}$"):
+            change()
+    memory.flush()
+    with sqlite3.connect(memory.path) as connection:
+        assert connection.execute("SELECT sum(access_count), sum(refreshed_at) FROM memories").fetchone() == (0, 0)
+
+
+def test_retention_and_decay_leave_notes_alone(open_memory: OpenMemory, handbook: Path) -> None:
+    memory = open_memory(notes_folders=[str(handbook)], max_memories=1, decay_rate=0.5, retention_age=1.0)
+    for number in range(3):
+        memory.learn(f"fact number {number} of all")
+    memory.flush()
+    memory.retain()
+    assert (memory.status().facts, memory.status().notes) == (1, 2)
+    assert {one.confidence for one in memory.recall(kinds="notes")} == {0.9}
+
+
+def test_a_purge_by_time_or_session_leaves_notes_and_one_of_their_collection_takes_them(
+    open_memory: OpenMemory, memory: RobotMemory
+) -> None:
+    memory.learn("the lift is slow", session_id="monday")
+    memory.purge(before=2**62)
+    assert (memory.status().facts, memory.status().notes) == (0, 2)
+    memory.close()
+    without = open_memory()
+    without.purge(collection="notes")
+    assert (without.status().notes, without.notes().files, without.notes().folders) == (0, (), ())
+    assert b"glass doors" not in without.path.read_bytes()
+
+
+def test_a_purge_that_was_interrupted_leaves_no_notes_twice(
+    open_memory: OpenMemory, memory: RobotMemory, handbook: Path
+) -> None:
+    memory._database.write(partial(note_rows.forget_files, collection="notes")).result()
+    memory.close()
+    again = open_memory(notes_folders=[str(handbook)])
+    again.flush()
+    assert len(cited(again)) == 2
+    again.close()
+    check_file(again.path)

@@ -18,6 +18,7 @@ from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .notes.notes import Notes
 from .objects.objects import Objects
+from .purge.finisher import PurgeFinisher
 from .retention.retention import Retention
 from .search.pipeline import Pipeline
 from .search.text_index import TextIndex
@@ -81,6 +82,7 @@ class Parts:
             self.texts = TextIndex(self.database, _INDEXED)
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
+            self.purge_finisher = PurgeFinisher(self.database, self.vectors)
             self.notes = Notes(self.database, at_start, self.maintenance.notify)
             made.callback(self.notes.close)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
@@ -139,6 +141,7 @@ class Parts:
             Step("reserve room on the disk", self.database.reserve.update, period=10.0, rest=10.0),
             Step("count recalls", self.usage.update, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
+            Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),
             Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),
         ]
 

@@ -63,6 +63,19 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
 
 
+def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
+    """Tell whether somebody reads or writes the file now, without waiting for that; the log is emptied if nobody does.
+
+    To be called without a transaction.
+    """
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        return _empty_log(connection)
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
+
+
 def copies(path: Path) -> list[Path]:
     """Return the files beside a database that hold parts of it and can be done without."""
     if str(path) == IN_MEMORY:

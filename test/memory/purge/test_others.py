@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from robotmem_ros.memory import PurgeUnfinishedError, StorageError
+from robotmem_ros.memory.purge.finisher import PurgeFinisher
 from robotmem_ros.memory.purge.purge import finish
 from robotmem_ros.memory.storage.purge_rows import Selection, delete_batch
 
 from ...support.raw_bytes import found, of_words
 from ...support.subprocesses import running
+from ...support.waiting import until
 from ..conftest import OpenMemory
 
 READ = """
@@ -101,3 +104,56 @@ def test_a_purge_that_was_cut_off_is_finished_by_the_next(open_memory: OpenMemor
     again = open_memory()
     assert again.purge(collection="nowhere").memories == 0
     assert found(memory.path, of_words(["qzxjvsecret"])) == set()
+
+
+def test_maintenance_finishes_a_purge_once_no_other_process_reads(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory(busy_timeout=0.2)
+    secret = memory.learn("qzxjvsecret").memory_id
+    with running(READ, memory.path) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "1\n"
+        with pytest.raises(PurgeUnfinishedError):
+            memory.purge(ids=[secret])
+        memory.close()
+        # A node that starts, and is not as patient as others.
+        monkeypatch.setattr(PurgeFinisher.__init__, "__kwdefaults__", {"patience": 0.1, "clock": time.monotonic})
+        again = open_memory(busy_timeout=0.2)
+        until(lambda: "finish a purge failed" in again.status().reason, "word that traces are left")
+        assert "traces of them may still be in the file, since another process reads the file" in again.status().reason
+        assert found(again.path, of_words(["qzxjvsecret"]))
+        assert again.learn("mugs are stored meanwhile").memory_id == secret + 1
+        tell_to_go_on(reader)
+        assert reader.stdout.readline() == "done\n"
+        until(lambda: not found(again.path, of_words(["qzxjvsecret"])), "end of the purge")
+    until(lambda: "purge" not in again.status().reason, "status without complaint")
+    assert not again.finish_purge()
+
+
+def test_maintenance_leaves_a_purge_to_its_caller_for_a_while_and_tries_seldom(open_memory: OpenMemory) -> None:
+    memory = open_memory(busy_timeout=0.2)
+    chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
+    memory._database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
+    now = [100.0]
+    one = PurgeFinisher(memory._database, memory.vectors, patience=30.0, clock=lambda: now[0])
+    with running(READ, memory.path) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "0\n"
+        for second, fails in ((100, False), (129, False), (130, True), (150, True)):
+            now[0] = float(second)
+            if fails:
+                with pytest.raises(PurgeUnfinishedError, match="since another process reads the file"):
+                    one.update()
+            else:
+                assert not one.update()
+        tell_to_go_on(reader)
+        assert reader.stdout.readline() == "done\n"
+        now[0] = 159.0  # the time of the next attempt has not come
+        with pytest.raises(PurgeUnfinishedError):
+            one.update()
+        assert found(memory.path, of_words(["qzxjvsecret"]))
+        now[0] = 161.0
+        assert not one.update()
+    assert found(memory.path, of_words(["qzxjvsecret"])) == set()
+    assert not finish(memory._database)

@@ -409,6 +409,8 @@ class SeenObject(NamedTuple):
     last_seen: int
     times_seen: int
     confirmed: bool
+    uncertainty: float = 0.0
+    """Standard deviation of its position along the floor, in metres."""
 
 
 ENDED, EXPIRED = "ended", "expired"

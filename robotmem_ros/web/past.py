@@ -68,9 +68,11 @@ def past_routes(memory: RobotMemory) -> APIRouter:
             if one.started_at <= at and (one.ended_at is None or at < one.ended_at)
         ]
         seen = memory.timeline(after=max(at - _MINUTE, 0), before=at, collection="*", n=MOST)
+        sighted = memory.sighted(max(at - _MINUTE, 0), at, MOST)
         last = memory.robot_path(before=at, n=1)
         point = _point(last[0]) if last else None
-        told = {"time": at, "sessions": open_then, "path_point": point, "memories": seen.entries}
+        told = {"time": at, "sessions": open_then, "path_point": point}
+        told |= {"memories": seen.entries, "objects": sighted}
         return Moment.model_validate(told)
 
     return router

@@ -207,6 +207,7 @@ class ObjectOut(Value):
     last_seen: TimeNs
     times_seen: int
     confirmed: bool
+    uncertainty: float | None = Field(default=None, description="Standard deviation along the floor, in metres.")
 
 
 class Objects(Value):
@@ -414,6 +415,16 @@ class MapOut(Value):
     image: str = Field(description="Path of the image: grey PNG, the largest y at the top.")
 
 
+class SightedOut(Value):
+    """An object as it was at a sighting."""
+
+    id: int = Field(validation_alias="memory_id")
+    label: str
+    observed_at: TimeNs
+    position: Vector3
+    confidence: float = Field(description="Of the sighting.")
+
+
 class Moment(Value):
     """What was known and seen at a time."""
 
@@ -421,6 +432,7 @@ class Moment(Value):
     sessions: list[SessionOut] = Field(description="Those that were open.")
     path_point: PathPointOut | None = Field(description="The last one before; null if there is none.")
     memories: list[Entry] = Field(description="Observed in the minute before, newest first.")
+    objects: list[SightedOut] = Field(description="Sighted in the minute before, the last one first.")
 
 
 class AreaIn(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -186,13 +187,15 @@ def seen_last(
     confidence = decay.confidence()
     rows = connection.execute(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
-        "o.confirmed FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
+        "o.confirmed, o.vxx + o.vyy FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
         "WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
         (*confidence.arguments, map_id, not include_unconfirmed, limit),
     )
     return tuple(
-        SeenObject(memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed))
-        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, confirmed in rows
+        SeenObject(
+            memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed), math.sqrt(both / 2)
+        )
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, confirmed, both in rows
     )
 
 

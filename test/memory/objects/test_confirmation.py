@@ -212,3 +212,12 @@ def test_after_patrols_through_a_house_hardly_a_ghost_is_named() -> None:
     answers = measure(make_patrol(100, settings), 100, has_view=True).answers
     assert answers["ghost"] <= 9
     assert answers["true"] >= 250
+
+
+def test_an_object_tells_how_sure_its_place_is(memory: RobotMemory) -> None:
+    see(memory, sighting(1.0))
+    (once,) = memory.objects(include_unconfirmed=True)
+    for t in range(1, 10):
+        see(memory, sighting(1.0, t=100.0 + 60 * t))
+    (often,) = memory.objects(include_unconfirmed=True)
+    assert 0.0 < often.uncertainty < once.uncertainty

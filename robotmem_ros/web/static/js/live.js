@@ -26,6 +26,7 @@ function connect() {
     wait = FIRST_WAIT;
     const again = lost;
     lost = false;
+    document.documentElement.dataset.live = "true";
     describe();
     if (again) tell("changed");
   });
@@ -37,6 +38,7 @@ function connect() {
   source.addEventListener("error", () => {
     source.close();
     lost = true;
+    delete document.documentElement.dataset.live;
     describe();
     setTimeout(() => lost && connect(), wait);
     wait = Math.min(wait * 2, LONGEST_WAIT);

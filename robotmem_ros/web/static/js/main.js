@@ -41,11 +41,12 @@ startSearch();
 startViews();
 startKeys();
 startLogin(() => location.reload());
+// Before anything is asked for, so that no change falls between.
+startLive();
 const first = startResults(visibleBox);
 await Promise.allSettled([first, startAreas(map), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
 tell("clock");
 document.documentElement.dataset.ready = "true";
-startLive();
 
 async function loadWorld() {
   await loadMap();

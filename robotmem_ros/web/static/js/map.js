@@ -24,6 +24,10 @@ export function startMap() {
     zoomControl: false, zoomAnimation: !calm(), fadeAnimation: false, inertia: !calm(), doubleClickZoom: false,
     renderer: L.canvas({ padding: 0.4, tolerance: 4 }),
   });
+  if (calm()) {
+    const { panBy } = map;
+    map.panBy = (offset, options) => panBy.call(map, offset, { ...options, animate: false });
+  }
   map.getContainer().setAttribute("role", "application");
   map.setView([0, 0], 4);
   startFloor(map);
@@ -43,7 +47,7 @@ export function startMap() {
   on("moment", (moment) => marks.showMoment(moment));
   on("sightings", (sightings) => marks.showSightings(sightings));
   on("theme", () => marks.redraw());
-  new ResizeObserver(() => map.invalidateSize({ animate: false })).observe(map.getContainer());
+  new ResizeObserver(resized).observe(map.getContainer());
   return map;
 }
 
@@ -68,10 +72,18 @@ export async function loadMap() {
 export const refreshMap = loadMap;
 
 let fitted = false;
+let settled = ""; // where the page itself has put the map: no part of the address
 
 function fit() {
   if (restoreView()) return;
   showAll();
+}
+
+/** Keeps the middle in the middle; what the page has fitted itself it fits again. */
+function resized() {
+  const untouched = fitted && viewText() === settled;
+  map.invalidateSize({ animate: false });
+  if (untouched) showAll();
 }
 
 /** Shows everything there is. */
@@ -80,9 +92,10 @@ export function showAll() {
   for (const { position } of objects) bounds.extend(place(position));
   for (const { position } of path) bounds.extend(place(position));
   if (grid && !bounds.isValid()) bounds.extend(floor.bounds(grid));
-  if (!bounds.isValid()) return;
+  if (!bounds.isValid() || map.getSize().x === 0) return;
   fitted = true;
   map.fitBounds(bounds.pad(0.05), { animate: false, maxZoom: 6, padding: [24, 24] });
+  settled = viewText();
 }
 
 /** Moves the map so that a place is in sight, if it is not. */
@@ -116,7 +129,7 @@ function restoreView() {
 
 function moved() {
   if (!fitted || map.getSize().x === 0) return;
-  change({ view: viewText() }, { quietly: true });
+  if (viewText() !== settled) change({ view: viewText() }, { quietly: true });
   tell("view");
 }
 

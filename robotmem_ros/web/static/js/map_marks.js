@@ -51,6 +51,7 @@ export class MapMarks {
       present.add(object.id);
       const options = {
         id: object.id, object, text: object.label, hollow: !object.confirmed, colour: object.confirmed ? "object" : "doubt",
+        spread: object.uncertainty ?? 0,
         strength: object.confirmed ? 0.45 + 0.55 * object.confidence : 0.8,
       };
       const known = this.objects.get(object.id);
@@ -83,6 +84,7 @@ export class MapMarks {
       const colour = memory.kind === "perception" ? "memory" : memory.kind;
       const mark = new Mark(place(memory.position), {
         id: memory.id, memory, shape: "diamond", radius: 6, colour, ringed: searched && memories.length <= 12, text: memory.label ?? "",
+        hidden: this.moment !== null && toMs(memory.observed_at) > this.moment.ms,
       });
       this.memories.addLayer(mark);
     }
@@ -120,7 +122,7 @@ export class MapMarks {
       "div", {}, h("b", {}, object.label),
       h("span", {}, t(object.confirmed ? "object_confirmed" : "object_unconfirmed", { percent: number(object.confidence * 100, 0) })),
       h("span", {}, t("seen_times", { n: object.times_seen }), " · ", brief(object.last_seen)),
-      h("span", {}, `${position(object.position)} m`),
+      h("span", {}, `${position(object.position)} m${object.uncertainty ? ` ± ${number(object.uncertainty, 2)}` : ""}`),
     );
   }
 
@@ -131,6 +133,11 @@ export class MapMarks {
     let changed = false;
     for (const mark of this.objects.values()) {
       const hidden = toMs(mark.options.object.first_seen) > until;
+      changed ||= hidden !== mark.options.hidden;
+      mark.options.hidden = hidden;
+    }
+    for (const mark of this.memories.getLayers()) {
+      const hidden = toMs(mark.options.memory.observed_at) > until;
       changed ||= hidden !== mark.options.hidden;
       mark.options.hidden = hidden;
     }

@@ -13,14 +13,26 @@ export function readColours() {
 
 /** A mark at a position: `shape` is circle, diamond or arrow; `hidden` and `ringed` change at any time. */
 export const Mark = L.CircleMarker.extend({
-  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: false, hollow: false, hidden: false, ringed: false, yaw: 0, strength: 1 },
+  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: false, hollow: false, hidden: false, ringed: false, yaw: 0, strength: 1, spread: 0 },
 
   _updateBounds() {
     L.CircleMarker.prototype._updateBounds.call(this);
     if (this._pxBounds && (this.options.labelled || this.options.ringed)) {
       this._pxBounds.extend(this._point.add([24 + this.options.text.length * 9, 12]));
     }
-    if (this._pxBounds) this._pxBounds.extend(this._point.subtract([13, 13])).extend(this._point.add([13, 13]));
+    const far = Math.max(13, 2 * this.options.spread * 2 ** this._map.getZoom());
+    if (this._pxBounds) this._pxBounds.extend(this._point.subtract([far, far])).extend(this._point.add([far, far]));
+  },
+
+  /** Draws where the thing probably is: two standard deviations, where that is more than its mark. */
+  _spread(context) {
+    const pixels = 2 * this.options.spread * 2 ** this._map.getZoom();
+    if (pixels < this.options.radius + 2) return;
+    context.globalAlpha = 0.14;
+    context.fillStyle = COLOURS[this.options.colour];
+    context.beginPath();
+    context.arc(this._point.x, this._point.y, pixels, 0, 2 * Math.PI);
+    context.fill();
   },
 
   _containsPoint(at) {
@@ -34,6 +46,7 @@ export const Mark = L.CircleMarker.extend({
     const { x, y } = this._point;
     const { shape, radius, colour, hollow, ringed, strength } = this.options;
     context.save();
+    if (this.options.spread) this._spread(context);
     context.globalAlpha = strength;
     context.lineWidth = 2;
     context.strokeStyle = COLOURS[colour];

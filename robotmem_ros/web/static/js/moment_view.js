@@ -64,7 +64,7 @@ function draw(body) {
       current && [h("dt", {}, t("sessions_then")), h("dd", {}, current.sessions.length ? current.sessions.map(sessionLine) : t("none"))],
     ),
     h("h3", {}, t("seen_before")),
-    current ? memories(current.memories) : h("p.loading", {}, t("loading")),
+    current ? memories(seenThen(current)) : h("p.loading", {}, t("loading")),
     h("div.buttons", {}, h("button", { type: "button", onclick: () => change({ before: at, after: "" }) }, t("only_until"))),
   );
 }
@@ -73,6 +73,13 @@ const sessionLine = (session) => {
   const outcome = outcomeOf(session);
   return h("span.session-line", {}, h(`b.outcome-${outcome.name}`, {}, outcome.sign), ` ${session.context?.task ?? session.session_id} · ${outcome.text}`);
 };
+
+/** Returns what was learned and sighted, newest first; an object that was seen last then is in both lists. */
+function seenThen({ memories: listed, objects }) {
+  const sighted = new Set(objects.map(({ id }) => id));
+  const seen = objects.map((one) => ({ ...one, kind: "perception", snippet: `${one.label} · ${position(one.position)} m` }));
+  return [...listed.filter(({ id }) => !sighted.has(id)), ...seen].sort((a, b) => (BigInt(a.observed_at) > BigInt(b.observed_at) ? -1 : 1));
+}
 
 function memories(found) {
   if (!found.length) return h("p.muted", {}, t("nothing_then"));

@@ -75,7 +75,7 @@ function make(target) {
     describe();
   });
   marker.on("dragend", () => change({ target: rounded(point(marker.getLatLng())) }));
-  const settle = debounced(250, () => change({ target: rounded(point(marker.getLatLng())) }));
+  const settle = debounced(250, () => marker && change({ target: rounded(point(marker.getLatLng())) }));
   marker.getElement().addEventListener("keydown", (event) => {
     const step = STEPS[event.key];
     if (event.key === "Delete" || event.key === "Escape") {

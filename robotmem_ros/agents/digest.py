@@ -143,10 +143,11 @@ def _head(desk: Desk) -> str:
     status = desk.memory.status()
     about = desk.about()
     simulated = " (simulated clock)" if desk.is_simulated else ""
-    lines = [f"Now {about['now']}{simulated}. {status.facts} facts, {status.perceptions} perceptions are known."]
-    if status.mode.value != "hybrid":
-        lines.append("Search is by words alone; doctor says why.")
-    return " ".join(lines)
+    told = f"Now {about['now']}{simulated}. {status.facts} facts, {status.perceptions} perceptions are known."
+    others = [f"{name!r} ({n})" for name, n in about["collections"].items() if name != about["collection"]]
+    if others:
+        told += f" This is of the collection {about['collection']!r}; there are also {_short(', '.join(others), 100)}."
+    return told if status.mode.value == "hybrid" else f"{told} Search is by words alone; doctor says why."
 
 
 def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:

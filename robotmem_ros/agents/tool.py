@@ -8,6 +8,7 @@ from typing import Any
 
 from ..memory import RobotMemory
 from . import times
+from .collection import collections
 from .views import Shown, View
 
 
@@ -26,7 +27,8 @@ class Desk:
         clock = "of a simulation: now is the time of the newest memory" if self.is_simulated else "of this machine"
         return {
             "now": times.iso(self.view.now, self.view.zone), "clock": clock, "read_only": self.read_only,
-            "collection": self.memory.parameters.collection, "memory_frame": self.view.memory_frame,
+            "collection": self.memory.parameters.collection, "collections": dict(collections(self.memory)),
+            "memory_frame": self.view.memory_frame,
         }  # fmt: skip
 
 

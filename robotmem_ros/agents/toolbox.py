@@ -11,6 +11,7 @@ from datetime import tzinfo
 from ..memory import RobotMemory
 from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
 from .clock import RobotClock
+from .collection import CollectionInUse
 from .schema import TIMES, checked
 from .times import moment
 from .tool import Desk, Tool
@@ -18,6 +19,8 @@ from .tools import BY_NAME, TOOLS
 from .views import View
 
 _LOG = logging.getLogger(__name__)
+_LONGEST_ANSWER = 200_000
+"""Characters: about what fits into the context of a model."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,21 @@ class Toolbox:
     Args:
         memory: The memory, opened with this clock.
         clock: The robot's clock.
+        in_use: Finds the collection.
         read_only: Whether there are only the tools that change nothing.
         zone: Of the times that name none; None for that of the machine.
     """
 
     def __init__(
-        self, memory: RobotMemory, clock: RobotClock, *, read_only: bool = False, zone: tzinfo | None = None
+        self,
+        memory: RobotMemory,
+        clock: RobotClock,
+        in_use: CollectionInUse,
+        *,
+        read_only: bool = False,
+        zone: tzinfo | None = None,
     ) -> None:
-        self._memory, self._clock, self._zone = memory, clock, zone
+        self._memory, self._clock, self._in_use, self._zone = memory, clock, in_use, zone
         self._read_only = read_only
 
     @property
@@ -63,6 +73,7 @@ class Toolbox:
             StorageError: the database could not be read.
         """
         self._clock.refresh(self._memory)
+        self._in_use.follow(self._memory)
         view = View(self._clock(), self._memory.parameters.memory_frame, self._zone)
         return Desk(self._memory, view, is_simulated=self._clock.is_simulated, read_only=self._read_only)
 
@@ -80,6 +91,11 @@ class Toolbox:
             _LOG.exception("%s failed", shown(name))
             what = type(error).__name__
             return Answer(f"{shown(name)} failed with an unexpected {what}; the server's log has it", is_error=True)
+        if len(text) > _LONGEST_ANSWER:
+            why = (
+                f"the answer would have {len(text):,} characters, more than {_LONGEST_ANSWER:,}; ask for fewer memories"
+            )
+            return Answer(f"{name}: {why}", is_error=True)
         text = _sendable(text)
         return Answer(text, json.loads(text))
 

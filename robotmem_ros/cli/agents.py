@@ -61,6 +61,8 @@ def _mcp(arguments: argparse.Namespace) -> None:
         if arguments.http:
             _serve_http(arguments, built)
         else:
+            if sys.stdin.isatty():
+                sys.stderr.write("robotmem mcp: a client starts this, and speaks to it on stdin; Ctrl-C ends it\n")
             stdio.run(built)
 
 

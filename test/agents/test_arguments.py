@@ -97,5 +97,18 @@ def test_what_models_often_write_otherwise_is_read(arguments: dict[str, object],
     assert not answer.is_error, answer.text
 
 
+def test_an_answer_that_is_too_long_for_a_model_is_refused(toolbox: Toolbox) -> None:
+    ids = []
+    for number in range(20):
+        context = {"log": f"{number} " * 10_000}
+        stored = toolbox.call("save_perception", {"description": f"scan {number}", "context": context})
+        assert stored.value
+        ids.append(stored.value["memory_id"])
+    assert toolbox.call("get_memories", {"ids": ids}).text.endswith(
+        "characters, more than 200,000; ask for fewer memories"
+    )
+    assert not toolbox.call("get_memories", {"ids": ids[:1]}).is_error
+
+
 def test_arguments_that_were_never_given_may_be_missing(toolbox: Toolbox) -> None:
     assert not toolbox.call("doctor", None).is_error

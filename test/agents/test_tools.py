@@ -154,8 +154,17 @@ def test_the_collection_in_use_is_found_in_the_file(tmp_path: Path) -> None:
     with opened(path, {"embedding_model": ""}, read_only=False) as tools:
         assert values(tools.call("doctor", {}))["collection"] == "robot7"
         assert len(values(tools.call("recall", {"query": "ramp"}))["memories"]) == 1
+    with opened(tmp_path / "new.db", {"embedding_model": ""}, read_only=False) as tools:
+        assert values(tools.call("doctor", {}))["collection"] == "default"
+        with RobotMemory(tmp_path / "new.db", embedding_model="", collection="robot8") as node:
+            node.learn("the ramp is dry")
+        assert len(values(tools.call("recall", {"query": "ramp"}))["memories"]) == 1
+        assert values(tools.call("doctor", {}))["collections"] == {"robot8": 1}
     with opened(path, {"embedding_model": "", "collection": "other"}, read_only=False) as tools:
         assert values(tools.call("recall", {"query": "ramp"}))["memories"] == []
+        values(tools.call("learn", {"insight": "the ramp is steep"}))
+        told = tools.call("digest", {}).text
+        assert "This is of the collection 'other'; there are also 'robot7' (1)." in told
 
 
 def test_tools_are_found_by_their_names() -> None:

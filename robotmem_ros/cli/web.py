@@ -59,7 +59,7 @@ def _web(arguments: argparse.Namespace) -> None:
                 sys.stdout.flush()
 
             console = create_console(memory, settings)
-            serve(console.asgi, listening, started=started, ending=console.events.close)
+            serve(console.asgi, listening, limits=console.limits, started=started, ending=console.events.close)
 
 
 def _opened(arguments: argparse.Namespace) -> RobotMemory:

@@ -17,6 +17,7 @@ from .guard import App, Limits
 from .protocol import protocol
 
 _BACKLOG = 128
+_SEND_BUFFER = 262_144
 _GRACE = 3
 """Seconds that requests may take when the server ends."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -35,6 +36,8 @@ def bound(host: str, port: int) -> socket.socket:
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # What clients do not read stays in the system, by itself up to megabytes for each of them.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         made.bind(address)
         made.listen(_BACKLOG)
     except OSError as cause:

@@ -22,6 +22,7 @@ from ..memory.errors import (
 )
 from .access import TooManyAttemptsError
 from .json_response import SafeJSONResponse, told
+from .openapi import methods_of
 from .schemas import Error
 
 _LOG = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the errors that a path may answer with, besides those of all paths."""
     return {
         one: {"model": Error, "description": _WHY[one]}
-        for one in sorted({400, 401, 403, 405, 408, 413, 429, *statuses})
+        for one in sorted({*_OF_ALL, *statuses})
     }
 
 
@@ -96,7 +97,10 @@ async def _invalid(request: Request, error: RequestValidationError) -> SafeJSONR
 async def _http(request: Request, error: HTTPException) -> SafeJSONResponse:
     path = request.url.path
     texts = {404: f"there is nothing at {shown(path)}", 405: f"{shown(path)} does not have the method {request.method}"}
-    return _answer(error.status_code, texts.get(error.status_code, str(error.detail)), headers=error.headers)
+    headers = dict(error.headers or {})
+    if error.status_code == 405 and (methods := methods_of(request.app, path)):
+        headers["Allow"] = ", ".join(methods)
+    return _answer(error.status_code, texts.get(error.status_code, str(error.detail)), headers=headers)
 
 
 async def _of_memory(request: Request, error: RobotMemoryError) -> SafeJSONResponse:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.routing import compile_path
 
 _NOT_OURS = ("HTTPValidationError", "ValidationError")
 
@@ -27,3 +28,14 @@ def describe(api: FastAPI) -> None:
         return api.openapi_schema
 
     api.openapi = description  # type: ignore[method-assign]
+
+
+def methods_of(api: FastAPI, path: str) -> list[str]:
+    """Return the methods that the paths of the description have which a path matches."""
+    found = {
+        method.upper()
+        for template, operations in api.openapi()["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in operations
+    }
+    return sorted(found)

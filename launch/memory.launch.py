@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from ament_index_python.packages import get_package_prefix, get_package_share_directory
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import LifecycleNode
 from launch_ros.utilities import prefix_namespace
@@ -50,7 +50,20 @@ def generate_launch_description() -> LaunchDescription:
                 choices=["true", "false"],
                 description="Start the node again if it dies.",
             ),
+            DeclareLaunchArgument(
+                "web",
+                default_value="false",
+                choices=["true", "false"],
+                description="Show the memory in a browser: run `robotmem web` beside the node.",
+            ),
+            DeclareLaunchArgument(
+                "web_host",
+                default_value="127.0.0.1",
+                description="Address of that page; others than the default want the token in ~/.robotmem/web_token.",
+            ),
+            DeclareLaunchArgument("web_port", default_value="8765", description="Port of that page."),
             OpaqueFunction(function=_node),
+            OpaqueFunction(function=_console),
         ]
     )
 
@@ -76,6 +89,24 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             output="screen",
         )
     ]
+
+
+def _console(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    def given(name: str) -> str:
+        return str(LaunchConfiguration(name).perform(context))
+
+    if given("web") != "true":
+        return []
+    program = Path(get_package_prefix("robotmem_ros")) / "lib" / "robotmem_ros" / "robotmem"
+    # The node makes the file, and may be a while about it.
+    command = [str(program), "web", "--config", given("params_file"), "--wait", "600"]
+    command += ["--host", given("web_host"), "--port", given("web_port")]
+    if given("db_path"):
+        command += ["--db", given("db_path")]
+    if given("web_host") not in {"127.0.0.1", "::1", "localhost"}:
+        # A token that is printed would stay in the log of launch.
+        command += ["--token-file", "~/.robotmem/web_token"]
+    return [ExecuteProcess(cmd=command, name="memory_web", output="screen")]
 
 
 def _logger(context: LaunchContext, namespace: str) -> str:

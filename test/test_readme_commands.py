@@ -27,6 +27,7 @@ NOT_RUN = {
     "make bench": "takes minutes, or an hour",
     "make quality": "takes minutes",
     "python3 -m bench": "measures for minutes; what it lists is tested with the suites",
+    "robotmem web": "runs until it is stopped, at a port of its own: test/cli/test_web.py starts it",
     "ros2 bag play": "the wheels have no rosbag2",
     "ros2 launch": "runs until it is stopped, and the wheels have no launch",
 }
@@ -99,7 +100,10 @@ def test_every_command_is_run_or_says_why_not() -> None:
     assert [command for command in COMMANDS if not command.startswith(known)] == []
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command.startswith("robotmem ")])
+@pytest.mark.parametrize(
+    "command",
+    [one for one in COMMANDS if one.startswith("robotmem ") and not one.startswith(tuple(NOT_RUN))],
+)
 def test_robotmem_runs(command: str, memory: str, tmp_path: Path) -> None:
     if "replay" in command:
         messages = Messages()

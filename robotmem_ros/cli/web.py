@@ -18,7 +18,7 @@ from ..memory.errors import DatabaseUnusableError
 from ..memory.storage.connection import resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, Command, CommandError, option
+from .command import Command, CommandError, option
 
 _NICE = 10
 _PATIENCE = 3.0
@@ -50,7 +50,7 @@ def _web(arguments: argparse.Namespace) -> None:
             token=token, hosts=(arguments.host, *_own_names(), *arguments.allow_host), read_only=arguments.read_only
         )
         os.nice(_NICE)
-        _wait_for(arguments.db, arguments.wait)
+        _wait_for(arguments.db or _parameters(arguments).db_path, arguments.wait)
         with _opened(arguments) as memory:
             told = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
 
@@ -63,8 +63,8 @@ def _web(arguments: argparse.Namespace) -> None:
 
 
 def _opened(arguments: argparse.Namespace) -> RobotMemory:
-    path = _existing(arguments.db)
-    parameters = load_config(arguments.config).parameters if arguments.config else Parameters()
+    parameters = _parameters(arguments)
+    path = _existing(arguments.db or parameters.db_path)
     named = {one.name: getattr(parameters, one.name) for one in fields(Parameters)}
     defaults = Parameters()
     passive: dict[str, Any] = {name: getattr(defaults, name) for name in _OF_THE_NODE}
@@ -76,6 +76,10 @@ def _opened(arguments: argparse.Namespace) -> RobotMemory:
     if arguments.no_model:
         passive["embedding_model"] = ""
     return RobotMemory(patience=_PATIENCE, read_only=arguments.read_only, **(named | passive))
+
+
+def _parameters(arguments: argparse.Namespace) -> Parameters:
+    return load_config(arguments.config).parameters if arguments.config else Parameters()
 
 
 def _make_areas_file(named: str) -> None:
@@ -127,7 +131,7 @@ COMMANDS = (
         "than the loopback one, callers need a token: that of --token-file or of the variable ROBOTMEM_WEB_TOKEN, else "
         "a new one, which is printed.", _web,
         (
-            DATABASE,
+            option("--db", help=f"database file; by default that of --config, else {Parameters().db_path}"),
             option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
             option("--port", type=_port, default=8765, metavar="N", help="0 for any free one; default: %(default)s"),
             option("--token-file", metavar="FILE", help="file of the token; made with a new one if it is missing"),

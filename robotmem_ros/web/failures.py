@@ -43,10 +43,7 @@ _WHY = {
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Describe the errors that a path may answer with, besides those of all paths."""
-    return {
-        one: {"model": Error, "description": _WHY[one]}
-        for one in sorted({*_OF_ALL, *statuses})
-    }
+    return {one: {"model": Error, "description": _WHY[one]} for one in sorted({*_OF_ALL, *statuses})}
 
 
 class ConflictError(RobotMemoryError):

@@ -21,11 +21,15 @@ _NEWEST = "FROM path_points WHERE {} ORDER BY observed_at DESC LIMIT 1"
 # Of `last + 1` rows, counted from 0, the n that lie evenly are those of the numbers j * last / (n - 1).
 _READ = """
     SELECT observed_at, x, y, yaw, session_id, segment FROM (
-        SELECT *, row_number() OVER (ORDER BY observed_at, collection) - 1 AS i, count(*) OVER () - 1 AS last
+        SELECT *, row_number() OVER (ORDER BY observed_at, collection) - 1 AS i
         FROM path_points WHERE {}
     )
-    WHERE last < :n OR iif(:n = 1, i = last, ((i * (:n - 1) + last - 1) / last) * last / (:n - 1) = i)
+    WHERE :last < :n OR ((i * (:n - 1) + :last - 1) / :last) * :last / (:n - 1) = i
     ORDER BY i
+"""
+_LAST = """
+    SELECT observed_at, x, y, yaw, session_id, segment FROM path_points WHERE {}
+    ORDER BY observed_at DESC, collection DESC LIMIT 1
 """
 # Of the older half every second row goes, but the ends of segments stay.
 _THIN = """
@@ -82,12 +86,16 @@ def read(
     conditions = ["map_id = :map_id", "frame_id = :frame_id"]
     conditions += [] if after is None else ["observed_at >= :after"]
     conditions += [] if before is None else ["observed_at < :before"]
+    scope = " AND ".join(conditions)
     named = {"map_id": wanted, "frame_id": newest[0], "after": after, "before": before, "n": n}
+    if n > 1:
+        (number,) = connection.execute(f"SELECT count(*) FROM path_points WHERE {scope}", named).fetchone()
+        named["last"] = number - 1
     segments: dict[int, int] = {}
     return tuple(
         PathPoint(observed_at, x, y, yaw, session_id, segments.setdefault(segment, len(segments)))
         for observed_at, x, y, yaw, session_id, segment in connection.execute(
-            _READ.format(" AND ".join(conditions)), named
+            (_READ if n > 1 else _LAST).format(scope), named
         )
     )
 

@@ -51,6 +51,7 @@ class OtherMemory:
         self._open = open_file
         self._seen: Parameters | None = None
         self._lock = threading.Lock()
+        self._is_over = False
         self._opened: RobotMemory | None = None
         self._stamp: tuple[int, ...] | None = None
 
@@ -109,13 +110,16 @@ class OtherMemory:
         self.trouble = ""
         return answer
 
-    def close(self) -> None:
-        """Close the file; the next call opens it again."""
+    def close(self, *, for_good: bool = False) -> None:
+        """Close the file; the next call opens it again, unless it is closed for good."""
         with self._lock:
+            self._is_over = self._is_over or for_good
             self._close()
 
     def _current(self) -> RobotMemory:
         with self._lock:
+            if self._is_over:
+                raise MemoryClosedError
             stamp = _stamp(self.file)
             if stamp != self._stamp:
                 self._close()
@@ -224,9 +228,9 @@ class OtherMemories:
         return "; ".join(other.trouble for other in self._by_name.values() if other.trouble)
 
     def close(self) -> None:
-        """Close all files."""
+        """Close all files for good."""
         for other in self._by_name.values():
-            other.close()
+            other.close(for_good=True)
 
 
 def _arguments(request: RecallRequest | TimelineRequest) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, Mode, RobotMemory
+from robotmem_ros.memory import InvalidFieldError, MemoryClosedError, MemoryNotFoundError, Mode, RobotMemory
 from robotmem_ros.memory.errors import OtherMemoryError
 
 from ..support.other_robots import fill_forklift
@@ -159,6 +159,13 @@ def test_it_is_searched_by_the_parameters_of_the_own_memory(memory: RobotMemory)
     found = memory.recall("pallet ramp", collection="forklift")
     assert len(found) == 0
     assert "min_relevance" in found.reason
+
+
+def test_a_closed_memory_asks_no_other(memory: RobotMemory) -> None:
+    assert memory.timeline(collection="forklift").entries
+    memory.close()
+    with pytest.raises(MemoryClosedError):
+        memory.timeline(collection="forklift")
 
 
 def test_two_robots_are_told_apart(open_memory: OpenMemory, other: Path, tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -163,3 +165,30 @@ def test_a_file_that_takes_the_place_of_another_one_is_read(
     (tmp_path / "new.db").rename(other)
     assert [one.snippet for one in memory.timeline(collection="forklift").entries] == ["the ramp was repaired"]
     assert [one.content for one in memory.recall("ramp", collection="forklift")] == ["the ramp was repaired"]
+
+
+def test_threads_that_ask_go_on_while_files_take_each_others_place(
+    memory: RobotMemory, other: Path, tmp_path: Path, open_memory: OpenMemory
+) -> None:
+    with open_memory(tmp_path / "second.db") as second:
+        fill_forklift(second)
+    copies = [tmp_path / "second.db", shutil.copy(other, tmp_path / "first.db")]
+    is_over = threading.Event()
+
+    def ask() -> int:
+        asked = 0
+        while not is_over.is_set():
+            ids = [one.id for one in memory.timeline(collection="forklift").entries]
+            assert len(memory.recall("red pallet", collection="forklift", min_relevance=0.0)) == 3
+            assert len(memory.get_memories(ids)) == 3
+            asked += 1
+        return asked
+
+    with ThreadPoolExecutor(3) as threads:
+        askers = [threads.submit(ask) for _ in range(3)]
+        for number in range(20):
+            shutil.copy(copies[number % 2], tmp_path / "new.db")
+            (tmp_path / "new.db").rename(other)
+            assert len(memory.timeline(collection="forklift").entries) == 3
+        is_over.set()
+        assert all(asker.result() for asker in askers)

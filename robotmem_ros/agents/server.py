@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -19,7 +22,7 @@ from .toolbox import Answer, Toolbox
 
 if TYPE_CHECKING:
     import mcp_types as types
-    from mcp.server.context import ServerRequestContext
+    from mcp.server.context import ServerMiddleware, ServerRequestContext
     from mcp.server.lowlevel import Server
 
 _LOG = logging.getLogger(__name__)
@@ -66,11 +69,7 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
             answer = await _within(limit, limiter, lambda: toolbox.call(params.name, params.arguments))
         except TimeoutError:
             answer = _too_late(toolbox, params.name, limit)
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=answer.text)],
-            structured_content=answer.value,
-            is_error=answer.is_error,
-        )
+        return _result(answer)
 
     async def list_resources(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -138,7 +137,7 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[message])
 
-    return Server(
+    server: Server[Any] = Server(
         "robotmem",
         version=version,
         title="Robot memory",
@@ -150,6 +149,39 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
+    )
+    server.middleware.append(_malformed_as_results(toolbox))
+    return server
+
+
+def _malformed_as_results(toolbox: Toolbox) -> ServerMiddleware[Any]:
+    """Answer a malformed call with a result that tells a model what to write, before the library refuses it.
+
+    Arguments that came as a JSON text are read.
+    """
+
+    async def middleware(ctx: Any, call_next: Any) -> Any:
+        params = ctx.params
+        if ctx.method != "tools/call" or not isinstance(params, Mapping):
+            return await call_next(ctx)
+        name, arguments = params.get("name"), params.get("arguments")
+        if isinstance(arguments, str):
+            with suppress(ValueError, RecursionError):
+                arguments = json.loads(arguments or "{}")
+        if not isinstance(name, str) or not (arguments is None or isinstance(arguments, dict)):
+            return _result(toolbox.call(name, arguments))
+        return await call_next(replace(ctx, params={**params, "arguments": arguments or {}}))
+
+    return middleware
+
+
+def _result(answer: Answer) -> types.CallToolResult:
+    import mcp_types as types
+
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=answer.value,
+        is_error=answer.is_error,
     )
 
 

@@ -92,10 +92,8 @@ class Toolbox:
             what = type(error).__name__
             return Answer(f"{shown(name)} failed with an unexpected {what}; the server's log has it", is_error=True)
         if len(text) > _LONGEST_ANSWER:
-            why = (
-                f"the answer would have {len(text):,} characters, more than {_LONGEST_ANSWER:,}; ask for fewer memories"
-            )
-            return Answer(f"{name}: {why}", is_error=True)
+            why = f"the answer would have {len(text):,} characters, more than {_LONGEST_ANSWER:,}"
+            return Answer(f"{name}: {why}; ask for fewer memories", is_error=True)
         text = _sendable(text)
         return Answer(text, json.loads(text))
 

@@ -109,6 +109,7 @@ class View:
             "id": found.memory_id, "label": found.label, **self.place(found.position, found.frame_id),
             "last_seen": self.when(found.last_seen), "times_seen": found.times_seen,
             "confidence": rounded(found.confidence), "confirmed": found.confirmed,
+            "uncertainty": rounded(found.uncertainty),
         })  # fmt: skip
 
     def session(self, session: Session) -> Shown:

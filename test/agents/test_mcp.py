@@ -138,9 +138,29 @@ def test_garbage_on_stdin_ends_nothing(db: Path) -> None:
         )
     answers = {message.get("id"): message for message in said}
     assert answers[1]["result"]["serverInfo"]["name"] == "robotmem"
-    assert "error" in answers[3] or answers[3]["result"]["isError"]
+    (told,) = answers[3]["result"]["content"]
+    assert answers[3]["result"]["isError"]
+    assert told["text"] == "arguments: 'x' must be a JSON object of the arguments of doctor"
     assert answers[2]["result"]["structuredContent"]["facts"] == 5
     assert all(message["jsonrpc"] == "2.0" for message in said)
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"name": "recall", "arguments": [1]}, "arguments: [1] must be a JSON object of the arguments of recall"),
+        ({"name": 7, "arguments": {}}, "tool: 7 is unknown; there are digest, "),
+        ({"arguments": {}}, "tool: None is unknown; there are digest, "),
+        ({"name": "recall", "arguments": '{"query": "mug", "n": "x"}'}, "n: 'x' must be a whole number"),
+    ],
+)
+def test_a_malformed_call_is_answered_with_a_result(params: dict[str, Any], sentence: str, db: Path) -> None:
+    with served(db, WORDS_ALONE) as process:
+        _, answer = spoken(
+            process, HELLO, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, answers=2
+        )
+    assert answer["result"]["isError"]
+    assert answer["result"]["content"][0]["text"].startswith(sentence)
 
 
 def test_a_client_that_goes_away_in_the_middle_ends_the_server(db: Path) -> None:

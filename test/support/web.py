@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import struct
 import subprocess
 import sys
+import threading
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +19,8 @@ from pathlib import Path
 import httpx
 
 from robotmem_ros.memory import RobotMemory
+
+from .waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_790_000_000 * 10**9
@@ -125,3 +129,33 @@ def with_limits(**limits: float) -> str:
         "from robotmem_ros.cli.main import main\n"
         "sys.exit(main())\n"
     )
+
+
+class Listener:
+    """Reads a stream of events in a thread."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.lines: list[str] = []
+        self._response = response
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+        until(lambda: bool(self.lines), "first line of a stream")
+
+    @property
+    def changes(self) -> list[dict[str, int]]:
+        """Return the data of the events so far."""
+        return [json.loads(line.removeprefix("data: ")) for line in self.lines if line.startswith("data: ")]
+
+    def _read(self) -> None:
+        try:
+            for line in self._response.iter_lines():
+                self.lines.append(line)
+        except httpx.TransportError:
+            pass
+
+
+@contextmanager
+def listening(server: Server, **headers: str) -> Iterator[Listener]:
+    with server.client(headers=headers) as client, client.stream("GET", "/api/events", timeout=None) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        yield Listener(response)

@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.maps import OccupancyGrid, Origin
 
 from ..support.subprocesses import output_of
 from ..support.waiting import until
-from ..support.web import Server, console, with_limits
+from ..support.web import Listener, Server, console, listening, with_limits
 
 _OF_ANOTHER_PROCESS = """
 import sys
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.maps import OccupancyGrid, Origin
 with RobotMemory(sys.argv[1], embedding_model="") as memory:
     print(memory.learn("a lamp hangs over the table").memory_id)
 """
-
-
-class Listener:
-    """Reads a stream of events in a thread."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.lines: list[str] = []
-        self._response = response
-        self.thread = threading.Thread(target=self._read, daemon=True)
-        self.thread.start()
-        until(lambda: bool(self.lines), "first line of a stream")
-
-    @property
-    def changes(self) -> list[dict[str, int]]:
-        """Return the data of the events so far."""
-        return [json.loads(line.removeprefix("data: ")) for line in self.lines if line.startswith("data: ")]
-
-    def _read(self) -> None:
-        try:
-            for line in self._response.iter_lines():
-                self.lines.append(line)
-        except httpx.TransportError:
-            pass
-
-
-@contextmanager
-def listening(server: Server, **headers: str) -> Iterator[Listener]:
-    with server.client(headers=headers) as client, client.stream("GET", "/api/events", timeout=None) as response:
-        assert response.headers["content-type"].startswith("text/event-stream")
-        yield Listener(response)
 
 
 def settled(listener: Listener, memory: RobotMemory) -> None:
@@ -70,6 +37,7 @@ def settled(listener: Listener, memory: RobotMemory) -> None:
 
 
 def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> None:
+    grid = OccupancyGrid(frame_id="map", resolution=0.5, origin=Origin(0.0, 0.0), width=1, height=1, cells=b"d")
     with console(db) as server, RobotMemory(db, embedding_model="") as memory, listening(server) as listener:
         settled(listener, memory)
 
@@ -80,6 +48,7 @@ def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> N
             lambda: memory.restore(2),
             lambda: memory.save_perception("a mug", label="mug", pose=[0.0, 1.0, 0.8]),
             memory.start_session,
+            lambda: memory.save_map(grid),
             lambda: memory.purge(ids=[3]),
         ):
             before = len(listener.changes)

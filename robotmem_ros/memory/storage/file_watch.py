@@ -20,7 +20,8 @@ SELECT
     (SELECT max(id) FROM sessions),
     (SELECT max(ended_at) FROM sessions WHERE status = 'ended'),
     (SELECT max(id) FROM session_outcomes),
-    (SELECT sum(times_seen) + sum(misses) FROM objects)
+    (SELECT sum(times_seen) + sum(misses) FROM objects),
+    (SELECT group_concat(hex(digest)) FROM occupancy_grids)
 """
 
 
@@ -28,7 +29,7 @@ class FileState(NamedTuple):
     """How often a file was seen to change, and the newest memory in it."""
 
     version: int
-    """Grows when memories, sightings or sessions came, went or changed, not when what is derived from them did."""
+    """Grows when memories, sightings, sessions or maps came, went or changed, not when what is derived from them did."""
     newest: int
     """Id of the memory that was stored last; 0 if there was never one."""
 

@@ -29,7 +29,7 @@ class FileState(NamedTuple):
     """How often a file was seen to change, and the newest memory in it."""
 
     version: int
-    """Grows when memories, sightings, sessions or maps came, went or changed, not when what is derived from them did."""
+    """Grows when memories, sightings, sessions or maps came, went or changed, not what is derived from them."""
     newest: int
     """Id of the memory that was stored last; 0 if there was never one."""
 

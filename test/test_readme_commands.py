@@ -83,7 +83,10 @@ def memory(tmp_path: Path) -> str:
     """Store a session in the node's own database and in a copy in the folder; return the session's id."""
     node = tmp_path / ".robotmem" / "memory.db"
     node.parent.mkdir()
-    with RobotMemory(node, embedding_model="", collection="visitors") as robot:
+    page = tmp_path / "handbook" / "battery.md"
+    page.parent.mkdir()
+    page.write_text("# Battery\n" + "Charge it in time.\n" * 20)
+    with RobotMemory(node, embedding_model="", collection="visitors", notes_folders=[str(page.parent)]) as robot:
         session = robot.start_session().session_id
         robot.save_map(
             OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), width=2, height=1, cells=bytes(2))
@@ -91,6 +94,7 @@ def memory(tmp_path: Path) -> str:
         robot.save_perception("a red mug", data=b"an image", session_id=session)
         robot.learn("hold thin glasses with 8 N", session_id=session)
         robot.end_session(session)
+        robot.flush()
     shutil.copy(node, tmp_path / "memory.db")
     return session
 

@@ -78,10 +78,10 @@ def digest(desk: Desk, request: DigestRequest) -> str:
     sections = [
         Section(f"Learned of {_quoted(task)}" if task else "Learned last", [_fact_line(desk, one) for one in facts]),
         Section("What failed", _failures(desk, task)),
-        Section("Episodes, the latest first", _session_lines(desk)),
         Section(f"Objects near {place.told}" if place else "Objects seen last", objects),
         Section("Objects of the task", _objects_of(desk, task, place)),
         Section("Written down", _notes(desk, task)),
+        Section("Episodes, the latest first", _session_lines(desk)),
         Section("Contradictions", list(_contradictions(desk, facts))),
         Section("Perceived last", latest),
     ]

@@ -25,7 +25,7 @@ def test_it_tells_what_is_known_of_the_task_here_and_now(toolbox: Toolbox) -> No
     told = text(toolbox, task="hold the red mug or a glass", place=[3.0, 1.0])
     sections = re.findall(r"^(\S.*):$", told, re.MULTILINE)
     assert sections == [
-        "Learned of “hold the red mug or a glass”", "Episodes, the latest first", "Objects near (3, 1), within 5 m",
+        "Learned of “hold the red mug or a glass”", "Objects near (3, 1), within 5 m", "Episodes, the latest first",
         "Contradictions",
     ]  # fmt: skip
     assert re.match(r"Now \d{4}-\d\d-\d\dT[\d:]+[+-]\d\d:\d\d\. 5 facts, 3 perceptions are known\.", told)

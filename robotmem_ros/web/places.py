@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi import Path as InPath
 
 from ..memory import RobotMemory
@@ -14,6 +14,7 @@ from .areas_file import add_area, areas_of
 from .changing import writable
 from .details import in_full
 from .failures import NotThereError, responses
+from .json_response import SafeJSONResponse
 from .query_parameters import Id
 from .schemas import AreaIn, AreaOut, Areas, ObjectDetails, Objects
 
@@ -48,12 +49,14 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         area = add_area(memory.parameters, body.name, body.polygon)
         return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
 
-    @router.get("/objects", responses=responses())
+    @router.get("/objects", responses=responses(), response_model=Objects)
     def objects(
         limit: Annotated[int, Query(ge=1, le=_MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
-    ) -> Objects:
+    ) -> Response:
         """List the objects of the current map in all collections, those seen last first."""
-        return Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
+        found = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
+        # Of thousands, FastAPI would check each a second time.
+        return SafeJSONResponse(found.model_dump(mode="json"))
 
     @router.get("/objects/{id}", responses=responses(404))
     def object_in_full(memory_id: Annotated[Id, InPath(alias="id")]) -> ObjectDetails:

@@ -43,8 +43,8 @@ startKeys();
 startLogin(() => location.reload());
 // Before anything is asked for, so that no change falls between.
 startLive();
-const first = startResults(visibleBox);
-await Promise.allSettled([first, startAreas(map), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
+await startResults(visibleBox); // first what is read first
+await Promise.allSettled([startAreas(map), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
 tell("clock");
 document.documentElement.dataset.ready = "true";
 

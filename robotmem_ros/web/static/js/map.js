@@ -7,6 +7,7 @@ import { startFloor, floor } from "./map_floor.js";
 import { MapMarks } from "./map_marks.js";
 import { place, point } from "./map_points.js";
 import { change, onChange, state } from "./state.js";
+import { toast } from "./toasts.js";
 import { number, onLanguage, t } from "./words.js";
 
 const OBJECTS = 5000;
@@ -51,26 +52,28 @@ export function startMap() {
   return map;
 }
 
-/** Asks for what the map shows, and shows it. */
+/** Asks for what the map shows, and shows each part as soon as it is there. */
 export async function loadMap() {
-  const [seen, went, drawn] = await Promise.allSettled([
-    get("/api/objects", { limit: OBJECTS, include_unconfirmed: true }),
-    get("/api/path"),
-    get("/api/map"),
-  ]);
-  if (seen.status === "fulfilled") objects = seen.value.objects;
-  if (went.status === "fulfilled") path = went.value.path;
-  grid = drawn.status === "fulfilled" ? drawn.value : null;
-  await floor(map, grid);
+  const asked = [
+    get("/api/map").then((found) => (grid = found), () => (grid = null)).then(() => floor(map, grid)),
+    get("/api/path").then((found) => (path = found.path)),
+    get("/api/objects", { limit: OBJECTS, include_unconfirmed: true }).then((found) => (objects = found.objects)),
+  ];
+  const done = await Promise.allSettled(asked.map((one) => one.then(showLoaded)));
+  const failed = done.find(({ status }) => status === "rejected");
+  if (failed && failed.reason.status > 0) toast(failed.reason.message, { bad: true });
+  isFirst = false;
+}
+
+function showLoaded() {
   marks.showWorld(objects, path);
   label();
   legend();
   if (!fitted) fit();
+  else if (isFirst && viewText() === settled) showAll();
 }
 
-/** Asks again for what changed; the picture of the floor seldom does. */
-export const refreshMap = loadMap;
-
+let isFirst = true;
 let fitted = false;
 let settled = ""; // where the page itself has put the map: no part of the address
 
@@ -91,7 +94,7 @@ export function showAll() {
   const bounds = L.latLngBounds([]);
   for (const { position } of objects) bounds.extend(place(position));
   for (const { position } of path) bounds.extend(place(position));
-  if (grid && !bounds.isValid()) bounds.extend(floor.bounds(grid));
+  if (grid && !bounds.isValid()) bounds.extend(floor.bounds(grid)); // before the others are there, or without any
   if (!bounds.isValid() || map.getSize().x === 0) return;
   fitted = true;
   map.fitBounds(bounds.pad(0.05), { animate: false, maxZoom: 6, padding: [24, 24] });

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone, tzinfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robotmem_ros.agents.times import ago, iso, moment
 from robotmem_ros.memory.errors import InvalidFieldError
@@ -93,6 +96,21 @@ def test_nanoseconds_of_a_simulation_are_early() -> None:
     assert moment("after", "1 minute ago", 90 * 10**9, ZONE) == 30 * 10**9
     with pytest.raises(InvalidFieldError, match="lies before 1970"):
         moment("after", "1 hour ago", 90 * 10**9, ZONE)
+
+
+WORDS = st.sampled_from([
+    "3", "0", "12", "99", "1.5", "an", "half", "minute", "minutes", "h", "ago", "last", "yesterday", "today", "night",
+    "monday", "at", "pm", "14:05", ":", "-", "2026-11-20", "T10:00", "Z", "+08:00", "分钟", "前", "昨天", "下午",
+    "点", "半", "两", "十二", "最近", "天", ",", "and", " ", "9999999999999999999999", "\0", "é",
+])  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=7).map(" ".join) | st.lists(WORDS, max_size=7).map("".join) | st.text())
+def test_any_text_is_a_time_or_is_refused(text: str) -> None:
+    found = 0
+    with suppress(InvalidFieldError):
+        found = moment("after", text, NOW, ZONE)
+    assert 0 <= found < 2**63
 
 
 def test_without_a_zone_that_of_the_machine_holds() -> None:

@@ -1,0 +1,54 @@
+"""What to know before a task, without a session."""
+
+from __future__ import annotations
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.memory.search.request import RecallRequest
+
+from ...support.clock import Clock
+from ..conftest import OpenMemory
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory, clock: Clock) -> RobotMemory:
+    """Open a memory with the clock, and three episodes."""
+    memory = open_memory(clock=clock)
+    for task, fact, outcome in [
+        ("guide a visitor", "the door swings inwards", 1.0),
+        ("tidy the kitchen", "the left drawer sticks", 0.0),
+        ("tidy the kitchen", "the glasses stand above the sink", 1.0),
+    ]:
+        session = memory.start_session({"task": task}).session_id
+        memory.learn(fact, session_id=session)
+        memory.end_session(session, outcome)
+    return memory
+
+
+def test_a_task_is_prepared_as_the_end_of_a_session_about_it_would_be(memory: RobotMemory) -> None:
+    ended = memory.end_session(memory.start_session({"task": "tidy the kitchen"}).session_id)
+    told = memory.prepare("tidy the kitchen")
+    assert [fact.id for fact in told] == [fact.id for fact in ended.proactive]
+    assert told[0].content == "the glasses stand above the sink"
+    assert memory.prepare("tidy the kitchen", 0) == ()
+    assert memory.prepare("zebra xylophone quantum") == ()
+    assert memory.prepare("tidy the kitchen", collection="elsewhere") == ()
+
+
+def test_preparing_begins_no_session_and_uses_nothing(memory: RobotMemory) -> None:
+    memory.prepare("tidy the kitchen")
+    memory.offer(RecallRequest("door"))
+    memory.flush()
+    assert len(memory.sessions()) == 3
+    assert len(memory.recall(context_filter={"access_count": 0}, kinds="fact")) == 3
+    memory.recall("door")
+    memory.flush()
+    assert len(memory.recall(context_filter={"access_count": 0}, kinds="fact")) < 3
+
+
+@pytest.mark.parametrize("task", ["", " ", 5, "x" * 3000])
+def test_a_task_that_cannot_be_used_is_named(task: object, memory: RobotMemory) -> None:
+    with pytest.raises(InvalidFieldError, match=r"^task: "):
+        memory.prepare(task)  # type: ignore[arg-type]

@@ -81,6 +81,9 @@ def test_a_target_moves_by_the_arrow_keys_and_has_a_radius(open_page: OpenPage, 
     page.get_by_label("Within (m)").press("Enter")
     expect(page.locator("#summary")).to_contain_text("1 result")
     expect(page.get_by_role("option")).to_contain_text("a blue mug in the kitchen sink")
+    page.get_by_label("within the radius, but best first").check()
+    expect(page.locator("#summary")).to_contain_text("1 result")
+    expect(page.locator(".distance")).to_have_count(0)
 
 
 def test_an_area_that_is_drawn_gets_a_name_and_is_a_condition(

@@ -56,7 +56,7 @@ export function correct({ memory }) {
       .catch(() => {});
     return options;
   };
-  const input = (name, more = {}) => field(t(name), h("input", { name, value: was[name], autocomplete: "off", ...more }));
+  const input = (name, more = {}) => field(t(name === "tags" ? "its_tags" : name), h("input", { name, value: was[name], autocomplete: "off", ...more }));
   openDialog({
     title: t("correct_title", { id: memory.id }),
     wide: true,

@@ -15,7 +15,7 @@ const NAMES = [
   ["collections", "collections"], ["labels", "labels"], ["categories", "categories"], ["tags", "tags"], ["any_tags", "tags"],
   ["areas", "areas"], ["session_ids", "sessions"], ["excluded_session_ids", "sessions"],
 ];
-const FLAGS = ["include_unconfirmed", "in_view", "since_visit", "representatives_only", "unfolded", "include_forgotten"];
+const FLAGS = ["include_unconfirmed", "in_view", "best_first", "since_visit", "representatives_only", "unfolded", "include_forgotten"];
 const QUICK = { last_hour: 3600e3, last_day: 86400e3, last_week: 7 * 86400e3 };
 
 let sim = () => false;

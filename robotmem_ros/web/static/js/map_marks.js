@@ -9,6 +9,7 @@ import { brief, toMs } from "./time.js";
 import { named, number, t } from "./words.js";
 
 const MOST_LABELS = 60;
+const MOST_RINGS = 10;
 
 export class MapMarks {
   constructor(map) {
@@ -20,7 +21,7 @@ export class MapMarks {
     this.sightings = L.layerGroup().addTo(map);
     this.path = L.layerGroup().addTo(map);
     this.robot = new Mark([0, 0], { shape: "arrow", radius: 10, colour: "robot", interactive: false, hidden: true }).addTo(map);
-    this.tip = L.tooltip({ direction: "top", offset: [0, -12], className: "tip" });
+    this.tip = L.tooltip({ direction: "auto", offset: [14, 0], className: "tip" });
     this.points = [];
     this.moment = null;
     this.found = new Set();
@@ -31,7 +32,7 @@ export class MapMarks {
 
   #group(about) {
     const group = L.featureGroup().addTo(this.map);
-    group.bindTooltip(about, { direction: "top", offset: [0, -8], className: "tip" });
+    group.bindTooltip(about, { direction: "auto", offset: [14, 0], className: "tip" });
     group.on("click", ({ layer }) => change({ memory: String(layer.options.id), panel: "memory" }));
     return group;
   }
@@ -77,13 +78,14 @@ export class MapMarks {
 
   /** Shows the memories of a list: objects are ringed if they were searched for, others get a mark of their own. */
   showResults(memories, searched) {
-    this.found = new Set(searched ? memories.map(({ id }) => id) : []);
+    // With a model every text means something: rings around all would tell nothing.
+    this.found = new Set(searched ? memories.slice(0, MOST_RINGS).map(({ id }) => id) : []);
     this.memories.clearLayers();
     for (const memory of memories) {
       if (!memory.position || this.objects.has(memory.id)) continue;
       const colour = memory.kind === "perception" ? "memory" : memory.kind;
       const mark = new Mark(place(memory.position), {
-        id: memory.id, memory, shape: "diamond", radius: 6, colour, ringed: searched && memories.length <= 12, text: memory.label ?? "",
+        id: memory.id, memory, shape: "diamond", radius: 6, colour, ringed: this.found.has(memory.id), text: memory.label ?? "",
         hidden: this.moment !== null && toMs(memory.observed_at) > this.moment.ms,
       });
       this.memories.addLayer(mark);
@@ -105,6 +107,7 @@ export class MapMarks {
   }
 
   select() {
+    this.tip.remove();
     this.#ring();
   }
 

@@ -15,7 +15,7 @@ export const isSearch = (from = state()) => given(from.q.trim()) || ONLY_SEARCH.
 export function countConditions(from = state()) {
   const lists = ["collections", ...SHARED].reduce((sum, name) => sum + from[name].length, 0);
   const single = ["after", "before", "min_confidence", "include_unconfirmed", "include_forgotten", "unfolded", "min_relevance",
-    "context_filter", "ids", "representatives_only", "in_view", "since_visit"];
+    "context_filter", "ids", "representatives_only", "in_view", "since_visit", "best_first"];
   return lists + single.filter((name) => given(from[name])).length;
 }
 
@@ -45,6 +45,8 @@ export function listing(from, cursor) {
 export function searching(from, view) {
   const place = from.target && { target: [...from.target] };
   if (place && given(from.radius)) place.max_distance = Number(from.radius);
+  // Without a radius there is nothing but the distance to go by.
+  const isBestFirst = from.best_first && place?.max_distance > 0 && !from.since_visit;
   return {
     ...shared(from),
     q: from.q.trim(),
@@ -55,7 +57,8 @@ export function searching(from, view) {
     ids: from.ids.split(/[\s,]+/).filter(Boolean),
     representatives_only: from.representatives_only || "",
     fold: from.unfolded ? "false" : "",
-    spatial_sort: from.since_visit ? "" : place,
+    spatial_sort: from.since_visit || isBestFirst ? "" : place,
+    near: isBestFirst ? place : "",
     since_last_visit: from.since_visit && place ? { max_distance: 1, ...place } : "",
     within: from.in_view && view ? view : "",
   };

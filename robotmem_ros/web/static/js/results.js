@@ -12,7 +12,7 @@ import { VirtualList } from "./vlist.js";
 const ASKED = new Set([
   "q", "after", "before", "min_confidence", "min_relevance", "context_filter", "ids", "n", "radius", "target", "kinds",
   "collections", "categories", "labels", "tags", "any_tags", "areas", "session_ids", "excluded_session_ids",
-  "include_unconfirmed", "include_forgotten", "representatives_only", "unfolded", "in_view", "since_visit",
+  "include_unconfirmed", "include_forgotten", "representatives_only", "unfolded", "in_view", "since_visit", "best_first",
 ]);
 const LARGEST = 100;
 
@@ -122,7 +122,7 @@ function describe() {
     const again = n >= wanted && wanted < LARGEST;
     replace(
       summary,
-      n === 0 ? t("nothing_found") : t(state().target && !state().since_visit ? "found_near" : "found", { n }),
+      n === 0 ? t("nothing_found") : t(memories.some(({ distance }) => Number.isFinite(distance)) ? "found_near" : "found", { n }),
       mode ? h("span.mode", { title: t(`mode_${mode}_help`) }, t(`mode_${mode}`)) : "",
       again && h("button.link", { type: "button", onclick: () => change({ n: String(Math.min(wanted * 2, LARGEST)) }) }, t("more")),
     );

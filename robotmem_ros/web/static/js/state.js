@@ -3,7 +3,7 @@
 const LISTS = [
   "kinds", "collections", "categories", "labels", "tags", "any_tags", "areas", "session_ids", "excluded_session_ids",
 ];
-const FLAGS = ["include_unconfirmed", "include_forgotten", "representatives_only", "unfolded", "in_view", "since_visit"];
+const FLAGS = ["include_unconfirmed", "include_forgotten", "representatives_only", "unfolded", "in_view", "since_visit", "best_first"];
 const TEXTS = [
   "q", "after", "before", "min_confidence", "min_relevance", "context_filter", "ids", "n", "radius",
   "memory", "panel", "at", "view",

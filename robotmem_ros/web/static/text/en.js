@@ -84,6 +84,7 @@ export const english = {
   representatives_only: "of similar facts, one",
   unfolded: "same text and place one by one",
   in_view: "only in the visible part of the map",
+  best_first: "within the radius, but best first",
   since_visit: "since the last visit to the target",
   more_conditions: "More",
   time_window: "Time window",

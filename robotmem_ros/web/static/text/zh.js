@@ -81,6 +81,7 @@ export const chinese = {
   representatives_only: "相似事实只取一条",
   unfolded: "相同文字与位置逐条列出",
   in_view: "仅地图可见部分",
+  best_first: "半径内按相关度排序",
   since_visit: "自上次到访目标以来",
   more_conditions: "更多条件",
   time_window: "时间范围",

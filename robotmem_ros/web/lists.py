@@ -67,9 +67,9 @@ def _timeline_arguments(memory: RobotMemory, parameters: BaseModel) -> dict[str,
         if name not in named:
             continue
         value = named.pop(name)
-        if full in named:
+        if full in named and not isinstance(value, list):
             raise InvalidFieldError(name, value, f"means the same as `{full}`; give one of them")
-        named[full] = value
+        named[full] = [*named.get(full, ()), *value] if isinstance(value, list) else value
     if (days := named.pop("days", None)) is not None:
         begin = max(memory.decay().now - round(days * DAY), 0)
         named["after"] = max(begin, named.get("after") or 0)

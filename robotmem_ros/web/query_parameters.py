@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
+from ..memory.models import Kind
 from ..memory.search.request import RecallRequest, TimelineRequest
 
 TIME_PATTERN = "^([0-9]{1,18}|[1-8][0-9]{18})$"
@@ -25,7 +26,8 @@ Time = Annotated[
     AfterValidator(int),
 ]
 Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 Limit = Annotated[int, Query(ge=1, le=MOST, description="Largest number of entries.")]
@@ -49,7 +51,7 @@ def query_model(request: type, name: str, **more: Any) -> type[BaseModel]:
     """Make the model of query parameters of the fields of a request, and more of them."""
     made: dict[str, Any] = {}
     for entry in fields(request):
-        kind = _TYPES[str(entry.type)]
+        kind = list[KindName] if entry.name == "kinds" else _TYPES[str(entry.type)]
         default = None if entry.default in {MISSING, ()} else entry.default
         about = sentence(entry)
         if str(entry.type) in {"Names", "Iterable[int] | int | None"}:
@@ -95,7 +97,10 @@ TIMELINE_PARAMETERS = query_model(
     ),
     confidence=(Share | None, Field(default=None, description="The same as `min_confidence`.")),
     **{
-        name: (list[Name], Field(default_factory=list, description=f"The same as `{full}`."))
+        name: (
+            list[KindName] if full == "kinds" else list[Name],
+            Field(default_factory=list, description=f"The same as `{full}`."),
+        )
         for name, full in SYNONYMS.items()
         if name != "confidence"
     },

@@ -57,7 +57,8 @@ def test_memories_come_by_time_and_page_by_page(client: httpx.Client) -> None:
         ({"days": 0.01}, 0),
         ({"days": 100_000}, 11),
         ({"confidence": 1.0}, 0),
-        ({"kinds": ["fact", "perception"]}, 11),
+        ({"kinds": ["fact", "perceptions"]}, 11),
+        ({"type": "facts", "kinds": "perception"}, 11),
     ],
 )
 def test_memories_take_the_conditions_of_a_timeline_and_short_names(
@@ -197,7 +198,8 @@ def test_without_a_map_that_is_said(client: httpx.Client) -> None:
         ("memories", {"nn": "1"}, "nn", "1"),
         ("memories", {"after": "yesterday"}, "after", "yesterday"),
         ("memories", {"cursor": "nonsense"}, "cursor", "nonsense"),
-        ("memories", {"type": "facts", "kinds": "fact"}, "type", None),
+        ("memories", {"type": "feelings"}, "type.0", "feelings"),
+        ("memories", {"confidence": "0.5", "min_confidence": "0.4"}, "confidence", None),
         ("search", {"q": "mug", "min_confidence": "2"}, "min_confidence", "2"),
         ("search", {"q": "mug", "query": "cup"}, "q", "mug"),
         ("search", {"near": "{"}, "near", "{"),
@@ -226,4 +228,4 @@ def test_a_search_for_nothing_finds_the_latest(client: httpx.Client) -> None:
 def test_what_is_not_there_is_told_as_json(client: httpx.Client) -> None:
     assert "nothing at '/api/nothing'" in str(get(client, "/api/nothing", 404)["error"])
     response = client.get("/api/login")
-    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+    assert (response.status_code, response.headers["allow"]) == (405, "DELETE, POST")

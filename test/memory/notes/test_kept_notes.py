@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import RobotMemory
+from robotmem_ros.cli.main import main
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.storage import note_rows
 
 from ...support.consistency import check_file
@@ -106,3 +110,37 @@ def test_a_purge_that_was_interrupted_leaves_no_notes_twice(
     assert len(cited(again)) == 2
     again.close()
     check_file(again.path)
+
+
+def test_an_export_leaves_notes_out_and_an_import_refuses_them(
+    memory: RobotMemory, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory.learn("the lift is slow")
+    memory.close()
+    out = tmp_path / "memories.jsonl"
+    assert main(["export", str(out), "--db", str(memory.path)]) == 0
+    (line,) = out.read_text().splitlines()
+    assert json.loads(line)["type"] == "fact"
+    out.write_text(line.replace('"type": "fact"', '"type": "note"'))
+    assert main(["import", str(out), "--db", str(tmp_path / "other.db")]) == 1
+    assert "was not written by `robotmem export`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"notes_folders": ["/"]}, "notes_folders: '/' is the whole disk; name a folder of notes"),
+        ({"notes_folders": ["site="]}, "notes_folders: 'site=' must be a folder, or `collection=folder`"),
+        ({"notes_folders": ["/a/docs", "/b/docs"]}, "has the name of '/a/docs', so that their files could not be told"),
+        ({"notes_folders": ["/a/docs", "/a/docs/inner"]}, "'/a/docs/inner' lies in '/a/docs', which is named as well"),
+        ({"notes_folders": ["/a/do\ncs"]}, "must be printable text"),
+        ({"notes_folders": "/a/docs"}, "notes_folders: '/a/docs' must be a list of texts"),
+        ({"notes_chunk_tokens": 5}, "notes_chunk_tokens: 5 must lie in 20 to 10000 tokens"),
+        ({"recall_kinds": "facts, dreams"}, "recall_kinds: 'dreams' is unknown; use one of fact, perception, note"),
+        ({"recall_kinds": " , "}, "recall_kinds: ' , ' names no kind; such as `facts, perceptions, notes`"),
+        ({"retention_budgets": "*/note: 5 rows"}, "limits notes, which are as many as their files make them"),
+    ],
+)
+def test_a_parameter_that_cannot_be_used_is_named(open_memory: OpenMemory, parameters: Any, why: str) -> None:
+    with pytest.raises(InvalidFieldError, match=re.escape(why)):
+        open_memory(**parameters)

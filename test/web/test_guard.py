@@ -115,6 +115,17 @@ def test_the_token_lets_in_as_header_and_as_cookie(guarded: Server) -> None:
         assert client.get("/api/stats", headers=WITH_TOKEN).status_code in {200, 429}
 
 
+def test_no_path_but_the_login_is_open(guarded: Server, client: httpx.Client) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    body = {"reason": "x", "content": "x", "name": "x", "polygon": [[0, 0], [1, 0], [1, 1]]}
+    with guarded.client() as stranger:
+        for path, operations in paths.items():
+            for method in operations:
+                full = path.replace("{id}", "1").replace("{session_id}", "x")
+                status = stranger.request(method.upper(), full, json=body).status_code
+                assert status == 401 or path == "/api/login", path
+
+
 def test_a_login_keeps_a_cookie_that_scripts_cannot_read(db: Path) -> None:
     with console(db, environment={"ROBOTMEM_WEB_TOKEN": TOKEN}) as server, server.client() as client:
         assert TOKEN not in server.told
@@ -212,6 +223,7 @@ def test_the_page_is_not_sent_again_while_it_is_the_same(client: httpx.Client) -
     again = client.get("/", headers={"If-None-Match": first.headers["etag"]})
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
     assert client.head("/").status_code == 200
+    assert client.get("/static/icon.svg").headers["content-type"].startswith("image/svg+xml")
 
 
 def test_an_error_holds_no_more_of_a_bad_value_than_its_beginning(client: httpx.Client) -> None:

@@ -36,6 +36,7 @@ class Conditions:
         self._all = memories
         self._areas = areas
         self._confidence = confidence
+        self._visit: tuple[Query, int] | None = None
 
     def wrong(self, query: Query) -> Iterator[str]:
         """Return what the error of an invalid query may name."""
@@ -113,6 +114,12 @@ class Conditions:
         return placed or _area(memory) == name
 
     def _last_visit(self, query: Query, place: Place) -> int:
+        # The same for all memories: not to be found again for each.
+        if self._visit is None or self._visit[0] is not query:
+            self._visit = query, self._find_last_visit(query, place)
+        return self._visit[1]
+
+    def _find_last_visit(self, query: Query, place: Place) -> int:
         times = [
             memory.new.observed_at
             for memory in self._all

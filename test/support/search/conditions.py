@@ -55,7 +55,8 @@ class Conditions:
         new = memory.new
         return (
             memory.active
-            and ("*" in query.collections or new.collection in query.collections)
+            and query.searches(new)
+            and (new.kind.value != "note" or query.wants_notes)
             and self._confidence(memory, query) >= query.min_confidence
             and (not query.session_ids or new.session_id in query.session_ids)
             and new.session_id not in query.excluded_session_ids
@@ -124,7 +125,7 @@ class Conditions:
             memory.new.observed_at
             for memory in self._all
             if memory.active
-            and ("*" in query.collections or memory.new.collection in query.collections)
+            and query.names(memory.new.collection)
             and memory.new.observed_at <= query.now
             and distance(memory, place) <= place.max_distance
         ]

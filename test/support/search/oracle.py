@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from robotmem_ros.memory import Kind
 from robotmem_ros.memory.embedding import Vector
 
 from .conditions import Conditions, distance
@@ -53,12 +54,15 @@ class Oracle:
         """
         candidates = self.candidates(query)
         # Words weigh as they do in the collections that are asked, withdrawn memories included.
-        self._asked = [memory for memory in self._all if _is_in(query.collections, memory)]
+        also = {one.new.collection for one in self._all if query.searches(one.new)}
+        self._asked = [one for one in self._all if query.names(one.new.collection) or one.new.collection in also]
         self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
         expected = self._recall(query, candidates)
         by_id = {memory.id: memory for memory in self._all}
         expected.confidences.extend(self._confidence(by_id[memory_id], query) for memory_id in expected.ids)
         for memory_id in expected.ids:
+            if by_id[memory_id].new.kind is Kind.NOTE:
+                continue
             self._recalled_at[memory_id] = max(self._recalled_at.get(memory_id, 0), query.now)
         return expected
 
@@ -220,7 +224,10 @@ class Oracle:
         # What decides between two texts, as far down as they count.
         last = sorted(texts.values())[: query.n + 1][-1] if query.fold and texts else query.n
         gaps = [scores[left] - scores[right] for left, right in itertools.pairwise(best[: last + 1])]
-        if any(1e-12 < gap < _NEAR_SCORES for gap in gaps):
+        sessions = [self._by_id[memory_id].new.session_id for memory_id in best[: last + 1]]
+        # The vector of a text is measured with its session, where rounding decides.
+        beside = zip(gaps, itertools.pairwise(sessions), strict=True)
+        if any(gap < _NEAR_SCORES and (gap > 1e-12 or left != right) for gap, (left, right) in beside):
             raise UndecidedError
         return [self._by_id[memory_id] for memory_id in best]
 
@@ -260,10 +267,6 @@ class Oracle:
         if np.any((gaps > 1e-12) & (gaps < _NEAR_TIE)):
             raise UndecidedError
         return dict(zip((memory.id for memory in embedded), distances.round(9).tolist(), strict=True))
-
-
-def _is_in(collections: Sequence[str], memory: ReferenceMemory) -> bool:
-    return "*" in collections or memory.new.collection in collections
 
 
 def _result(

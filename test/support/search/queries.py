@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .reference_model import DAY, OWN_NAMES, Box, Place, Query
+from .reference_model import DAY, NOTES, OWN_NAMES, Box, Place, Query
 from .worlds import AREAS, COLLECTIONS, FIELDS, OBJECTS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
 
 _CONDITIONS = (
@@ -25,10 +25,10 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
     changes["fold"] = draw(st.booleans())
     names = {
-        "collections": (*COLLECTIONS, "*"),
+        "collections": (*COLLECTIONS, NOTES, "*"),
         "session_ids": (*SESSIONS[1:], "unknown"),
         "excluded_session_ids": (*SESSIONS[1:], "unknown"),
-        "kinds": ("fact", "perception"),
+        "kinds": ("fact", "perception", "note"),
         "categories": ("grasp", "place", "constraint", "unknown"),
         "labels": ("mug", "MUG", "desk lamp", "unknown"),
         "tags": (*TAGS, *TAGS, "unknown"),
@@ -59,6 +59,9 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     if draw(st.booleans()):
         some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
         changes["text"] = draw(st.sampled_from(world.texts) | some_words)
+        # Without a condition, only words are enough.
+        if "collections" not in conditions and draw(st.booleans()):
+            changes["collections"] = ()
     return Query(**changes)  # type: ignore[arg-type]
 
 

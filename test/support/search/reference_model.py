@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
 from robotmem_ros.memory.embedding import Vector
-from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.models import Kind, NewMemory
 
 from .evidence import Evidence
 
@@ -143,6 +143,7 @@ class Query:
     min_relevance: float = 0.0
     explain: bool = False
     collections: tuple[str, ...] = (DEFAULT_COLLECTION,)
+    """None if the query names none: then the default one, and the notes."""
     session_ids: tuple[str, ...] = ()
     excluded_session_ids: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
@@ -160,6 +161,20 @@ class Query:
     since_last_visit: Place | None = None
     spatial_sort: Place | None = None
     fold: bool = True
+
+    @property
+    def wants_notes(self) -> bool:
+        """Tell whether notes may answer: with words all kinds do by default."""
+        return "note" in self.kinds if self.kinds else bool(self.text)
+
+    def names(self, collection: str) -> bool:
+        """Tell whether all memories of a collection are searched."""
+        return "*" in self.collections or collection in (self.collections or (DEFAULT_COLLECTION,))
+
+    def searches(self, new: NewMemory) -> bool:
+        """Tell whether the collection of a memory is searched for memories of its kind."""
+        of_notes = not self.collections and new.collection == NOTES and new.kind is Kind.NOTE and self.wants_notes
+        return self.names(new.collection) or of_notes
 
 
 @dataclass(frozen=True)
@@ -231,6 +246,8 @@ def _equal(left: object, right: object) -> bool:
     return _type(left) is _type(right) and left == right
 
 
+NOTES = "notes"
+"""The collection of notes, unless their folder names another."""
 OWN_NAMES = frozenset({
     "id", "kind", "content", "human_summary", "perception_type", "label", "category", "confidence", "session_id",
     "collection", "frame_id", "map_id", "stamp", "tags",

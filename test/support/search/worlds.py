@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
+from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.storage import codec
+from robotmem_ros.memory.storage import codec, rows
 from robotmem_ros.memory.storage.connection import connect
 
 from ..clock import Clock
 from ..embedders import WordVectors
 from .oracle import Oracle
-from .reference_model import DAY, DEFAULT_COLLECTION, Polygon, Query, ReferenceMemory
+from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Polygon, Query, ReferenceMemory
 
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
@@ -108,7 +109,7 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
     while len(news) < size:
         is_new = not news or draw.random() < 0.7
         news.append(_new_memory(draw, texts) if is_new else _again(draw, draw.choice(news)))
-    ids = [future.result().memory_id for future in [memory.store(new) for new in news]]
+    ids: list[int] = [future.result().memory_id for future in [memory.store(new) for new in news]]
     withdrawn = set(draw.sample(ids, k=min(size // 10, 100)))
     for memory_id in withdrawn:
         memory.forget(memory_id, "a test")
@@ -117,15 +118,19 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
         memory.update(memory_id, corrected[memory_id])
     outcomes = _outcomes(memory, draw, ids) if seed % 2 else {}
     opposed = _oppose(memory, draw, ids)
+    notes = [_new_note(draw, texts) for _ in range(size // 10)] if seed % 3 else []
+    ids += memory._database.write(lambda connection: rows.insert_all(connection, notes)).result()
+    news += notes
     memory.flush()
     # As they are kept: the oracle is about the search, and test_codec.py about the precision.
     kept = codec.encode(WordVectors().embed_batch(texts))
     vectors = dict(zip(texts, codec.decode(kept, WordVectors().dim), strict=True))
+    vectors |= _with_headings(notes)
     reference = []
     for memory_id, new in zip(ids, news, strict=True):
         active = memory_id not in withdrawn
         now = new if memory_id not in corrected or not active else _with_content(new, corrected[memory_id])
-        vector = vectors[now.content] if embeds else None
+        vector = vectors[_embedded(now)] if embeds else None
         against = opposed.get(memory_id, frozenset())
         outcome = outcomes.get(memory_id)
         reference.append(ReferenceMemory(memory_id, now, json.loads(now.context), active, vector, outcome, against))
@@ -186,6 +191,32 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         scope_files=draw.choice(("", "grip_forc lamp")),
         scope_entities=draw.choice(("", "rug")),
     )
+
+
+def _new_note(draw: random.Random, texts: list[str]) -> NewMemory:
+    heading = draw.choice(texts)
+    note = {"path": draw.choice(("a.md", "b.md")), "first_line": draw.randint(1, 9), "heading": heading}
+    return NewMemory(
+        kind=Kind.NOTE,
+        content=draw.choice(texts),
+        collection=draw.choice((NOTES, NOTES, NOTES, COLLECTIONS[0], COLLECTIONS[1])),
+        observed_at=_time(draw),
+        frame_id=FRAMES[0],
+        map_id="",
+        human_summary=draw.choice((heading, "")),
+        context=json.dumps({"note": note}, separators=(",", ":")),
+        decay_rate=0.0,
+    )
+
+
+def _embedded(new: NewMemory) -> str:
+    return f"{new.human_summary}\n{new.content}" if new.kind is Kind.NOTE and new.human_summary else new.content
+
+
+def _with_headings(notes: list[NewMemory]) -> dict[str, Vector]:
+    texts = sorted({_embedded(note) for note in notes})
+    kept = codec.encode(WordVectors().embed_batch(texts)) if texts else []
+    return dict(zip(texts, codec.decode(kept, WordVectors().dim) if texts else [], strict=True))
 
 
 def _again(draw: random.Random, old: NewMemory) -> NewMemory:

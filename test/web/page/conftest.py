@@ -24,8 +24,9 @@ _GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNK
 """What a browser says of a console that the test has ended."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """A browser for the tests of one file: no other test could call `asyncio.run` while playwright runs."""
     with chromium() as started:
         yield started
 

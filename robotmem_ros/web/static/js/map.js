@@ -86,7 +86,8 @@ function fit() {
 function resized() {
   const untouched = fitted && viewText() === settled;
   map.invalidateSize({ animate: false });
-  if (untouched) showAll();
+  if (!fitted) fit(); // on a phone the map was hidden until now
+  else if (untouched) showAll();
 }
 
 /** Shows everything there is. */

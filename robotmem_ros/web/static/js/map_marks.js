@@ -8,7 +8,7 @@ import { change, state } from "./state.js";
 import { brief, toMs } from "./time.js";
 import { named, number, t } from "./words.js";
 
-const MOST_LABELS = 60;
+const MOST_IN_VIEW = 400; // objects; of more, none has a label
 const MOST_RINGS = 10;
 
 export class MapMarks {
@@ -178,7 +178,7 @@ export class MapMarks {
   #label() {
     const bounds = this.map.getBounds();
     const inView = [...this.objects.values()].filter((mark) => !mark.options.hidden && bounds.contains(mark.getLatLng()));
-    const labelled = inView.length <= MOST_LABELS ? new Set(inView) : new Set();
+    const labelled = inView.length <= MOST_IN_VIEW ? this.#apart(inView) : new Set();
     let changed = false;
     for (const mark of this.objects.values()) {
       if (mark.options.labelled === labelled.has(mark)) continue;
@@ -187,6 +187,20 @@ export class MapMarks {
       changed = true;
     }
     if (changed) this.redraw();
+  }
+
+  /** Returns those marks whose labels can stand without covering each other, the surest first. */
+  #apart(marks) {
+    const boxes = [];
+    const apart = new Set();
+    for (const mark of marks.sort((a, b) => b.options.object.confidence - a.options.object.confidence)) {
+      const { x, y } = this.map.latLngToLayerPoint(mark.getLatLng());
+      const box = [x - 8, y - 8, x + 14 + 7 * mark.options.text.length, y + 8];
+      if (boxes.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
+      boxes.push(box);
+      apart.add(mark);
+    }
+    return apart;
   }
 
   redraw() {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -104,6 +105,10 @@ class Areas:
         """Return the areas of the file."""
         self._refresh()
         return {area.name: area for area in self._areas}
+
+    def reload(self) -> None:
+        """Read the file again with the next question, however short ago it was looked at."""
+        self._checked = -math.inf
 
     def at(self, x: float, y: float) -> str:
         """Return the name of the smallest area that a point lies in; empty outside of all."""

@@ -427,6 +427,10 @@ class RobotMemory:
         with parts.database.query_priority, parts.database.snapshot() as connection:
             return read_timeline(connection, query)
 
+    def reload_areas(self) -> None:
+        """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
+        self._parts.areas.reload()
+
     def density(
         self, *, bins: int = 100, after: int | None = None, before: int | None = None, collection: str | None = None
     ) -> Density:

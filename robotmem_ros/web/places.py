@@ -47,6 +47,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         if body.frame_id not in {"", frame}:
             raise FrameMismatchError("frame_id", body.frame_id, frame)
         area = add_area(memory.parameters, body.name, body.polygon)
+        memory.reload_areas()
         return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
 
     @router.get("/objects", responses=responses(), response_model=Objects)

@@ -111,3 +111,15 @@ def test_a_file_that_cannot_be_used_is_refused_at_start(file: Path, text: str, m
 def test_a_file_that_is_not_there_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(InvalidFieldError, match=r"areas_file: .* cannot be read"):
         areas(tmp_path / "none.yaml")
+
+
+def test_a_change_of_the_file_is_known_at_once_if_it_is_told(open_memory: OpenMemory, tmp_path: Path) -> None:
+    file = tmp_path / "areas.yaml"
+    file.write_text("areas: {}\n")
+    memory = open_memory(areas_file=str(file))
+    memory.save_perception("a mug", pose=(1, 1, 0))
+    with pytest.raises(InvalidFieldError, match="areas: 'dock' is unknown"):
+        memory.recall(areas="dock")
+    file.write_text("areas: {dock: [[0, 0], [2, 0], [2, 2], [0, 2]]}\n")
+    memory.reload_areas()
+    assert [found.content for found in memory.recall(areas="dock")] == ["a mug"]

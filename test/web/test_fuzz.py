@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.maps import OccupancyGrid, Origin
 
 from ..support.web import Server, console, seed
 
@@ -26,6 +27,10 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("fuzzed")
     db, areas = folder / "memory.db", folder / "areas.yaml"
     seed(db)
+    with RobotMemory(db, embedding_model="") as memory:
+        memory.save_map(
+            OccupancyGrid(frame_id="map", resolution=0.5, origin=Origin(0.0, 0.0), width=2, height=1, cells=b"\0d")
+        )
     with console(db, "--areas-file", str(areas)) as server:
         yield server
     with RobotMemory(db, embedding_model="", read_only=True) as memory:

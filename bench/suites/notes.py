@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.data import DATA, read_records
+from bench.internals.notes import count
 from bench.options import add_model
 from bench.table import show
 from robotmem_ros.memory import Kind, RobotMemory
-from robotmem_ros.memory.notes.token_count import count
 
 _FOUND = 5
 _PAGES = DATA / "notes" / "handbook"

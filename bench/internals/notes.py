@@ -1,0 +1,7 @@
+"""Count the tokens of notes as the memory estimates them."""
+
+from __future__ import annotations
+
+from robotmem_ros.memory.notes.token_count import count
+
+__all__ = ["count"]

@@ -24,7 +24,7 @@ setup: ## virtual environment, ROS 2, requirements and the embedding model
 build: setup ## the package, with colcon, into .build/
 	@scripts/build.sh
 
-demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: the node stays)
+demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: it stays, and a console)
 	@$(ENV) python3 demo/run.py $(if $(KEEP),--keep)
 
 lint: setup ## ruff and mypy

@@ -2,7 +2,7 @@
 """Play a recorded patrol into a real memory node, and let a planner ask about it.
 
 make demo           asks, prints the answers beside the truth, and ends; exit code 1 if an answer is not the truth
-make demo KEEP=1    leaves the node running until Ctrl-C
+make demo KEEP=1    leaves the node running until Ctrl-C, and shows its memory in a browser
 python3 demo/run.py --ask "red mug"    asks the memory node of this shell's ROS_DOMAIN_ID
 """
 
@@ -31,6 +31,7 @@ sys.path.insert(0, str(ROOT))
 try:
     from tabulate import tabulate
 
+    from demo.console import PORT, console
     from demo.planner import DemoError, Planner
     from demo.questions import Question, questions
     from demo.record_patrol import Truth, record
@@ -87,6 +88,8 @@ def _demo(*, keep: bool) -> int:
             _say(f"{verdict}; {time.monotonic() - began:.1f} s")
             if keep:
                 _stay(node, folder, domain)
+            else:
+                _say(f"console  `make demo KEEP=1` shows this memory in a browser, at http://127.0.0.1:{PORT}/")
     return 1 if wrong else 0
 
 
@@ -174,7 +177,9 @@ def _stay(node: subprocess.Popen[bytes], folder: Path, domain: int) -> None:
     _say(f"  . scripts/env.sh; export ROS_DOMAIN_ID={domain} ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST")
     _say(f"  {call if shutil.which('ros2') else without_ros2}")
     try:
-        node.wait()
+        with console(folder) as address:
+            _say(address)
+            node.wait()
     except KeyboardInterrupt:
         return
     _check(node, folder)

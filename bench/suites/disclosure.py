@@ -13,16 +13,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from bench.internals.database import NewMemory
 from bench.table import show
 from bench.worlds.house import ACTIONS, COLOURS, ROOMS, SPOTS, THINGS
 from robotmem_ros.memory import Kind, Pose, RobotMemory
-from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.counts import Counted
 
 _START = 1_760_000_000 * 10**9
 _BATCH = 2000
 _SESSION = 500
 _CATEGORIES = ("grasp", "place", "navigation", "constraint")
+_COUNTED = ("collections", "categories", "tags", "labels", "areas", "sessions", "kinds")
 _COLLECTIONS = {"default": 8, "lab": 2, "yard": 1}
 
 
@@ -51,8 +51,8 @@ def _verbs(memory: RobotMemory, size: int) -> Iterator[tuple[str, Callable[[], o
     yield "timeline of a category", lambda: memory.timeline(categories="grasp")
     yield "timeline of two tags", lambda: memory.timeline(tags=["mug", "red"])
     yield "timeline of the first session", lambda: memory.timeline(collection="*", session_ids="s0")
-    for field in Counted:
-        yield f"counts of {field.value}", lambda field=field: memory.counts(field)  # type: ignore[misc]
+    for field in _COUNTED:
+        yield f"counts of {field}", lambda field=field: memory.counts(field)  # type: ignore[misc]
     yield "counts of tags, one collection", lambda: memory.counts("tags", collection="lab")
     yield "100 memories in full", lambda: memory.get_memories(range(1, size, size // 100))
     found = memory.recall("a red mug in the kitchen", n=100, fold=False)

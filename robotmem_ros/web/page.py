@@ -20,7 +20,8 @@ class _Files(StaticFiles):
 
 def add_page(api: FastAPI, folder: Path) -> None:
     """Serve the page of a folder."""
-    files = _Files(directory=folder)
+    # `colcon build --symlink-install` makes links of the files; what a path names still lies in the folder.
+    files = _Files(directory=folder, follow_symlink=True)
     api.mount("/static", files)
 
     @api.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)

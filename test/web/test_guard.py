@@ -9,6 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from robotmem_ros.web.app import STATIC
+from robotmem_ros.web.page import add_page
 
 from ..support.web import Server, console
 
@@ -224,6 +229,19 @@ def test_the_page_is_not_sent_again_while_it_is_the_same(client: httpx.Client) -
     assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
     assert client.head("/").status_code == 200
     assert client.get("/static/icon.svg").headers["content-type"].startswith("image/svg+xml")
+
+
+def test_a_page_of_links_is_served_and_nothing_beside_it(tmp_path: Path) -> None:
+    # `colcon build --symlink-install` makes such a folder.
+    (tmp_path / "page").mkdir()
+    for file in (STATIC / "index.html", STATIC / "icon.svg"):
+        (tmp_path / "page" / file.name).symlink_to(file)
+    (tmp_path / "secret.txt").write_text("secret")
+    api = FastAPI()
+    add_page(api, tmp_path / "page")
+    paths = ["/", "/static/icon.svg", "/static/../secret.txt", "/static/%2e%2e/secret.txt", "/static//etc/passwd"]
+    with TestClient(api) as client:
+        assert [client.get(path).status_code for path in paths] == [200, 200, 404, 404, 404]
 
 
 def test_an_error_holds_no_more_of_a_bad_value_than_its_beginning(client: httpx.Client) -> None:

@@ -56,12 +56,12 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     changes |= {name: draw(where[name]) for name in sorted(conditions & where.keys())}
     if draw(st.booleans()):
         changes["spatial_sort"] = draw(_places())
+    names_a_collection = draw(st.booleans())
     if draw(st.booleans()):
+        if not names_a_collection and "collections" not in conditions:
+            changes["collections"] = ()  # with words, no condition is needed
         some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
         changes["text"] = draw(st.sampled_from(world.texts) | some_words)
-        # Without a condition, only words are enough.
-        if "collections" not in conditions and draw(st.booleans()):
-            changes["collections"] = ()
     return Query(**changes)  # type: ignore[arg-type]
 
 

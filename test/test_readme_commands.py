@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,7 +87,8 @@ def memory(tmp_path: Path) -> str:
     page = tmp_path / "handbook" / "battery.md"
     page.parent.mkdir()
     page.write_text("# Battery\n" + "Charge it in time.\n" * 20)
-    with RobotMemory(node, embedding_model="", collection="visitors", notes_folders=[str(page.parent)]) as robot:
+    options: Any = {"embedding_model": "", "collection": "visitors"}
+    with RobotMemory(node, **options) as robot:
         session = robot.start_session().session_id
         robot.save_map(
             OccupancyGrid(frame_id="map", resolution=0.05, origin=Origin(0, 0), width=2, height=1, cells=bytes(2))
@@ -94,6 +96,8 @@ def memory(tmp_path: Path) -> str:
         robot.save_perception("a red mug", data=b"an image", session_id=session)
         robot.learn("hold thin glasses with 8 N", session_id=session)
         robot.end_session(session)
+    # Notes are read beside what goes on, so their ids come last only if the others are there before.
+    with RobotMemory(node, **options, notes_folders=[str(page.parent)]) as robot:
         robot.flush()
     shutil.copy(node, tmp_path / "memory.db")
     return session

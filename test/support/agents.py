@@ -28,7 +28,7 @@ def kitchen(path: Path, *, embedding_model: str = "") -> Path:
         "# Battery\n\nCharge it at dock 3.\n\n## Winter\n\nIt lasts 2 hours below 5 °C.\n"
     )
     options: dict[str, Any] = {} if embedding_model == "default" else {"embedding_model": embedding_model}
-    with RobotMemory(path, notes_folders=(str(handbook),), **options) as memory:
+    with RobotMemory(path, **options) as memory:
         session = memory.start_session({"task": "clear the table"}).session_id
         memory.learn(
             "a grip force of 12.5 N holds the red mug",
@@ -48,6 +48,7 @@ def kitchen(path: Path, *, embedding_model: str = "") -> Path:
         memory.learn("hold the glass with 15 N")
         memory.learn("杯子要轻轻拿起，握力十二牛")
         memory.end_session(session, 0.2)
+    with RobotMemory(path, notes_folders=(str(handbook),), **options) as memory:
         memory.flush()
     return path
 

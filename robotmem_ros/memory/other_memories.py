@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +41,19 @@ Request = TypeVar("Request", RecallRequest, TimelineRequest)
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
+class _Opened:
+    """An open file. One that another file took the place of is closed when the last call that uses it ends."""
+
+    memory: RobotMemory
+    stamp: tuple[int, ...] | None
+    """That of the file, when it was opened."""
+    parameters: Parameters
+    """Those of the own memory that it goes by."""
+    users: int = 0
+    is_current: bool = True
+
+
 class OtherMemory:
     """The memory of another robot. Safe to use from several threads."""
 
@@ -49,11 +63,9 @@ class OtherMemory:
         """Why it could not be read the last time; empty if it could."""
         self._parameters = parameters
         self._open = open_file
-        self._seen: Parameters | None = None
         self._lock = threading.Lock()
         self._is_over = False
-        self._opened: RobotMemory | None = None
-        self._stamp: tuple[int, ...] | None = None
+        self._opened: _Opened | None = None
 
     @property
     def collection(self) -> str:
@@ -97,10 +109,8 @@ class OtherMemory:
             OtherMemoryError: the file cannot be read.
         """
         try:
-            try:
-                answer = verb(self._current())
-            except MemoryClosedError:
-                answer = verb(self._current())  # another thread found that another file took its place
+            with self._in_use() as memory:
+                answer = verb(memory)
         except MemoryNotFoundError as error:
             raise MemoryNotFoundError(self.file.outside(error.memory_id), error.why) from error
         except (DatabaseUnusableError, StorageError) as cause:
@@ -111,25 +121,36 @@ class OtherMemory:
         return answer
 
     def close(self, *, for_good: bool = False) -> None:
-        """Close the file; the next call opens it again, unless it is closed for good."""
+        """Close the file once no call uses it; the next call opens it again, unless it is closed for good."""
         with self._lock:
             self._is_over = self._is_over or for_good
             self._close()
 
-    def _current(self) -> RobotMemory:
+    @contextmanager
+    def _in_use(self) -> Iterator[RobotMemory]:
         with self._lock:
             if self._is_over:
                 raise MemoryClosedError
-            stamp = _stamp(self.file)
-            if stamp != self._stamp:
-                self._close()
-            parameters = self._parameters()
-            if self._opened is None:
-                self._opened, self._stamp = self._open(self.file.path, self._own(parameters)), stamp
-            elif parameters is not self._seen:
-                self._opened.parameters = self._own(parameters)
-            self._seen = parameters
-            return self._opened
+            opened = self._current()
+            opened.users += 1
+        try:
+            yield opened.memory
+        finally:
+            with self._lock:
+                opened.users -= 1
+                self._close_unused(opened)
+
+    def _current(self) -> _Opened:
+        stamp, parameters = _stamp(self.file), self._parameters()
+        if self._opened is not None and self._opened.stamp != stamp:
+            self._close()
+        if self._opened is None:
+            memory = self._open(self.file.path, self._own(parameters))
+            self._opened = _Opened(memory, stamp, parameters)
+        elif parameters is not self._opened.parameters:
+            self._opened.memory.parameters = self._own(parameters)
+            self._opened.parameters = parameters
+        return self._opened
 
     def _own(self, parameters: Parameters) -> Parameters:
         # It is searched as the own memory is.
@@ -138,9 +159,15 @@ class OtherMemory:
         )
 
     def _close(self) -> None:
-        opened, self._opened, self._stamp = self._opened, None, None
+        opened, self._opened = self._opened, None
         if opened is not None:
-            opened.close()
+            opened.is_current = False
+            self._close_unused(opened)
+
+    @staticmethod
+    def _close_unused(opened: _Opened) -> None:
+        if not opened.is_current and not opened.users:
+            opened.memory.close()
 
     def _inside(self, ids: Iterable[int] | int | None) -> Iterable[int] | int | None:
         if ids is None or isinstance(ids, (str, bytes)):

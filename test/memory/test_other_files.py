@@ -34,11 +34,12 @@ with RobotMemory(sys.argv[1], embedding_model="") as memory:
 
 READ_AS_NOBODY = f"""
 import os, sys
-if os.getuid() == 0:
-    os.setgid({NOBODY})
-    os.setuid({NOBODY})
 from robotmem_ros.memory import RobotMemory
 with RobotMemory(":memory:", embedding_model="", other_memories=f"other: {{sys.argv[1]}}") as memory:
+    memory.timeline()  # what it imports lies perhaps where nobody may read
+    if os.getuid() == 0:
+        os.setgid({NOBODY})
+        os.setuid({NOBODY})
     for line in sys.stdin:
         print(len(memory.timeline(collection="other").entries), flush=True)
 """

@@ -35,7 +35,7 @@ lint: setup ## ruff and mypy
 test: build lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
 	@scripts/build_test_interfaces.sh
 	@echo "test: pytest, with real processes and real DDS; some minutes"
-	@$(ENV) python3 -m pytest -q $(PYTEST)
+	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(PYTEST)
 
 bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
 	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)

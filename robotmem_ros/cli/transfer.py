@@ -42,7 +42,7 @@ def _export(arguments: argparse.Namespace) -> None:
                 written += len(some)
             file.writelines(f"{line}\n" for line in places.lines(connection))
     except OSError as cause:
-        raise InvalidFieldError("FILE.jsonl", str(arguments.file), f"cannot be written ({cause.strerror})") from cause
+        raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
         raise StorageError(f"export {str(path)!r}", cause) from cause
     sys.stdout.write(f"exported: {written} memories\n")
@@ -93,9 +93,9 @@ def _read(path: Path) -> Iterator[NewMemory | places.Place]:
             for number, line in enumerate(file, start=1):
                 yield _parsed(line, f"line {number} of {path}")
     except OSError as cause:
-        raise InvalidFieldError("FILE.jsonl", str(path), f"cannot be read ({cause.strerror})") from cause
+        raise InvalidFieldError("FILE.jsonl", path, f"cannot be read ({cause.strerror})") from cause
     except UnicodeDecodeError as cause:
-        raise InvalidFieldError("FILE.jsonl", str(path), "is no UTF-8 text") from cause
+        raise InvalidFieldError("FILE.jsonl", path, "is no UTF-8 text") from cause
 
 
 def _parsed(line: str, where: str) -> NewMemory | places.Place:

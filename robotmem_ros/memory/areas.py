@@ -160,7 +160,7 @@ def read_areas(file: Path) -> tuple[Area, ...]:
     content = read_yaml("areas_file", file).value
     named = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
     if not isinstance(named, dict):
-        raise InvalidFieldError("areas_file", str(file), "must hold `areas:` with a polygon for each name")
+        raise InvalidFieldError("areas_file", file, "must hold `areas:` with a polygon for each name")
     return tuple(sorted((_area(label, corners) for label, corners in named.items()), key=Area.size))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePath
 
 _SHOWN = 80
 MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
@@ -13,7 +13,9 @@ MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, Recursi
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value, cut to a length that fits a log line and safe to print."""
+    """Return the repr of a value, cut to a length that fits a log line and safe to print; that of a path is whole."""
+    if isinstance(value, PurePath):
+        return repr(str(value)).encode("utf-8", "backslashreplace").decode("utf-8")
     try:
         text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
     except (RecursionError, ValueError):

@@ -99,10 +99,10 @@ def read_yaml(field: str, file: Path) -> Entry:
     try:
         import yaml
     except ImportError:
-        raise InvalidFieldError(field, str(file), "needs PyYAML (pip install pyyaml)") from None
+        raise InvalidFieldError(field, file, "needs PyYAML (pip install pyyaml)") from None
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as cause:
-        raise InvalidFieldError(field, str(file), f"cannot be read: {' '.join(str(cause).split())}") from None
+        raise InvalidFieldError(field, file, f"cannot be read: {' '.join(str(cause).split())}") from None
     return Entry(field, file, "", {} if content is None else content)

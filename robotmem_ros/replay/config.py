@@ -73,12 +73,12 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
 def _parameters_in(path: Path) -> Mapping[str, object]:
     content = read_yaml("config", path).value
     if not isinstance(content, dict) or not content:
-        raise InvalidFieldError("config", str(path), f"must hold parameters, not {shown(content)}")
+        raise InvalidFieldError("config", path, f"must hold parameters, not {shown(content)}")
     found = list(sections(content))
     if not found:
         return content
     for what in misnamed(content, _NODE, [entry.name for entry in fields(Parameters)]):
-        raise InvalidFieldError("config", str(path), what)
+        raise InvalidFieldError("config", path, what)
     merged: dict[str, object] = {}
     # A section of this node alone overrides one with wildcards.
     for section in sorted(found, key=lambda one: "*" not in one.node):

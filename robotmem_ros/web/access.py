@@ -116,7 +116,7 @@ def _of_file(path: Path) -> str:
         with path.open(encoding="utf-8") as stored:
             return stored.read(_MOST + 2).strip()
     except (OSError, UnicodeDecodeError) as cause:
-        raise InvalidFieldError("--token-file", str(path), f"cannot be used ({cause})") from cause
+        raise InvalidFieldError("--token-file", path, f"cannot be used ({cause})") from cause
 
 
 def _checked(field: str, token: str) -> str:

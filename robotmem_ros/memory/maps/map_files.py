@@ -56,10 +56,10 @@ def read_map_file(file: Path) -> MapFile:
         InvalidFieldError: it cannot be read, or says nothing usable.
     """
     if file.is_file() and file.stat().st_size > _MOST_BYTES:
-        raise InvalidFieldError(FIELD, str(file), f"has {file.stat().st_size:,} bytes; that is no YAML of a map")
+        raise InvalidFieldError(FIELD, file, f"has {file.stat().st_size:,} bytes; that is no YAML of a map")
     values = read_yaml(FIELD, file).value
     if not isinstance(values, Mapping):
-        raise InvalidFieldError(FIELD, str(file), "must hold image, resolution and origin of a map")
+        raise InvalidFieldError(FIELD, file, "must hold image, resolution and origin of a map")
     occupied, free = (
         validation.number(name, _number(_required(file, values, name)), low=0.0, high=1.0)
         for name in ("occupied_thresh", "free_thresh")
@@ -140,13 +140,13 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
         with file.open("x", encoding="utf-8") as text:
             yaml.safe_dump(content, text, sort_keys=False, allow_unicode=True, default_flow_style=None)
     except OSError as cause:
-        raise InvalidFieldError(FIELD, str(written), f"cannot be written ({cause.strerror or cause})") from cause
+        raise InvalidFieldError(FIELD, written, f"cannot be written ({cause.strerror or cause})") from cause
     return image
 
 
 def _required(file: Path, values: Mapping[object, object], name: str) -> object:
     if name not in values:
-        raise InvalidFieldError(FIELD, str(file), f"has no {name}")
+        raise InvalidFieldError(FIELD, file, f"has no {name}")
     return values[name]
 
 

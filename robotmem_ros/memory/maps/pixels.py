@@ -42,15 +42,15 @@ def read_pixels(file: Path, *, mixes_alpha: bool) -> Pixels:
     """
     try:
         if not file.is_file():
-            raise InvalidFieldError(FIELD, str(file), "is no file")
+            raise InvalidFieldError(FIELD, file, "is no file")
         size = file.stat().st_size
         with file.open("rb") as content:
             head = content.read(_HEAD)
         if size > _MOST_BYTES:
-            raise InvalidFieldError(FIELD, str(file), f"has {size:,} bytes; at most {_MOST_BYTES:,} are read")
+            raise InvalidFieldError(FIELD, file, f"has {size:,} bytes; at most {_MOST_BYTES:,} are read")
         return _pgm(file, head, size) if head[:2] in (b"P2", b"P5") else _decoded(file, mixes_alpha=mixes_alpha)
     except OSError as cause:
-        raise InvalidFieldError(FIELD, str(file), f"cannot be read ({cause.strerror or cause})") from cause
+        raise InvalidFieldError(FIELD, file, f"cannot be read ({cause.strerror or cause})") from cause
 
 
 def write_pgm(file: Path, levels: npt.NDArray[np.uint8]) -> None:
@@ -68,21 +68,21 @@ def write_pgm(file: Path, levels: npt.NDArray[np.uint8]) -> None:
 def _pgm(file: Path, head: bytes, size: int) -> Pixels:
     found = _PGM.match(head)
     if found is None:
-        raise InvalidFieldError(FIELD, str(file), "is no PGM image: its head must name width, height and white")
+        raise InvalidFieldError(FIELD, file, "is no PGM image: its head must name width, height and white")
     kind, (width, height, white) = found[1], (int(number) for number in found.groups()[1:])
     if not (width and height and 0 < white <= _WHITE_16):
-        raise InvalidFieldError(FIELD, str(file), f"has a head that cannot be: {width} x {height}, white is {white}")
+        raise InvalidFieldError(FIELD, file, f"has a head that cannot be: {width} x {height}, white is {white}")
     check_size(width, height)
     wide = 1 + (white > 255)
     least = width * height * (wide if kind == b"P5" else 2) - (kind == b"P2")
     if size - found.end() < least:
         why = f"is cut: {width} x {height} pixels take {least:,} bytes, and there are {size - found.end():,}"
-        raise InvalidFieldError(FIELD, str(file), why)
+        raise InvalidFieldError(FIELD, file, why)
     with file.open("rb") as content:
         content.seek(found.end())
         values = _plain(file, content.read(), width * height) if kind == b"P2" else _raw(content.read(least), wide)
     if values.max() > white:
-        raise InvalidFieldError(FIELD, str(file), f"has a pixel of {values.max()}, and white is {white}")
+        raise InvalidFieldError(FIELD, file, f"has a pixel of {values.max()}, and white is {white}")
     return Pixels(values.reshape(height, width), white)
 
 
@@ -97,7 +97,7 @@ def _plain(file: Path, data: bytes, count: int) -> Levels:
     except (ValueError, OverflowError):
         values = None
     if values is None:
-        raise InvalidFieldError(FIELD, str(file), f"must have a whole number for each of its {count:,} pixels")
+        raise InvalidFieldError(FIELD, file, f"must have a whole number for each of its {count:,} pixels")
     return np.minimum(values, _WHITE_16).astype(np.uint16)
 
 
@@ -106,7 +106,7 @@ def _decoded(file: Path, *, mixes_alpha: bool) -> Pixels:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
         why = "is no PGM image; other images need Pillow: pip install 'robotmem_ros[maps]'"
-        raise InvalidFieldError(FIELD, str(file), why) from None
+        raise InvalidFieldError(FIELD, file, why) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit of a map is lower
@@ -114,11 +114,11 @@ def _decoded(file: Path, *, mixes_alpha: bool) -> Pixels:
                 check_size(*image.size)
                 return _levels(image, mixes_alpha=mixes_alpha)
     except Image.DecompressionBombError as cause:
-        raise InvalidFieldError(FIELD, str(file), f"has more than {MAX_CELLS:,} pixels ({cause})") from None
+        raise InvalidFieldError(FIELD, file, f"has more than {MAX_CELLS:,} pixels ({cause})") from None
     except UnidentifiedImageError:
-        raise InvalidFieldError(FIELD, str(file), "is no PGM, PNG or BMP image") from None
+        raise InvalidFieldError(FIELD, file, "is no PGM, PNG or BMP image") from None
     except (SyntaxError, ValueError, EOFError) as cause:  # what Pillow raises for damaged images, beside OSError
-        raise InvalidFieldError(FIELD, str(file), f"is damaged ({cause})") from None
+        raise InvalidFieldError(FIELD, file, f"is damaged ({cause})") from None
 
 
 def _levels(image: Any, *, mixes_alpha: bool) -> Pixels:

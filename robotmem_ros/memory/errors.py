@@ -15,7 +15,7 @@ MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, Recursi
 def shown(value: object) -> str:
     """Return the repr of a value, cut to a length that fits a log line and safe to print; that of a path is whole."""
     if isinstance(value, PurePath):
-        return repr(str(value)).encode("utf-8", "backslashreplace").decode("utf-8")
+        return repr(str(value))
     try:
         text = repr(value[:_SHOWN]) if isinstance(value, (str, bytes)) else repr(value)
     except (RecursionError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,6 +105,12 @@ def test_a_pose_without_an_orientation_does_not_turn() -> None:
 )
 def test_a_value_is_shown_short_and_safe(value: object, text: str) -> None:
     assert shown(value) == text
+
+
+def test_a_path_is_shown_whole_and_safe() -> None:
+    folder = "a_robot/" * 20
+    assert shown(Path(f"/{folder}map.yaml")) == f"'/{folder}map.yaml'"
+    assert shown(Path("one\nline\udc80")) == r"'one\nline\udc80'"
 
 
 def test_names_are_sorted_and_stand_once() -> None:

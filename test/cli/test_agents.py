@@ -11,8 +11,8 @@ import pytest
 
 from robotmem_ros.cli.main import main
 
-from ..support.agents import ROOT, kitchen
-from ..support.subprocesses import without
+from ..support.agents import kitchen
+from ..support.subprocesses import ROOT, without
 
 
 @pytest.fixture

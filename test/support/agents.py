@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robotmem_ros.memory import RobotMemory
 
+from .subprocesses import PATH, ROOT, started
+
 if TYPE_CHECKING:
     from mcp import Client
 
-ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "robotmem_ros.cli")
-PATH = {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
 
 
 def kitchen(path: Path, *, embedding_model: str = "") -> Path:
@@ -64,19 +63,6 @@ async def stdio_client(db: Path, *options: str) -> AsyncIterator[Client]:
         yield client
 
 
-@contextmanager
-def served(db: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def served(db: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """Start `robotmem mcp` with pipes; it is killed at the end if it still runs."""
-    with subprocess.Popen(
-        [*COMMAND, "mcp", "--db", str(db), *options],
-        cwd=ROOT,
-        env={**os.environ, **PATH},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    return started(*COMMAND, "mcp", "--db", str(db), *options)

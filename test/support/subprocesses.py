@@ -11,6 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
+PATH = {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
+"""Where a process finds the package."""
 
 _WITHOUT = """
 import sys
@@ -35,10 +37,17 @@ def running(code: str, *arguments: object, before: Sequence[str] = ()) -> Iterat
 
     `before` is a command that starts it, such as `unshare` with its options.
     """
+    with started(*before, sys.executable, "-c", code, *map(str, arguments)) as process:
+        yield process
+
+
+@contextmanager
+def started(*command: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a command that finds the package, with pipes; it is killed at the end if it still runs."""
     with subprocess.Popen(
-        [*before, sys.executable, "-c", code, *map(str, arguments)],
+        command,
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, **PATH},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

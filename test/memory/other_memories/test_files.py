@@ -17,10 +17,10 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import OtherMemoryError
 
-from ..support.clock import NOW, SECOND
-from ..support.other_robots import fill_forklift
-from ..support.subprocesses import NOBODY, running
-from .conftest import OpenMemory
+from ...support.clock import NOW, SECOND
+from ...support.other_robots import fill_forklift
+from ...support.subprocesses import NOBODY, running
+from ..conftest import OpenMemory
 
 WRITER = """
 import sys
@@ -43,24 +43,6 @@ with RobotMemory(":memory:", embedding_model="", other_memories=f"other: {{sys.a
     for line in sys.stdin:
         print(len(memory.timeline(collection="other").entries), flush=True)
 """
-
-
-@pytest.fixture
-def other(tmp_path: Path, open_memory: OpenMemory) -> Path:
-    """The closed file of a forklift."""
-    path = tmp_path / "forklift.db"
-    with open_memory(path, collection="yard") as memory:
-        fill_forklift(memory)
-    return path
-
-
-@pytest.fixture
-def memory(open_memory: OpenMemory, other: Path) -> RobotMemory:
-    """The own memory, which knows the forklift's."""
-    own = open_memory(other_memories=f"forklift: {other}")
-    own.learn("the red mug is heavy", tags=["mug"])
-    own.flush()
-    return own
 
 
 def test_what_another_process_writes_meanwhile_is_found(memory: RobotMemory, other: Path) -> None:

@@ -67,7 +67,7 @@ def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
     # From one heading to the next; headings without a text belong to what follows.
     section: list[Block] = []
     for block in blocks:
-        if block.is_heading and not all(one.is_heading for one in section):
+        if block.is_heading and section and not section[-1].is_heading:
             yield section
             section = []
         section.append(block)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -154,3 +155,11 @@ def test_a_chinese_line_is_split_between_sentences() -> None:
 @pytest.mark.parametrize("text", ["", "\n", "  \n\t\n", "\r\n\r\n"])
 def test_a_blank_text_has_no_parts(text: str) -> None:
     assert split(text, is_markdown=True, limits=LIMITS) == []
+
+
+def test_a_text_of_headings_alone_takes_no_longer_than_other_texts() -> None:
+    text = "\n".join(f"{'#' * (number % 6 + 1)} h{number}" for number in range(50_000))
+    before = time.process_time()
+    parts = split(text, is_markdown=True, limits=Limits(400, 80))
+    assert parts[-1].last_line == 50_000
+    assert time.process_time() - before < 12.0  # growing with the square of the length it was 29 s

@@ -17,6 +17,13 @@ class ForgetRequest:
 
 
 @dataclass(slots=True)
+class RestoreRequest:
+    """Which memory to bring back."""
+
+    memory_id: int = argument(MISSING, "id of a memory that was forgotten or superseded")
+
+
+@dataclass(slots=True)
 class StartSessionRequest:
     """The episode that begins."""
 

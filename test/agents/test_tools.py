@@ -52,6 +52,8 @@ def test_each_tool_answers_its_examples(tool: Tool, example: dict[str, Any], too
         given["session_id"] = values(toolbox.call("start_session", {}))["session_id"]
     if tool.name == "object_history":
         given["memory_id"] = values(toolbox.call("objects", {"query": "red"}))["objects"][0]["id"]
+    if tool.name == "restore":
+        values(toolbox.call("forget", {**given, "reason": "a mistake"}))
     if given.get("place") == "kitchen":
         assert "is no area" in toolbox.call(tool.name, given).text
         return
@@ -62,7 +64,7 @@ def test_each_tool_answers_its_examples(tool: Tool, example: dict[str, Any], too
 
 def test_a_tool_that_writes_is_marked_and_a_tool_that_is_not_writes_nothing(toolbox: Toolbox, db: Path) -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {
-        "learn", "save_perception", "update", "forget", "start_session", "end_session",
+        "learn", "save_perception", "update", "forget", "restore", "start_session", "end_session",
     }  # fmt: skip
     assert {tool.name for tool in TOOLS if tool.destructive} == {"update", "forget"}
     with opened(db, {"embedding_model": ""}, read_only=True) as reading:
@@ -107,6 +109,8 @@ def test_a_memory_in_full_has_its_context_and_its_changes(toolbox: Toolbox) -> N
     assert values(toolbox.call("get_memories", {"ids": [found["id"]]}))["not_found"] == [found["id"]]
     wanted = {"ids": [found["id"]], "include_forgotten": True}
     assert values(toolbox.call("get_memories", wanted))["memories"][0]["status"] == "invalidated"
+    assert values(toolbox.call("restore", {"memory_id": found["id"]})) == {"restored": found["id"]}
+    assert values(toolbox.call("get_memories", {"ids": [found["id"]]}))["memories"][0]["text"] == changed
 
 
 def test_an_episode_is_told_what_to_know_the_next_time(toolbox: Toolbox) -> None:
@@ -169,7 +173,7 @@ def test_the_collection_in_use_is_found_in_the_file(tmp_path: Path) -> None:
 
 def test_tools_are_found_by_their_names() -> None:
     assert list(BY_NAME) == [tool.name for tool in TOOLS]
-    assert len(BY_NAME) == 14
+    assert len(BY_NAME) == 15
 
 
 def test_notes_are_found_with_their_lines_and_read(toolbox: Toolbox) -> None:

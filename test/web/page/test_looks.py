@@ -67,13 +67,36 @@ def test_a_checker_of_accessibility_finds_nothing(
     assert_accessible(page)
 
 
-@pytest.mark.parametrize("panel", ["sessions", "problems", "health"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_checker_of_accessibility_finds_nothing_in_the_other_views(
-    open_page: OpenPage, shared_console: str, panel: str
+    open_page: OpenPage, shared_console: str, theme: str
 ) -> None:
-    page = open_page(shared_console, f"/?panel={panel}", color_scheme="dark" if panel == "health" else "light")
-    expect(page.locator("#panel .loading")).to_have_count(0)
+    page = open_page(shared_console, "/?at=1790000300000000000", color_scheme=theme)
+    for name in ("Sessions", "Problems", "Health"):
+        page.get_by_role("button", name=name).click()
+        expect(page.get_by_role("heading", name=name)).to_be_visible()
+        expect(page.locator("#panel .loading")).to_have_count(0)
+        assert_accessible(page)
+    page.get_by_role("slider", name="Moment").press("ArrowLeft")
+    expect(page.get_by_role("heading", name=re.compile("^At "))).to_be_visible()
     assert_accessible(page)
+    page.get_by_role("button", name="Keys and help").click()
+    assert_accessible(page)
+
+
+def test_what_the_server_says_is_told_in_the_language_of_the_page(open_page: OpenPage, shared_console: str) -> None:
+    page = open_page(shared_console, "/?q=red mug&min_relevance=1&labels=mugg", locale="zh-CN", expected="400")
+    expect(page.locator("#reason")).to_have_text(
+        re.compile("^未配置嵌入模型.*；没有记忆的 label 是 'mugg'；是否指 'mug'？$")
+    )
+    page.get_by_role("button", name="状态").click()
+    expect(page.locator(".verdict")).to_contain_text("未配置嵌入模型")
+    page.locator(".toggle").click()
+    page.get_by_label("按上下文筛选（JSON）").fill('{"task.success": {"$is": true}}')
+    page.get_by_label("按上下文筛选（JSON）").blur()
+    expect(page.locator("#summary .problem")).to_contain_text("未知的运算符 '$is'，可用的有 $eq")
+    page.get_by_role("button", name="语言：中文").click()
+    expect(page.locator(".verdict")).to_contain_text("no embedding model is configured")
 
 
 def test_all_is_within_reach_on_a_phone(open_page: OpenPage, shared_console: str) -> None:

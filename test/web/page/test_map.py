@@ -111,6 +111,8 @@ def test_an_area_that_is_drawn_gets_a_name_and_is_a_condition(
     page.get_by_label("Areas").press("Enter")
     expect(page.get_by_role("option", name="kettle")).to_be_visible()
     expect(page.get_by_role("option", name="laptop")).to_have_count(0)
+    again = open_page(own_console)
+    expect(again.locator(".area-name")).to_have_text("stove <b>corner</b>")
 
 
 def test_the_map_moves_and_the_address_keeps_its_place(open_page: OpenPage, shared_console: str) -> None:

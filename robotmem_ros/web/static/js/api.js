@@ -1,9 +1,9 @@
 // Asks the server. Every answer that is an error becomes an ApiError with the server's own sentence.
-import { t } from "./words.js";
+import { t, told } from "./words.js";
 
 export class ApiError extends Error {
   constructor(status, body) {
-    super(body?.error || t("error_status", { status }));
+    super(body?.error ? told(body.error) : t("error_status", { status }));
     this.status = status;
     this.field = body?.field ?? "";
   }

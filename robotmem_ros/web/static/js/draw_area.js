@@ -29,7 +29,7 @@ export function startAreas(onMap) {
   map.getContainer().addEventListener("keydown", key, true);
   onLanguage(() => corners && note());
   on("theme", () => showAreas());
-  return showAreas();
+  return loadAreas();
 }
 
 let areas = [];

@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { byId, h, replace } from "./dom.js";
 import { redraw } from "./panel.js";
-import { named, number, onLanguage, t } from "./words.js";
+import { named, number, onLanguage, t, told } from "./words.js";
 
 let doctor = null;
 let stats = null;
@@ -29,7 +29,7 @@ function sign() {
   const mark = byId("health-mark");
   mark.textContent = isWell() ? "✓" : "!";
   mark.className = isWell() ? "well" : "unwell";
-  mark.parentElement.title = isWell() ? t("all_well") : failed || doctor.reason;
+  mark.parentElement.title = isWell() ? t("all_well") : failed || told(doctor.reason);
 }
 onLanguage(() => doctor && sign());
 
@@ -44,7 +44,7 @@ export const healthView = () => ({
 
 function verdict() {
   if (isWell()) return h("p.verdict.well", {}, h("span", { "aria-hidden": "true" }, "✓ "), t("all_well"));
-  return h("div.verdict.unwell", {}, h("p", {}, h("span", { "aria-hidden": "true" }, "! "), doctor.reason));
+  return h("div.verdict.unwell", {}, h("p", {}, h("span", { "aria-hidden": "true" }, "! "), told(doctor.reason)));
 }
 
 function totals() {

@@ -11,6 +11,7 @@ import { toast } from "./toasts.js";
 import { number, onLanguage, t } from "./words.js";
 
 const OBJECTS = 5000;
+const BESIDE = [64, 36]; // pixels that the buttons and the legend cover
 
 let map = null;
 let marks = null;
@@ -98,7 +99,7 @@ export function showAll() {
   if (grid && !bounds.isValid()) bounds.extend(floor.bounds(grid)); // before the others are there, or without any
   if (!bounds.isValid() || map.getSize().x === 0) return;
   fitted = true;
-  map.fitBounds(bounds.pad(0.05), { animate: false, maxZoom: 6, padding: [24, 24] });
+  map.fitBounds(bounds.pad(0.05), { animate: false, maxZoom: 6, paddingTopLeft: [24, 24], paddingBottomRight: BESIDE });
   settled = viewText();
 }
 

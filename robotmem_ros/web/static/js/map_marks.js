@@ -3,12 +3,12 @@
 import { debounced, h } from "./dom.js";
 import { position } from "./marks.js";
 import { place } from "./map_points.js";
-import { COLOURS, Mark, readColours } from "./map_shapes.js";
+import { COLOURS, Mark, readColours, textWidth } from "./map_shapes.js";
 import { change, state } from "./state.js";
 import { brief, toMs } from "./time.js";
 import { named, number, t } from "./words.js";
 
-const MOST_IN_VIEW = 400; // objects; of more, none has a label
+const MOST_IN_VIEW = 400; // marks; of more, only those that were found have a label
 const MOST_RINGS = 10;
 
 export class MapMarks {
@@ -25,6 +25,7 @@ export class MapMarks {
     this.points = [];
     this.moment = null;
     this.found = new Set();
+    this.listed = [];
     map.on("moveend", debounced(60, () => this.#label()));
     // Leaflet draws again when a drag ends; until then the canvas would run empty.
     map.on("drag", () => this.#draw());
@@ -72,13 +73,13 @@ export class MapMarks {
     }
     this.points = path.map((one) => ({ ...one, ms: toMs(one.observed_at) }));
     this.showMoment(this.moment);
-    this.#ring();
-    this.#label();
+    this.showResults(this.listed, this.found.size > 0); // what was listed before may be an object
   }
 
   /** Shows the memories of a list: objects are ringed if they were searched for, others get a mark of their own. */
   showResults(memories, searched) {
     // With a model every text means something: rings around all would tell nothing.
+    this.listed = memories;
     this.found = new Set(searched ? memories.slice(0, MOST_RINGS).map(({ id }) => id) : []);
     this.memories.clearLayers();
     for (const memory of memories) {
@@ -104,6 +105,7 @@ export class MapMarks {
       }
       if (ringed) mark.bringToFront();
     }
+    this.#label();
   }
 
   select() {
@@ -177,28 +179,37 @@ export class MapMarks {
 
   #label() {
     const bounds = this.map.getBounds();
-    const inView = [...this.objects.values()].filter((mark) => !mark.options.hidden && bounds.contains(mark.getLatLng()));
-    const labelled = inView.length <= MOST_IN_VIEW ? this.#apart(inView) : new Set();
+    const marks = [...this.objects.values(), ...this.memories.getLayers()];
+    const inView = marks.filter((mark) => !mark.options.hidden && bounds.contains(mark.getLatLng()));
+    const labelled = this.#apart(inView.length <= MOST_IN_VIEW ? inView : inView.filter((mark) => mark.options.ringed));
     let changed = false;
-    for (const mark of this.objects.values()) {
-      if (mark.options.labelled === labelled.has(mark)) continue;
-      mark.options.labelled = labelled.has(mark);
+    for (const mark of marks) {
+      const side = labelled.get(mark) ?? "";
+      if (mark.options.labelled === side) continue;
+      mark.options.labelled = side;
       mark._updateBounds();
       changed = true;
     }
     if (changed) this.redraw();
   }
 
-  /** Returns those marks whose labels can stand without covering each other, the surest first. */
+  /** Returns on which side of its mark each label can stand without covering anything, those found and the surest first. */
   #apart(marks) {
-    const boxes = [];
-    const apart = new Set();
-    for (const mark of marks.sort((a, b) => b.options.object.confidence - a.options.object.confidence)) {
-      const { x, y } = this.map.latLngToLayerPoint(mark.getLatLng());
-      const box = [x - 8, y - 8, x + 14 + 7 * mark.options.text.length, y + 8];
-      if (boxes.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
-      boxes.push(box);
-      apart.add(mark);
+    const apart = new Map();
+    const width = this.map.getSize().x;
+    const at = new Map(marks.map((mark) => [mark, this.map.latLngToContainerPoint(mark.getLatLng())]));
+    const boxes = [...at.values()].map(({ x, y }) => [x - 6, y - 6, x + 6, y + 6]);
+    const isFree = (box) => box[0] >= 0 && box[2] <= width && !boxes.some((other) => overlap(box, other));
+    const weight = ({ options }) => (options.ringed ? 1 : 0) + (options.object?.confidence ?? 0);
+    for (const mark of marks.sort((a, b) => weight(b) - weight(a))) {
+      if (!mark.options.text || (mark.options.memory && !mark.options.ringed)) continue;
+      const { x, y } = at.get(mark);
+      const [begin, end] = [mark.options.ringed ? 13 : 7, 14 + textWidth(mark.options.text)];
+      const sides = { right: [x + begin, y - 8, x + end, y + 8], left: [x - end, y - 8, x - begin, y + 8] };
+      const side = Object.keys(sides).find((one) => isFree(sides[one]));
+      if (!side) continue;
+      boxes.push(sides[side]);
+      apart.set(mark, side);
     }
     return apart;
   }
@@ -209,6 +220,8 @@ export class MapMarks {
     this.robot._renderer._updatePaths();
   }
 }
+
+const overlap = (box, other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3];
 
 function lines(points) {
   const found = [];

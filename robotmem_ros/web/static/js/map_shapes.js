@@ -13,12 +13,13 @@ export function readColours() {
 
 /** A mark at a position: `shape` is circle, diamond or arrow; `hidden` and `ringed` change at any time. */
 export const Mark = L.CircleMarker.extend({
-  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: false, hollow: false, hidden: false, ringed: false, yaw: 0, strength: 1, spread: 0 },
+  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: "", hollow: false, hidden: false, ringed: false, yaw: 0, strength: 1, spread: 0 },
 
   _updateBounds() {
     L.CircleMarker.prototype._updateBounds.call(this);
-    if (this._pxBounds && (this.options.labelled || this.options.ringed)) {
-      this._pxBounds.extend(this._point.add([24 + this.options.text.length * 9, 12]));
+    if (this._pxBounds && this.options.labelled) {
+      const far = L.point(24 + textWidth(this.options.text), 12);
+      this._pxBounds.extend(this._point.subtract(far)).extend(this._point.add(far));
     }
     const far = Math.max(13, 2 * this.options.spread * 2 ** this._map.getZoom());
     if (this._pxBounds) this._pxBounds.extend(this._point.subtract([far, far])).extend(this._point.add([far, far]));
@@ -69,7 +70,7 @@ export const Mark = L.CircleMarker.extend({
       context.arc(x, y, radius + 5, 0, 2 * Math.PI);
       context.stroke();
     }
-    if (this.options.text && (this.options.labelled || ringed)) write(context, this.options.text, x + radius + (ringed ? 9 : 5), y);
+    if (this.options.labelled) write(context, this.options, x, y);
     context.restore();
   },
 });
@@ -87,13 +88,19 @@ function outline(context, shape, x, y, radius, yaw) {
   }
 }
 
-function write(context, text, x, y) {
+/** Returns the width of a label in pixels, rather too large. */
+export const textWidth = (text) => [...text].reduce((sum, one) => sum + (one > "\u2e80" ? 12.5 : 7), 0);
+
+function write(context, { text, labelled, radius, ringed }, x, y) {
+  const far = radius + (ringed ? 9 : 5);
+  const at = labelled === "left" ? x - far : x + far;
   context.font = "12px system-ui, sans-serif";
+  context.textAlign = labelled === "left" ? "end" : "start";
   context.textBaseline = "middle";
   context.lineWidth = 3;
   context.lineJoin = "round";
   context.strokeStyle = COLOURS.surface;
-  context.strokeText(text, x, y);
+  context.strokeText(text, at, y);
   context.fillStyle = COLOURS.ink;
-  context.fillText(text, x, y);
+  context.fillText(text, at, y);
 }

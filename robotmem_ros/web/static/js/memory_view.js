@@ -124,7 +124,7 @@ function reasons(hit) {
           h(
             "tbody", {},
             why.parts.map((one) =>
-              h("tr", {}, h("th", { scope: "row" }, one.name, h("small", {}, one.reason)), h("td", {}, `${one.operation === "add" ? "+" : "×"} ${number(one.value, 3)}`), h("td", {}, number(one.score, 3))),
+              h("tr", {}, h("th", { scope: "row" }, named("step", one.name), h("small", {}, one.reason)), h("td", {}, `${one.operation === "add" ? "+" : "×"} ${number(one.value, 3)}`), h("td", {}, number(one.score, 3))),
             ),
           ),
         )

@@ -6,7 +6,7 @@ import { kindSign, marked, metres } from "./marks.js";
 import { isSearch, listing, PAGE, searching } from "./question.js";
 import { change, onChange, state } from "./state.js";
 import { brief, full } from "./time.js";
-import { number, onLanguage, t } from "./words.js";
+import { number, onLanguage, t, told } from "./words.js";
 import { VirtualList } from "./vlist.js";
 
 const ASKED = new Set([
@@ -127,7 +127,7 @@ function describe() {
       again && h("button.link", { type: "button", onclick: () => change({ n: String(Math.min(wanted * 2, LARGEST)) }) }, t("more")),
     );
   }
-  byId("reason").textContent = reason;
+  byId("reason").textContent = told(reason);
   byId("reason").hidden = !reason;
 }
 

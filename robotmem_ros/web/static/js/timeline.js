@@ -12,6 +12,7 @@ import { named, number, onLanguage, t } from "./words.js";
 const KINDS = ["note", "perception", "fact"]; // from the top of the stack down
 const SESSIONS = 200;
 const LANES = 2;
+const EDGE = 16; // pixels that the word below a line may reach beyond the strip
 const SHORTEST = 1000; // ms, the least that the strip shows
 
 let plot = null;
@@ -138,7 +139,7 @@ function options([from, to]) {
     axes: [
       {
         size: 24, stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif",
-        values: (u, splits, axis, space, step) => splits.map((at) => tick(at * 1000, step * 1000)), space: 80,
+        values: (u, splits, axis, space, step) => splits.map((at) => (isAtEdge(u, at) ? "" : tick(at * 1000, step * 1000))), space: 80,
       },
       { show: false },
     ],
@@ -146,6 +147,9 @@ function options([from, to]) {
     hooks: { ready: [listen], draw: [arrange] },
   };
 }
+
+// What is written there would be cut off.
+const isAtEdge = ({ scales: { x }, width }, at) => (Math.min(at - x.min, x.max - at) / (x.max - x.min)) * width < EDGE;
 
 /** Shows a window of time, in milliseconds. */
 function show(from, to, { asked = false } = {}) {

@@ -1,6 +1,7 @@
 // The page's own words, in the language that was chosen, else in that of the browser.
 import { english } from "../text/en.js";
 import { chinese } from "../text/zh.js";
+import { sentences } from "../text/zh_server.js";
 
 const TABLES = { en: english, zh: chinese };
 const KEY = "robotmem.language";
@@ -47,6 +48,18 @@ export function t(key, values = {}) {
 const shown = (value) => (typeof value === "number" ? number(value) : String(value));
 
 export const number = (value, digits = 20) => value.toLocaleString(locale(), { maximumFractionDigits: digits });
+
+// A placeholder stands for a word, a quoted text or a list.
+const PATTERNS = Object.entries(sentences).map(([english, text]) => [
+  new RegExp(english.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{(\w+)\}/g, "(?<$1>'(?:[^'\\\\]|\\\\.)*'|\\[.*\\]|\\S+)"), "g"),
+  text.replace(/\{(\w+)\}/g, "$$<$1>"),
+]);
+
+/** Returns what the server says in the language of the page, as far as there is a translation. */
+export function told(sentence) {
+  if (current !== "zh") return sentence;
+  return PATTERNS.reduce((text, [pattern, chinese]) => text.replace(pattern, chinese), sentence).replaceAll("; ", "；");
+}
 
 /** Returns the word for a value of a closed set, such as a kind, or the value itself where the table has none. */
 export const named = (group, value) => TABLES[current][`${group}_${value}`] ?? value;

@@ -164,6 +164,8 @@ export const english = {
   vector_rank: "Number {n} by meaning",
   distance_is: "{distance} from the target",
   step: "Step",
+  step_words: "words",
+  step_meaning: "meaning",
   change_of_score: "Change",
   find_same: "Add as a condition",
   label: "label",

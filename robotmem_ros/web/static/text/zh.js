@@ -160,6 +160,8 @@ export const chinese = {
   vector_rank: "按语义排第 {n}",
   distance_is: "距目标 {distance}",
   step: "步骤",
+  step_words: "词语",
+  step_meaning: "语义",
   change_of_score: "变化",
   find_same: "添加为条件",
   label: "标签名",

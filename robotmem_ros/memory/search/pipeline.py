@@ -272,24 +272,22 @@ class _Recall:
 
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
-        found = read(self.connection, [group.shown for group in groups], self.query.decay)
-        shown = [group for group in groups if group.shown in found]
         score = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
         spelling = spellings(self.query.text) if self.query.text else {}
-        memories = []
-        for group in shown:
-            told: dict[str, Any] = {}
+        told: dict[int, dict[str, Any]] = {}
+        for group in groups:
+            told[group.shown] = {
+                "score": score[group.best], "distance": distances.get(group.best, math.nan),
+                "folded_count": len(group.others), "folded_ids": group.others[:_LISTED],
+            }  # fmt: skip
             if ranked.evidence is not None:
-                told |= _told(ranked.evidence(group.best), spelling)
+                told[group.shown] |= _told(ranked.evidence(group.best), spelling)
             if ranked.explanations:
-                told["explanation"] = ranked.explanations[group.best]
-            memory = replace(
-                found[group.shown], score=score[group.best], distance=distances.get(group.best, math.nan),
-                folded_count=len(group.others), folded_ids=group.others[:_LISTED], **told,
-            )  # fmt: skip
-            memories.append(memory)
+                told[group.shown]["explanation"] = ranked.explanations[group.best]
+        found = read(self.connection, [*told], self.query.decay, told=told)
+        memories = tuple(found[one] for one in told if one in found)
         self.times.lap("read")
-        return RecallResult(tuple(memories), ranked.mode, ranked.reason, self.relevance.text.weights())
+        return RecallResult(memories, ranked.mode, ranked.reason, self.relevance.text.weights())
 
 
 def _told(evidence: Evidence, spelling: Mapping[str, str]) -> dict[str, Any]:

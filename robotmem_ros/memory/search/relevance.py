@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
@@ -260,8 +260,11 @@ class Relevance:
         return fused | dict.fromkeys(joined, 0.0), (text, vector)
 
     def _measured_in_session(self, vector: Ranking, places: Places) -> Ranking:
-        weight = self.parameters.session_vector_weight
-        return measure_in_session(self.connection, self._vector, vector, places, weight) if vector else vector
+        if not vector:
+            return vector
+        query, weight = self._vector, self.parameters.session_vector_weight
+        vectors_of = partial(self.vectors.vectors_of, self.connection, dim=len(query))
+        return measure_in_session(vectors_of, query, vector, places, weight)
 
     @cached_property
     def _in_session(self) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ..config.parameters import Parameters
-from ..embedding import Vector
-from ..storage import bulk, codec, vector_rows
+from ..embedding import Vector, Vectors
+from ..storage import bulk
 from .result import Hit, Ranking
 from .scoring import Gain, Scores
 
@@ -77,25 +77,30 @@ def neighbors_of_best(connection: sqlite3.Connection, scores: Scores) -> set[int
 
 
 def measure_in_session(
-    connection: sqlite3.Connection, query: Vector, ranking: Ranking, places: Places, weight: float
+    vectors_of: Callable[[Collection[int]], tuple[Sequence[int], Vectors]],
+    query: Vector,
+    ranking: Ranking,
+    places: Places,
+    weight: float,
 ) -> Ranking:
     """Measure the distance of each memory again, by its vector plus `weight` times those of the memories before it.
 
     The sum is normalised. It stands for the vector of the texts together, which would have to be embedded again.
+    `vectors_of` reads the vectors of memories, and tells whose they are.
     """
     ids = [hit.memory_id for hit in ranking if hit.memory_id in places and places[hit.memory_id].before]
     if not ids or not weight:
         return ranking
     before = {one: places[one].before for one in ids}
     wanted = {*ids, *(other for others in before.values() for other in others)}
-    kept = vector_rows.of_memories(connection, wanted, codec.size(len(query)))
-    row_of = {memory_id: row for row, (memory_id, _) in enumerate(kept)}
+    found, kept = vectors_of(wanted)
+    row_of = {memory_id: row for row, memory_id in enumerate(found)}
     # Without a vector before it, a memory keeps the distance of the search, to the last digit.
     ids = [one for one in ids if any(other in row_of for other in before[one])]
     if not ids:
         return ranking
     # The last row stands for what has no vector, or is not there.
-    vectors = np.vstack([codec.decode([blob for _, blob in kept], len(query)), np.zeros((1, len(query)), np.float32)])
+    vectors = np.vstack([kept, np.zeros((1, len(query)), np.float32)])
     total = vectors[[row_of[one] for one in ids]]
     for step in range(_REACH):
         others = (before[one][step] if step < len(before[one]) else 0 for one in ids)

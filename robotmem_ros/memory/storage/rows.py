@@ -51,6 +51,7 @@ _SOURCES = {
     "confidence": "{confidence}",
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
+_NOTHING_TOLD: Mapping[int, Mapping[str, Any]] = {}
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "int": lambda stored: 0 if stored is None else int(stored),
     "str": lambda stored: "" if stored is None else str(stored),
@@ -122,9 +123,17 @@ def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: 
 
 
 def read(
-    connection: sqlite3.Connection, memory_ids: Sequence[int], decay: Decay, *, include_inactive: bool = False
+    connection: sqlite3.Connection,
+    memory_ids: Sequence[int],
+    decay: Decay,
+    *,
+    include_inactive: bool = False,
+    told: Mapping[int, Mapping[str, Any]] = _NOTHING_TOLD,
 ) -> dict[int, Memory]:
-    """Read the active memories with these ids and their decayed confidence, in two queries whatever their number."""
+    """Read the active memories with these ids and their decayed confidence, in two queries whatever their number.
+
+    `told` has the fields of a memory that a recall tells, by id.
+    """
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
     for memory_id, tag in connection.execute(
@@ -139,7 +148,7 @@ def read(
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
         (*confidence.arguments, ids, include_inactive),
     )
-    return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
+    return {row[0]: _memory(row, tags.get(row[0], ()), told.get(row[0], {})) for row in rows}
 
 
 def counters(connection: sqlite3.Connection) -> dict[str, int]:
@@ -279,10 +288,10 @@ def _values(memory_id: int, new: NewMemory, now: str) -> tuple[object, ...]:
     return (memory_id, *_same(new), *derived, new.received_at, *pose, now, "")
 
 
-def _memory(row: Sequence[Any], tags: Iterable[str]) -> Memory:
+def _memory(row: Sequence[Any], tags: Iterable[str], told: Mapping[str, Any]) -> Memory:
     try:
         values = {name: convert(stored) for (name, convert), stored in zip(_READ.items(), row, strict=False)}
         pose = row[len(_READ) :]
-        return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags))
+        return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags), **told)
     except MALFORMED as cause:
         raise StorageError(f"read memory {row[0]}", cause) from cause

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pytest
@@ -91,9 +92,10 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors(open_memory:
     with memory._database.snapshot() as connection:
         ranking = memory.vectors.rank(connection, query, [1, 2, 3, 4])
         places = read_places(connection, [1, 2, 3, 4])
-        measured = dict(measure_in_session(connection, query, ranking, places, 0.3))
-        assert measure_in_session(connection, query, ranking, places, 0.0) == ranking
-        assert measure_in_session(connection, query, [Hit(1, 0.25)], places, 0.3) == [Hit(1, 0.25)]
+        vectors_of = partial(memory.vectors.vectors_of, connection, dim=len(query))
+        measured = dict(measure_in_session(vectors_of, query, ranking, places, 0.3))
+        assert measure_in_session(vectors_of, query, ranking, places, 0.0) == ranking
+        assert measure_in_session(vectors_of, query, [Hit(1, 0.25)], places, 0.3) == [Hit(1, 0.25)]
     sums = {1: first, 2: second + 0.3 * first, 3: third + 0.3 * (second + first), 4: alone}
     expected = {one: 1 - float(query @ total) / float(np.linalg.norm(total)) for one, total in sums.items()}
     assert measured == pytest.approx(expected, abs=1e-3)

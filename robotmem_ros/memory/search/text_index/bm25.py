@@ -166,7 +166,7 @@ def matches(
         norm = least + per_word * (len(held) - _BARS)
         score = 0.0
         for word, weight in words:
-            if count := held.count(word):
+            if word in texts and (count := held.count(word)):
                 score += weight * (count * (k1 + 1) / (count + norm))
         if score and compounds:
             spaced = _spaced(texts)

@@ -21,7 +21,8 @@ from .scores import Best, Scores
 
 _RANKED = 400
 """Up to this many listed candidates are all ranked by their texts."""
-_GROWTH = 8
+_MORE, _GROWTH = 16, 8
+"""By how many more than are wanted a search by the postings begins, and how it goes on if these are not enough."""
 _ROUNDING = 1e-9
 """Relative error of the scores that postings give."""
 _NO_MATCH = Match(0.0, "")
@@ -169,7 +170,7 @@ class TextReader:
         changed = outdated(connection, self._blocks)
         seen = set(changed)
         hits = self.rank(connection, others | filter_ids(connection, candidates, changed))
-        wanted = 2 * depth
+        wanted = depth + _MORE
         while True:
             best = scores.best(wanted, superset)
             new = [memory_id for memory_id in best.ids if memory_id not in seen]

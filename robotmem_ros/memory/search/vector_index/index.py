@@ -16,13 +16,14 @@ import json
 import math
 import sqlite3
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ...embedding import Vector
+from ...embedding import Vector, Vectors
 from ...storage import Database, bulk, codec, rows, vector_rows
 from ..candidates import Candidates, enumerate_if_few, filter_ids, only
 from ..condition import Condition
@@ -107,9 +108,12 @@ class VectorIndex:
         self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int | None = None
     ) -> Ranking:
         """Rank some memories by exact distance, the `depth` nearest or all that have a vector."""
+        if self._in_ram(connection, len(ids), depth):
+            memory_ids, at, newest = self._rows_of(connection, ids, len(query))
+            if _WORTHWHILE * len(at) > len(newest.ids):
+                return _ranking(memory_ids, codec.cosine_distances(newest.vectors, query)[at], depth)
+            return _ranking(memory_ids, codec.cosine_distances(newest.vectors[at], query), depth)
         if depth is not None and len(ids) >= _WORTHWHILE * depth:
-            if not self._builder.segments and rows.counters(connection)["vector"] <= _WORTHWHILE * len(ids):
-                return self._compared(connection, query, ids, depth)
             ids = _preselected(connection, query, ids, depth)
         pairs = connection.execute(
             f"SELECT mv.memory_id, v.embedding {_VECTORS_OF} CROSS JOIN vectors AS v ON v.id = mv.vector_id",
@@ -204,15 +208,36 @@ class VectorIndex:
         with self._builder.stopped():
             yield
 
-    def _compared(self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int) -> Ranking:
-        # All vectors are in RAM, or will be: that takes a third of the time of a comparison where they lie.
-        newest = self._read_newest(connection, 0, len(query))
+    def vectors_of(
+        self, connection: sqlite3.Connection, memory_ids: Collection[int], dim: int
+    ) -> tuple[Sequence[int], Vectors]:
+        """Read the vectors of some memories: which of them have one of this length, and these, unit length."""
+        if self._in_ram(connection, len(memory_ids), None):
+            found, at, newest = self._rows_of(connection, memory_ids, dim)
+            return found.tolist(), newest.vectors[at]
+        kept = vector_rows.of_memories(connection, memory_ids, codec.size(dim))
+        return [memory_id for memory_id, _ in kept], codec.decode([blob for _, blob in kept], dim)
+
+    def _in_ram(self, connection: sqlite3.Connection, ids: int, depth: int | None) -> bool:
+        # Whether all vectors are in RAM, or so many of them are to be compared that they might as well be.
+        if self._builder.segments:
+            return False
+        if len(self._newest):
+            return True
+        is_worthwhile = depth is not None and ids >= _WORTHWHILE * depth
+        return is_worthwhile and rows.counters(connection)["vector"] <= _WORTHWHILE * ids
+
+    def _rows_of(
+        self, connection: sqlite3.Connection, ids: Collection[int], dim: int
+    ) -> tuple[Ids, npt.NDArray[np.intp], Rows]:
+        # Those of some memories that have a vector of this length, and its row among all.
+        newest = self._read_newest(connection, 0, dim)
         sql = f"SELECT mv.memory_id AS memory, mv.vector_id AS vector {_VECTORS_OF}"
         read = bulk.read(connection, sql, (json.dumps(list(ids)),), "memory", "vector")
         memory_ids, vector_ids = (np.array(column, np.int64) for column in read)
-        is_here = np.isin(vector_ids, newest.ids)
-        at = np.searchsorted(newest.ids, vector_ids[is_here])
-        return _ranking(memory_ids[is_here], codec.cosine_distances(newest.vectors, query)[at], depth)
+        at = np.searchsorted(newest.ids, vector_ids)
+        is_here = np.append(newest.ids, 0)[at] == vector_ids
+        return memory_ids[is_here], at[is_here], newest
 
     def _read_newest(self, connection: sqlite3.Connection, low: int, dim: int) -> Rows:
         with self._lock:

@@ -115,6 +115,7 @@ class Relevance:
     def rank(self, candidates: Candidates, depth: int, *, explain: bool = False) -> Ranked:
         """Score the best `depth` candidates of each search, and explain the scores if wanted."""
         text = self._search_text(candidates, depth)
+        in_session = self.parameters.fusion == "scores" and self._in_session  # read while the query is embedded
         self.times.lap("text search")
         vector = self._search_vectors(candidates, depth)
         self.times.lap("vector search")
@@ -122,7 +123,7 @@ class Relevance:
         rankings = (text.ranking, vector.ranking) if self.parameters.fusion == "rrf" else measured
         fused = self._fused(*rankings)
         gains: Sequence[Gain] = ()
-        if self.parameters.fusion == "scores" and fused and self._in_session:
+        if fused and in_session:
             fused, measured = self._joined(candidates, fused, measured)
             if places := read_places(self.connection, fused):
                 rankings = measured[0], self._measured_in_session(measured[1], places)

@@ -22,13 +22,15 @@ Parts = defaultdict[int, list[ScorePart]]
 """What each step did, by memory id."""
 ADD, MULTIPLY = "add", "multiply"
 
-_IS_REAL = """EXISTS (
-    SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
-    AND value = 'real' AND memory_id = m.id)"""
+_ANY_REAL = """
+    SELECT 1 FROM json_values
+    WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real'"""
+_IS_REAL = f"EXISTS ({_ANY_REAL} AND memory_id = m.id)"
 _CONTRADICTED_BY = """(
     SELECT max(other.id) FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
     WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id))"""
 _LIKELY_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
+_ANY_CONTRADICTED, _ANY_OUTCOME = "SELECT 1 FROM contradictions", "SELECT 1 FROM memory_outcomes"
 
 
 class Step(NamedTuple):
@@ -47,6 +49,8 @@ class Step(NamedTuple):
     """It multiplies no score by less than this."""
     greatest: float
     """It multiplies no score by more than this."""
+    any: str = "SELECT 1"
+    """A SELECT that gives no row if it changes the score of no memory."""
 
     def part(self, scores: Scores, before: float, values: Sequence[Any]) -> ScorePart:
         """Explain what the step makes of a score."""
@@ -61,10 +65,11 @@ class Step(NamedTuple):
 def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, ...]:
     """List the steps in their order. `has_outcomes` tells whether any memory was recalled in a rated session."""
     steps = (
-        _weight("real world", _IS_REAL, parameters.real_weight, lambda _: "env.sim_or_real is real"),
+        _weight("real world", _IS_REAL, _ANY_REAL, parameters.real_weight, lambda _: "env.sim_or_real is real"),
         _weight(
             "contradicted",
             _CONTRADICTED_BY,
+            _ANY_CONTRADICTED,
             parameters.contradicted_weight,
             "memory {} contradicts it and is newer".format,
         ),
@@ -73,13 +78,14 @@ def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, 
     return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
 
 
-def _weight(name: str, condition: str, weight: float, reason: Callable[[int], str]) -> Step:
+def _weight(name: str, condition: str, any_one: str, weight: float, reason: Callable[[int], str]) -> Step:
     # Real runs count more than simulated ones; facts that a newer active fact contradicts count less. Newer is what was
     # observed later, and of two observed at once, what was stored later.
     def value(_: Scores, holds: int | None) -> float:
         return weight if holds else 1.0
 
-    return Step(name, MULTIPLY, (condition,), value, lambda _, holds: reason(holds), min(weight, 1.0), max(weight, 1.0))
+    least, greatest = min(weight, 1.0), max(weight, 1.0)
+    return Step(name, MULTIPLY, (condition,), value, lambda _, holds: reason(holds), least, greatest, any_one)
 
 
 def _outcomes(bound: float) -> Step:
@@ -92,7 +98,7 @@ def _outcomes(bound: float) -> Step:
     def reason(_: Scores, likely: float) -> str:
         return f"sessions in which it was recalled have an outcome of {likely:.2f}, as far as is known"
 
-    return Step("outcomes", MULTIPLY, (_LIKELY_OUTCOME,), value, reason, 1.0 - bound, 1.0 + bound)
+    return Step("outcomes", MULTIPLY, (_LIKELY_OUTCOME,), value, reason, 1.0 - bound, 1.0 + bound, _ANY_OUTCOME)
 
 
 def apply_steps(
@@ -102,6 +108,9 @@ def apply_steps(
 
     `parts`, if given, gets what each step does to each memory, unless it changes nothing.
     """
+    if scores and steps:
+        changing = connection.execute(f"SELECT {', '.join(f'EXISTS ({step.any})' for step in steps)}").fetchone()
+        steps = [step for step, is_any in zip(steps, changing, strict=True) if is_any]
     if not scores or not steps:
         return scores
     columns = ", ".join(column for step in steps for column in step.columns)

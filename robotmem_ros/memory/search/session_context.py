@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +20,8 @@ from .scoring import Gain, Scores
 
 _REACH = 2
 """How many memories before it, and after it, belong to a memory."""
-_DECAY = 0.5
-"""What a neighbour counts for each memory that stands between."""
+_PARTS = (1.0, 0.5)
+"""What the nearest neighbour on a side counts, and the one behind it."""
 _BEST = 3
 _FLOOR = 0.5
 """Only what a score has above this part of the best one counts for others: any query is a little like most memories."""
@@ -44,11 +44,15 @@ class Place(NamedTuple):
     before: tuple[int, ...]
     after: tuple[int, ...]
 
-    def neighbors(self) -> Iterator[tuple[int, float]]:
-        """Yield the memories around it, and what each counts."""
-        for side in (self.before, self.after):
-            for distance, memory_id in enumerate(side):
-                yield memory_id, _DECAY**distance
+    def best_neighbor(self, values: Scores) -> tuple[float, int]:
+        """Return what the best of the memories around it counts by their values, and its id; 0 if none has a value."""
+        counted = [
+            (values[one] * part, one)
+            for side in (self.before, self.after)
+            for one, part in zip(side, _PARTS, strict=False)
+            if one in values
+        ]
+        return max(counted, default=(0.0, 0))
 
 
 Places = Mapping[int, Place]
@@ -73,7 +77,7 @@ def neighbors_of_best(connection: sqlite3.Connection, scores: Scores) -> set[int
     """Find the neighbours of the best memories that have no score."""
     best = sorted(scores, key=lambda memory_id: (-scores[memory_id], -memory_id))[:_JOINED]
     places = read_places(connection, best).values()
-    return {neighbor for place in places for neighbor, _ in place.neighbors()} - scores.keys()
+    return {neighbor for place in places for neighbor in (*place.before, *place.after)} - scores.keys()
 
 
 def measure_in_session(
@@ -117,10 +121,7 @@ def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> 
     Only what these have above half of the best score counts.
     """
     above = _above(scores)
-    best = {
-        one: max(((above.get(beside, 0.0) * part, beside) for beside, part in place.neighbors()), default=(0.0, 0))
-        for one, place in places.items()
-    }
+    best = {one: place.best_neighbor(above) for one, place in places.items()}
     sessions: dict[str, list[float]] = {}
     for memory_id, place in places.items():
         sessions.setdefault(place.session, []).append(above.get(memory_id, 0.0))
@@ -142,7 +143,7 @@ def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> 
 
 def _above(scores: Scores) -> Scores:
     floor = _FLOOR * max(scores.values(), default=0.0)
-    return {memory_id: max(score - floor, 0.0) for memory_id, score in scores.items()}
+    return {memory_id: score - floor for memory_id, score in scores.items() if score > floor}
 
 
 def _ids(concatenated: str) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Compare recall while nobody uses the console with recall while several clients hammer it.
 
-A memory is queried in this process, as by a node, and stores a perception every tenth query. `robotmem web` serves the
-same file in another process. Blocks of queries with and without clients take turns.
+A memory is queried in this process and, with `--ros`, by service calls to a node; a perception is stored every tenth
+query. `robotmem web` serves the same file in another process. Blocks of queries with and without clients take turns.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from bench import ROOT
 from bench.internals.database import save
 from bench.options import add_model
 from bench.table import show
-from bench.worlds.house import make_world
+from bench.worlds.house import HouseMemory, make_world
 from bench.worlds.house_queries import Query, plain_queries
 from robotmem_ros.memory import RobotMemory
 
@@ -29,6 +31,7 @@ _SEED = 7
 _PACE = 0.01
 """Seconds between two queries."""
 _BLOCKS = 3
+_WARM_UP = 20
 _SETTLE = 2.0
 """Seconds from the start of the clients to the first query."""
 
@@ -37,27 +40,80 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, default=20_000, help="number of memories")
     parser.add_argument("--queries", type=int, default=200, help="number of queries in each of six blocks")
     parser.add_argument("--clients", type=int, default=8, help="number of clients")
+    parser.add_argument("--ros", action="store_true", help="query a node, too")
     add_model(parser, required=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    queries = plain_queries(2 * _BLOCKS * options.queries, _SEED)
     with tempfile.TemporaryDirectory(prefix="robotmem-bench-") as folder:
         file = Path(folder) / "memory.db"
         with RobotMemory(file, embedding_model=options.model) as memory:
             _fill(memory, options.count)
-            idle: list[float] = []
-            hammered: list[float] = []
-            answered = refused = 0
-            with _console(file, options.model) as port:
-                for block in range(_BLOCKS):
-                    begin = 2 * block * options.queries
-                    idle += _times(memory, queries[begin : begin + options.queries])
-                    with _clients(port, options.clients) as counts:
-                        hammered += _times(memory, queries[begin + options.queries : begin + 2 * options.queries])
-                    answered, refused = answered + counts[0], refused + counts[1]
+            _measure("recall", _InProcess(memory), file, options)
+        if options.ros:
+            with _node(file, options.model) as system:
+                _measure("~/recall over ROS", system, file, options)
+
+
+class _System(Protocol):
+    """A memory that is queried, and stores something now and then."""
+
+    def recall(self, query: Query) -> float:
+        """Run a query and return its seconds."""
+
+    def save(self, memory: HouseMemory) -> None:
+        """Store a perception."""
+
+
+@dataclass
+class _InProcess:
+    memory: RobotMemory
+
+    def recall(self, query: Query) -> float:
+        began = time.perf_counter()
+        self.memory.recall(**query.arguments())
+        return time.perf_counter() - began
+
+    def save(self, memory: HouseMemory) -> None:
+        self.memory.save_perception(memory.content, pose=memory.position)
+
+
+@contextmanager
+def _node(file: Path, model: str) -> Iterator[_System]:
+    # Without ROS the memory in process can still be measured.
+    from bench.ros.client import Client
+    from bench.ros.graph import joined, memory_node
+
+    class Node:
+        """A memory node."""
+
+        def recall(self, query: Query) -> float:
+            return client.recall("memory/recall", query).seconds
+
+        def save(self, memory: HouseMemory) -> None:
+            client.publish([memory])
+
+    with joined(), closing(Client()) as client, memory_node(file, model, file.parent, status_period=0.1):
+        client.wait("activation", lambda: client.status.mode == "hybrid")
+        yield Node()
+
+
+def _measure(name: str, system: _System, file: Path, options: argparse.Namespace) -> None:
+    queries = plain_queries(_WARM_UP + 2 * _BLOCKS * options.queries, _SEED)
+    saved = make_world(options.queries // 10 + 1, 0, _SEED + 1).memories
+    idle: list[float] = []
+    hammered: list[float] = []
+    answered = refused = 0
+    _times(system, queries[:_WARM_UP], saved)
+    with _console(file, options.model) as port:
+        for block in range(_BLOCKS):
+            begin = _WARM_UP + 2 * block * options.queries
+            idle += _times(system, queries[begin : begin + options.queries], saved)
+            with _clients(port, options.clients) as counts:
+                hammered += _times(system, queries[begin + options.queries : begin + 2 * options.queries], saved)
+            answered, refused = answered + counts[0], refused + counts[1]
     show(
-        ("recall", "median ms", "p95 ms", "p99 ms"),
+        (name, "median ms", "p95 ms", "p99 ms"),
         [_row("console idle", idle), _row(f"console with {options.clients} clients", hammered)],
     )
     print(f"the console answered {answered:,} requests and refused or lost {refused:,}")
@@ -73,14 +129,12 @@ def _fill(memory: RobotMemory, count: int) -> None:
     memory.warm_up()
 
 
-def _times(memory: RobotMemory, queries: list[Query]) -> list[float]:
+def _times(system: _System, queries: Sequence[Query], saved: Sequence[HouseMemory]) -> list[float]:
     times = []
     for number, query in enumerate(queries):
-        began = time.perf_counter()
-        memory.recall(**query.arguments())
-        times.append(time.perf_counter() - began)
+        times.append(system.recall(query))
         if number % 10 == 0:
-            memory.save_perception(f"a thing that came by, number {number}", pose=[1.0, 2.0, 0.0])
+            system.save(saved[number // 10])
         time.sleep(_PACE)
     return times
 

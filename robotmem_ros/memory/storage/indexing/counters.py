@@ -11,14 +11,10 @@ from ...models import Kind, NewMemory
 from .text import Texts
 
 _COLLECTIONS = """
-    INSERT INTO collections (name, facts, perceptions, notes, memories, words)
-    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-        json_extract(value, '$[3]'), json_extract(value, '$[4]'), json_extract(value, '$[5]')
-    FROM json_each(?) WHERE true
+    INSERT INTO collections (name, facts, perceptions, notes, memories, words) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (name) DO UPDATE SET (facts, perceptions, notes, memories, words) = (
-        facts + excluded.facts, perceptions + excluded.perceptions, notes + excluded.notes,
-        memories + excluded.memories, words + excluded.words
-    ) RETURNING name, id
+        facts + ?2, perceptions + ?3, notes + ?4, memories + ?5, words + ?6
+    ) RETURNING id
 """
 _WORDS = """
     INSERT INTO words (collection_id, word, memories)
@@ -38,12 +34,10 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]], 
         words = " ".join(indexed).split()
         sizes[collection] += number * len(words)
         frequencies[collection].update([*set(words)] * number)
-    rows = []
-    for collection, size in sizes.items():
-        of_each = [kinds[collection, kind] for kind in (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)]
-        rows.append((collection, *of_each, sum(of_each), size))
-    ids = dict(connection.execute(_COLLECTIONS, (json.dumps(rows, ensure_ascii=False),)).fetchall())
     for collection, frequency in frequencies.items():
-        connection.execute(_WORDS, (ids[collection], json.dumps(frequency, ensure_ascii=False)))
+        of_each = [kinds[collection, kind] for kind in (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)]
+        row = (collection, *of_each, sum(of_each), sizes[collection])
+        ((collection_id,),) = connection.execute(_COLLECTIONS, row).fetchall()
+        connection.execute(_WORDS, (collection_id, json.dumps(frequency, ensure_ascii=False)))
     for kind, number in Counter(new.kind for _, new in added).items():
         connection.execute("UPDATE counters SET n = n + ? WHERE name = ?", (number, kind.value))

@@ -17,6 +17,7 @@ _INT64 = 2**63
 _EMPTY = "{}"
 _NO_VALUES: dict[str, object] = {}
 _ABSENT = object()
+_PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -27,6 +28,8 @@ def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) 
     for (memory_id, _), context in zip(added, contexts, strict=True):
         for path, value in indexed_values(context):
             by_path.setdefault(path, []).append((stored(value), memory_id))
+    if not by_path:
+        return contexts
     ids = _path_ids(connection, by_path)
     rows = [(ids[path], value, memory_id) for path, values in by_path.items() for value, memory_id in values]
     bulk.insert(connection, "json_values (path_id, value, memory_id)", "(?, ?, ?)", rows)
@@ -98,14 +101,13 @@ def stored(value: object) -> object:
 
 def _path_ids(connection: sqlite3.Connection, paths: dict[str, list[tuple[object, int]]]) -> dict[str, int]:
     wanted = json.dumps(list(paths), ensure_ascii=False)
+    known = dict(connection.execute(_PATH_IDS, (wanted,)))
+    if len(known) == len(paths):
+        return known
     connection.execute(
         "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (wanted,)
     )
-    return dict(
-        connection.execute(
-            "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value", (wanted,)
-        )
-    )
+    return dict(connection.execute(_PATH_IDS, (wanted,)))
 
 
 @lru_cache(maxsize=8)  # the same operand for every memory

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.learning.candidates import Neighbours, candidates_of, similar_among, text_similarity
+from robotmem_ros.memory.learning.candidates import Neighbours, candidates_of, measured, similar_among
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
 from robotmem_ros.memory.learning.store_or_merge import contradicted_among
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.text.normal_form import digest
 from robotmem_ros.memory.text.statement import statement
 
 __all__ = ["Classifier", "NewMemory", "Times", "as_fact", "load_classifier", "similarity_method", "time_each"]
@@ -37,7 +38,9 @@ def as_fact(text: str) -> NewMemory:
 
 def similarity_method(one: str, other: str, cosine: float) -> str:
     """Return the method by which two texts are similar: `exact`, `jaccard`, `cosine`; empty if they are not."""
-    return text_similarity(one, other, cosine, Parameters())[0]
+    if digest(one) == digest(other):
+        return "exact"
+    return measured(statement(one), statement(other), cosine, Parameters())[0]
 
 
 def time_each(path: Path, texts: Sequence[str]) -> Iterator[Times]:

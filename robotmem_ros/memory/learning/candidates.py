@@ -16,7 +16,7 @@ from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_rows, vector_rows
 from ..storage.fact_rows import Candidate
 from ..text.normal_form import digest
-from ..text.statement import jaccard, statement
+from ..text.statement import Statement, jaccard, statement
 
 _MOST = 5_000
 _LOG = logging.getLogger(__name__)
@@ -91,21 +91,22 @@ def candidates_of(
 
 def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters: Parameters) -> list[Similarity]:
     """Return the facts that are similar to another one, most similar first; of equally similar ones the newest."""
-    measured = (
-        Similarity(one.id, *text_similarity(new.content, one.content, cosine, parameters))
-        for one, cosine in candidates.values()
-    )
-    return sorted((one for one in measured if one.method), key=lambda one: (-one.similarity, -one.memory_id))
+    found, text, stated = [], digest(new.content), statement(new.content)
+    for one, cosine in candidates.values():
+        method, similarity = "exact", 1.0
+        if one.content_hash != text:
+            method, similarity = measured(stated, statement(one.content), cosine, parameters)
+        if method:
+            found.append(Similarity(one.id, method, similarity))
+    return sorted(found, key=lambda one: (-one.similarity, -one.memory_id))
 
 
-def text_similarity(one: str, other: str, cosine: float, parameters: Parameters) -> tuple[str, float]:
-    """Return the method by which two texts are similar and their similarity in [0, 1]; "" and 0 if they are not.
+def measured(one: Statement, other: Statement, cosine: float, parameters: Parameters) -> tuple[str, float]:
+    """Return the method by which different texts are similar and their similarity in [0, 1]; "" and 0 if they are not.
 
     `cosine` is the similarity of their vectors, 0 if unknown.
     """
-    if digest(one) == digest(other):
-        return "exact", 1.0
-    by_words = jaccard(statement(one).terms, statement(other).terms)
+    by_words = jaccard(one.terms, other.terms)
     if by_words and by_words >= parameters.similar_jaccard:
         return "jaccard", round(by_words, 6)
     if cosine and cosine >= parameters.similar_cosine:

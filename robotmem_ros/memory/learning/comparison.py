@@ -7,14 +7,15 @@ failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ..text.quantities import unit_named
 from ..text.statement import Claim, Statement, Values, load_terms
 from ..validation import compact_json
 
-_ROUNDING = 1e-9
+_is_close = partial(math.isclose, rel_tol=1e-9)
 _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",))
 _ABSENT = object()
 
@@ -97,9 +98,9 @@ def contradiction(older: Statement, newer: Statement, limit: float) -> str:
 
 
 def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> bool:
-    both = left | right
-    one_sided = not left - right or not right - left
-    return bool(both) and one_sided and len(left & right) / len(both) >= limit
+    # One has all words of the other, so their Jaccard similarity follows from their sizes.
+    fewer, more = (left, right) if len(left) <= len(right) else (right, left)
+    return bool(more) and fewer <= more and len(fewer) / len(more) >= limit
 
 
 def _other_polarities(older: Claim, newer: Claim) -> str | None:
@@ -129,7 +130,7 @@ def _other_values(older: Values, newer: Values) -> str | None:
     for (kind, left, was), (other_kind, right, now) in zip(_in_base(older), _in_base(newer), strict=True):
         if kind != other_kind:
             return None
-        if not all(abs(a - b) <= _ROUNDING * max(abs(a), abs(b)) for a, b in zip(left, right, strict=True)):
+        if left != right and not all(map(_is_close, left, right)):
             # A plain number may be the name of a room or a dock.
             if not kind:
                 return None

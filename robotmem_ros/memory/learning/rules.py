@@ -56,7 +56,7 @@ class _PhraseIndex:
     """An index of phrases by their first word, prefix or character."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self._by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._by_first: dict[str, list[tuple[tuple[str, ...], bool, str]]] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._han: dict[str, str] = {}
         for phrase in dict.fromkeys(phrases):
@@ -79,9 +79,9 @@ class _PhraseIndex:
     def _english(self, reading: Reading) -> Iterator[str]:
         forms = reading.stems
         for index, one in enumerate(forms, start=1):
-            for rest, phrase in self._by_first.get(one, ()):
+            for rest, is_open, phrase in self._by_first.get(one, ()):
                 end = index + len(rest)
-                if not rest or forms[index:end] == rest or _ends_openly(reading.words[index:end], rest):
+                if forms[index:end] == rest or (is_open and _ends_openly(reading.words[index:end], rest)):
                     yield phrase
 
     def _beginnings(self, reading: Reading) -> Iterator[str]:
@@ -104,13 +104,14 @@ class _PhraseIndex:
             self._by_prefix.setdefault(phrase[:-1].lower(), []).append(phrase)
         else:
             first, *rest = read(phrase).stems
-            if phrase.endswith("*"):
+            is_open = phrase.endswith("*")
+            if is_open:
                 rest[-1] = phrase.rsplit(maxsplit=1)[-1].lower()
-            self._by_first.setdefault(first, []).append((tuple(rest), phrase))
+            self._by_first.setdefault(first, []).append((tuple(rest), is_open, phrase))
 
 
 def _ends_openly(words: tuple[str, ...], rest: tuple[str, ...]) -> bool:
-    if rest[-1][-1] != "*" or len(words) != len(rest):
+    if len(words) != len(rest):
         return False
     return words[-1].startswith(rest[-1][:-1]) and stems(words[:-1]) == rest[:-1]
 

@@ -66,7 +66,7 @@ def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbo
             method=repeated.method, similarity=repeated.similarity,
         )  # fmt: skip
     memory_id = rows.insert(connection, new)
-    learning_rows.set_decisions(connection, memory_id, new.decisions)
+    learning_rows.add_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_LINKED]
@@ -91,8 +91,10 @@ def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours 
         return
     candidates = candidates_of(connection, fact, near or Neighbours(), parameters, but=memory_id)
     if near is not None:
+        fact_rows.unlink_similar(connection, memory_id)
         fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_LINKED])
     contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
+    fact_rows.unlink_contradictions(connection, memory_id)
     fact_rows.link_contradictions(connection, memory_id, contradicts)
 
 

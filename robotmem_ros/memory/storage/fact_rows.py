@@ -19,7 +19,7 @@ import numpy as np
 
 from ..clocks import iso
 from ..models import Contradiction, Similarity
-from . import codec
+from . import bulk, codec
 from .indexing.fact_words import SUBJECT, FactTerms, fact_terms, word_bits
 
 CANDIDATES = 64
@@ -43,14 +43,13 @@ class Candidate(NamedTuple):
     id: int
     content: str
     context: str
+    content_hash: str
     frame_id: str
     map_id: str
-    confidence: float
     observed_at: int
 
 
-CANDIDATE = "m.id, m.content, m.context, m.frame_id, m.map_id, m.confidence, m.observed_at"
-"""Columns of a candidate in `memories AS m`."""
+_CANDIDATE = ", ".join(f"m.{name}" for name in Candidate._fields)
 _LATEST_OF = (
     "SELECT * FROM (SELECT memory_id, signature FROM fact_words WHERE word = ? ORDER BY memory_id DESC LIMIT ?)"
 )
@@ -61,7 +60,7 @@ _COMMON = """
     CROSS JOIN fact_words AS w ON w.word = j.value AND w.memory_id = f.value GROUP BY f.value
 """
 _FIRST_ACTIVE = f"""
-    SELECT {CANDIDATE} FROM json_each(?) AS j
+    SELECT {_CANDIDATE} FROM json_each(?) AS j
     CROSS JOIN memories AS m ON m.id = j.value AND m.status = 'active' AND m.collection = ? AND m.id <> ? LIMIT ?
 """
 
@@ -69,7 +68,7 @@ _FIRST_ACTIVE = f"""
 def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
     """Return the active facts of a collection with this digest of their text, newest first, 64 at most."""
     found = connection.execute(
-        f"SELECT {CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
+        f"SELECT {_CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
         "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
         (digest, collection, CANDIDATES),
     )
@@ -84,11 +83,7 @@ def sharing_words(
     At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
     """
     terms = fact_terms(collection, content)
-    signatures = {
-        memory_id: signature
-        for memory_id, signature in _sharing_rare_words(connection, terms, similarity)
-        if _may_be_similar(terms, signature, similarity)
-    }
+    signatures = _similar_signatures(terms, _sharing_rare_words(connection, terms, similarity), similarity)
     lacking = _lacking(connection, terms, signatures)
     best = sorted(lacking, key=lambda memory_id: (lacking[memory_id], -memory_id))
     found = connection.execute(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
@@ -130,15 +125,20 @@ def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, simila
     return set(found.fetchall())
 
 
-def _may_be_similar(terms: FactTerms, signature: int, similarity: float) -> bool:
+def _similar_signatures(terms: FactTerms, found: Iterable[tuple[int, int]], similarity: float) -> dict[int, int]:
     # By all terms, or by the words of the subject if one fact has all those of the other.
-    lacks, more = terms.signature & ~signature, signature & ~terms.signature
-    size = len(terms.words) + len(terms.claims)
-    if size - lacks.bit_count() >= similarity * (size + more.bit_count()) - _ROUNDING:
-        return True
-    size, lacks, more = len(terms.words), lacks & SUBJECT, more & SUBJECT
-    is_one_sided = not lacks or not more
-    return is_one_sided and size - lacks.bit_count() >= similarity * (size + more.bit_count()) - _ROUNDING
+    mine = terms.signature
+    size, words = len(terms.words) + len(terms.claims), len(terms.words)
+    spare, spare_words = (number - similarity * number + _ROUNDING for number in (size, words))
+    similar = {}
+    for memory_id, signature in found:
+        lacks, more = mine & ~signature, signature & ~mine
+        if lacks.bit_count() + similarity * more.bit_count() > spare:
+            lacks, more = lacks & SUBJECT, more & SUBJECT
+            if (lacks and more) or lacks.bit_count() + similarity * more.bit_count() > spare_words:
+                continue
+        similar[memory_id] = signature
+    return similar
 
 
 def _needed(words: Collection[int], similarity: float) -> int:
@@ -152,7 +152,7 @@ def near(
     """Return those of some facts, and of the facts stored after an id, that are similar enough; nearest first."""
     query = np.frombuffer(vector, np.float32)
     found = connection.execute(
-        f"SELECT {CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
+        f"SELECT {_CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
         "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
         "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
         "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
@@ -186,22 +186,16 @@ def times_learned(connection: sqlite3.Connection, memory_id: int) -> int:
     return int(connection.execute("SELECT times_learned FROM memories WHERE id = ?", (memory_id,)).fetchone()[0])
 
 
-def link_contradictions(connection: sqlite3.Connection, memory_id: int, others: Iterable[tuple[int, str]]) -> None:
-    """Replace the contradictions of a fact: the other facts, each with the reason."""
-    _unlink(connection, "contradictions", memory_id)
-    connection.executemany(
-        "INSERT INTO contradictions (memory_id, other_id, reason) VALUES (?1, ?2, ?3), (?2, ?1, ?3)",
-        [(memory_id, other, reason) for other, reason in others],
-    )
+def link_contradictions(connection: sqlite3.Connection, memory_id: int, others: Collection[tuple[int, str]]) -> None:
+    """Link a fact with the facts that it contradicts, each with the reason."""
+    rows = _from_both_sides(memory_id, others)
+    bulk.insert(connection, "contradictions (memory_id, other_id, reason)", "(?, ?, ?)", rows)
 
 
-def link_similar(connection: sqlite3.Connection, memory_id: int, others: Iterable[Similarity]) -> None:
-    """Replace the links of a fact to similar facts."""
-    _unlink(connection, "similar_facts", memory_id)
-    connection.executemany(
-        "INSERT INTO similar_facts (memory_id, other_id, method, similarity) VALUES (?1, ?2, ?3, ?4), (?2, ?1, ?3, ?4)",
-        [(memory_id, *one) for one in others],
-    )
+def link_similar(connection: sqlite3.Connection, memory_id: int, others: Collection[Similarity]) -> None:
+    """Link a fact with similar facts."""
+    rows = _from_both_sides(memory_id, others)
+    bulk.insert(connection, "similar_facts (memory_id, other_id, method, similarity)", "(?, ?, ?, ?)", rows)
 
 
 def similar_to(connection: sqlite3.Connection, memory_id: int) -> tuple[Similarity, ...]:
@@ -212,6 +206,20 @@ def similar_to(connection: sqlite3.Connection, memory_id: int) -> tuple[Similari
         (memory_id,),
     )
     return tuple(Similarity(*row) for row in found)
+
+
+def unlink_contradictions(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Remove the links of a fact to those that it contradicts."""
+    _unlink(connection, "contradictions", memory_id)
+
+
+def unlink_similar(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Remove the links of a fact to similar facts."""
+    _unlink(connection, "similar_facts", memory_id)
+
+
+def _from_both_sides(memory_id: int, others: Collection[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    return [(memory_id, *one) for one in others] + [(other, memory_id, *about) for other, *about in others]
 
 
 def _unlink(connection: sqlite3.Connection, table: str, memory_id: int) -> None:

@@ -21,6 +21,11 @@ class TagMeta(NamedTuple):
 def set_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
     """Replace the decisions of a memory."""
     connection.execute("DELETE FROM decisions WHERE memory_id = ?", (memory_id,))
+    add_decisions(connection, memory_id, decisions)
+
+
+def add_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
+    """Store the decisions of a memory that has none."""
     connection.executemany(
         "INSERT INTO decisions (memory_id, place, field, value, rule) VALUES (?, ?, ?, ?, ?)",
         [(memory_id, place, *decision) for place, decision in enumerate(decisions)],

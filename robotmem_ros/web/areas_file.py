@@ -1,12 +1,13 @@
-"""Read and extend the file of the areas; what stands in it stays as it is, comments too."""
+"""Read and change the file of the areas; what else stands in it stays as it is, comments too."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,7 +16,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, StorageError
 from ..memory.validation import expanded_path
 from ..memory.yaml_file import read_yaml
-from .failures import ConflictError
+from .failures import ConflictError, NotThereError
 
 _LOCK = threading.Lock()
 
@@ -38,18 +39,93 @@ def add_area(parameters: Parameters, name: str, polygon: Sequence[Sequence[float
         InvalidFieldError: the area cannot be used.
         StorageError: the file cannot be written.
     """
+    corners = [[float(part) for part in corner] for corner in polygon]
+
+    def added(before: str, known: _Known) -> _Change:
+        _check_is_new(name, known)
+        return _appended(before, name, corners), {**known, name: corners}
+
+    return next(one for one in _changed(parameters, name, added) if one.name == name.strip())
+
+
+def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
+    """Give an area of `areas_file` another name.
+
+    Raises:
+        ConflictError: no file is configured, or it has an area of the new name.
+        NotThereError: it has no area of this name.
+        InvalidFieldError: the new name cannot be used.
+        StorageError: the file cannot be written.
+    """
+
+    def renamed(before: str, known: _Known) -> _Change:
+        _check_is_there(name, known)
+        _check_is_new(new_name, known)
+        key, _ = _place(before, name)
+        quoted = yaml.safe_dump({new_name: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
+        text = before[: key.start_mark.index] + quoted + before[key.end_mark.index :]
+        return text, {new_name if one == name else one: corners for one, corners in known.items()}
+
+    return next(one for one in _changed(parameters, new_name, renamed) if one.name == new_name.strip())
+
+
+def remove_area(parameters: Parameters, name: str) -> None:
+    """Take an area out of `areas_file`.
+
+    Raises:
+        ConflictError: no file is configured.
+        NotThereError: it has no area of this name.
+        StorageError: the file cannot be written.
+    """
+
+    def removed(before: str, known: _Known) -> _Change:
+        _check_is_there(name, known)
+        key, value = _place(before, name)
+        lines, first = before.splitlines(keepends=True), key.start_mark.line
+        own = before[key.start_mark.index : value.end_mark.index].splitlines()
+        while own[-1].strip()[:1] in {"", "#"}:
+            own.pop()  # a list that is written line by line ends where the next thing begins
+        text = "".join([*lines[:first], *lines[first + len(own) :]])
+        return text, {one: corners for one, corners in known.items() if one != name}
+
+    _changed(parameters, name, removed)
+
+
+_Known = dict[str, Any]
+"""The areas of the file, as it has them."""
+_Change = tuple[str, _Known]
+"""The text of a file with as little changed as possible, and the areas that it is to have."""
+
+
+def _changed(parameters: Parameters, name: str, change: Callable[[str, _Known], _Change]) -> tuple[Area, ...]:
     file = _file(parameters)
     if file is None:
         raise ConflictError("areas_file", "", "is not set; start the console with --areas-file FILE")
     with _LOCK:
-        if name in {one.name for one in areas_of(parameters)}:
-            raise ConflictError("name", name, "is the name of an area already; give another one")
+        areas_of(parameters)
         before = file.read_text(encoding="utf-8")
-        corners = [[float(part) for part in corner] for corner in polygon]
+        text, wanted = change(before, yaml.safe_load(before)["areas"])
         try:
-            return _written(file, before, name, corners)
+            return _written(file, name, text, wanted)
         except OSError as cause:
             raise StorageError(f"write the areas to {str(file)!r}", cause) from cause
+
+
+def _check_is_new(name: str, known: _Known) -> None:
+    if name.strip() in {str(one).strip() for one in known}:
+        raise ConflictError("name", name, "is the name of an area already; give another one")
+
+
+def _check_is_there(name: str, known: _Known) -> None:
+    if name not in known:
+        raise NotThereError("name", name, "is no area of the file")
+
+
+def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node]:
+    # Where its name and its corners stand.
+    whole: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    ((_, areas),) = whole.value
+    return next((key, corners) for key, corners in areas.value if key.value == name)
 
 
 def _file(parameters: Parameters) -> Path | None:
@@ -58,35 +134,31 @@ def _file(parameters: Parameters) -> Path | None:
     return expanded_path("areas_file", named).resolve() if named else None
 
 
-def _written(file: Path, before: str, name: str, corners: list[list[float]]) -> Area:
+def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ...]:
     # Readers see the old file or the new one. It is read as they will before it takes the place of the old one.
+    whole = yaml.safe_dump({"areas": wanted}, default_flow_style=None, allow_unicode=True, width=120, sort_keys=False)
     descriptor, made = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     new = Path(made)
     try:
         os.close(descriptor)
-        for text in _candidates(before, name, corners):
-            new.write_text(text, encoding="utf-8")
-            added = _added(new, before, name, corners)
-            if added is not None:
+        # If the file is not written in the way that was expected, all of it is written anew.
+        for candidate in (text, whole):
+            new.write_text(candidate, encoding="utf-8")
+            if _says(new, wanted):
+                areas = read_areas(new)
                 new.chmod(file.stat().st_mode & 0o777)
                 new.replace(file)
-                return added
+                return areas
     finally:
         new.unlink(missing_ok=True)
     raise InvalidFieldError("name", name, "cannot be written to the file of the areas")
 
 
-def _candidates(before: str, name: str, corners: list[list[float]]) -> tuple[str, ...]:
-    # A line at the end, which keeps comments; if the file is not written so, all anew.
+def _appended(before: str, name: str, corners: list[list[float]]) -> str:
+    # A line at the end, which keeps comments.
     line = yaml.safe_dump({name: corners}, default_flow_style=None, allow_unicode=True, width=10**6)
-    appended = (
-        before
-        + ("" if before.endswith("\n") else "\n")
-        + "".join(f"{_indent(before)}{part}\n" for part in line.splitlines())
-    )
-    known = yaml.safe_load(before)["areas"]
-    whole = yaml.safe_dump({"areas": {**known, name: corners}}, default_flow_style=None, allow_unicode=True, width=120)
-    return appended, whole
+    indented = "".join(f"{_indent(before)}{part}\n" for part in line.splitlines())
+    return before + ("" if before.endswith("\n") else "\n") + indented
 
 
 def _indent(before: str) -> str:
@@ -94,12 +166,8 @@ def _indent(before: str) -> str:
     return inside[-1][: len(inside[-1]) - len(inside[-1].lstrip(" "))] if inside else "  "
 
 
-def _added(new: Path, before: str, name: str, corners: list[list[float]]) -> Area | None:
-    # The new area if the file says what it said before and the area; an area that nobody can use is told.
+def _says(file: Path, wanted: _Known) -> bool:
     try:
-        found = read_yaml("areas_file", new).value
+        return bool(read_yaml("areas_file", file).value == {"areas": wanted})
     except InvalidFieldError:
-        return None
-    if found != {"areas": {**yaml.safe_load(before)["areas"], name: corners}}:
-        return None
-    return next((one for one in read_areas(new) if one.name == name.strip()), None)
+        return False

@@ -10,13 +10,13 @@ from fastapi import Path as InPath
 from ..memory import RobotMemory
 from ..memory.errors import FrameMismatchError
 from ..memory.search.counts import Counted
-from .areas_file import add_area, areas_of
+from .areas_file import add_area, areas_of, remove_area, rename_area
 from .changing import writable
 from .details import in_full
 from .failures import NotThereError, responses
 from .json_response import SafeJSONResponse
-from .query_parameters import Id
-from .schemas import AreaIn, AreaOut, Areas, ObjectDetails, Objects
+from .query_parameters import Id, Name
+from .schemas import AreaIn, AreaNameIn, AreaOut, AreaRemoved, Areas, ObjectDetails, Objects
 
 _SIGHTINGS = 100
 _MOST_OBJECTS = 10_000
@@ -49,6 +49,21 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         area = add_area(memory.parameters, body.name, body.polygon)
         memory.reload_areas()
         return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
+
+    @router.put("/areas/{name:path}", responses=responses(404, 409), dependencies=[Depends(writable(read_only))])
+    def rename(name: Annotated[Name, InPath()], body: AreaNameIn) -> AreaOut:
+        """Give an area of `areas_file` another name."""
+        area = rename_area(memory.parameters, name, body.name)
+        memory.reload_areas()
+        frame = memory.parameters.memory_frame
+        return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
+
+    @router.delete("/areas/{name:path}", responses=responses(404, 409), dependencies=[Depends(writable(read_only))])
+    def remove(name: Annotated[Name, InPath()]) -> AreaRemoved:
+        """Take an area out of `areas_file`; no memory is changed."""
+        remove_area(memory.parameters, name)
+        memory.reload_areas()
+        return AreaRemoved(removed=name)
 
     @router.get("/objects", responses=responses(), response_model=Objects)
     def objects(

@@ -231,6 +231,12 @@ class Areas(Value):
     areas: list[AreaOut]
 
 
+class AreaRemoved(Value):
+    """An area that is no more."""
+
+    removed: str
+
+
 class Done(Value):
     """What was changed."""
 
@@ -444,6 +450,13 @@ class AreaIn(BaseModel):
         Field(min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it.")
     )
     frame_id: str = Field(default="", max_length=256, description="Of the corners; empty for the memory frame.")
+
+
+class AreaNameIn(BaseModel):
+    """The new name of an area."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(min_length=1, max_length=256)
 
 
 class ReasonIn(BaseModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -94,6 +95,8 @@ def test_a_console_that_only_reads_changes_nothing(db: Path) -> None:
             ("DELETE", "memory/2", {"reason": "x"}),
             ("POST", "memory/2/restore", {}),
             ("POST", "areas", {"name": "a", "polygon": SQUARE}),
+            ("PUT", "areas/a", {"name": "b"}),
+            ("DELETE", "areas/a", {}),
         ):
             refused = client.request(method, f"/api/{path}", json=body)
             assert (refused.status_code, "--read-only" in refused.json()["error"]) == (403, True)
@@ -134,6 +137,47 @@ def test_an_area_is_added_to_a_file_of_any_form(db: Path, tmp_path: Path, before
     with console(db, "--areas-file", str(file)) as server, server.client() as client:
         assert client.post("/api/areas", json={"name": "shelf", "polygon": SQUARE}).status_code == 201
     assert {area.name for area in read_areas(file)} == {"shelf", *(["hall"] if "hall" in before else [])}
+
+
+FILES = (
+    (
+        "# ground floor\nareas:\n  hall: [[5, 5], [9, 5], [9, 9]]  # no door\n  # upstairs\n"
+        "  attic: [[0, 0], [1, 0], [1, 1]]\n"
+    ),
+    "areas: {hall: [[5, 5], [9, 5], [9, 9]], attic: [[0, 0], [1, 0], [1, 1]]}\n",
+    (
+        "areas:\n    hall:\n    - [5, 5]\n    - [9, 5]\n    - [9, 9]\n    # upstairs\n    'attic':\n"
+        "    - [0, 0]\n    - [1, 0]\n    - [1, 1]"
+    ),
+)
+
+
+@pytest.mark.parametrize("before", FILES)
+def test_an_area_is_renamed_and_deleted_and_what_else_stands_in_the_file_stays(
+    db: Path, tmp_path: Path, before: str
+) -> None:
+    file = tmp_path / "areas.yaml"
+    file.write_text(before)
+    with console(db, "--areas-file", str(file)) as server, server.client() as client:
+        odd = "a/b: #'楼'?%"
+        renamed = client.put("/api/areas/hall", json={"name": odd})
+        assert (renamed.status_code, renamed.json()["name"]) == (200, odd), renamed.text
+        assert file.read_text().count("#") == before.count("#") + 1
+        for name, body, status in (
+            (odd, {"name": "attic"}, 409),
+            ("cellar", {"name": "x"}, 404),
+            (odd, {"name": " "}, 400),
+        ):
+            refused = client.put(f"/api/areas/{quote(name, safe='')}", json=body)
+            assert (refused.status_code, refused.json()["field"][:4]) in {(status, "name"), (status, "area")}
+        assert {one["name"] for one in client.get("/api/areas").json()["areas"]} == {odd, "attic"}
+        gone = client.request("DELETE", f"/api/areas/{quote(odd, safe='')}", json={})
+        assert gone.json() == {"removed": odd}
+        assert client.request("DELETE", "/api/areas/hall", json={}).status_code == 404
+        assert [area.name for area in read_areas(file)] == ["attic"]
+        assert ("# upstairs" in file.read_text()) == ("# upstairs" in before)
+        assert client.request("DELETE", "/api/areas/attic", json={}).status_code == 200
+    assert read_areas(file) == ()
 
 
 def test_a_file_of_areas_that_is_not_there_is_made(db: Path, tmp_path: Path) -> None:

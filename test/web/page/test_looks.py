@@ -6,18 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from ...support.page.accessible import assert_accessible
 from .conftest import OpenPage
 
-AXE = Axe()
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-
-
-def assert_accessible(page: Page) -> None:
-    found = AXE.run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 def test_the_language_is_that_of_the_browser_and_a_choice_is_kept(open_page: OpenPage, shared_console: str) -> None:

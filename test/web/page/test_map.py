@@ -12,6 +12,7 @@ import pytest
 import yaml
 from playwright.sync_api import Page, expect
 
+from ...support.page.accessible import assert_accessible
 from ...support.page.map import VISIBLE, drag, pixel
 from .conftest import OpenPage
 
@@ -113,6 +114,35 @@ def test_an_area_that_is_drawn_gets_a_name_and_is_a_condition(
     expect(page.get_by_role("option", name="laptop")).to_have_count(0)
     again = open_page(own_console)
     expect(again.locator(".area-name")).to_have_text("stove <b>corner</b>")
+
+
+def test_an_area_is_renamed_and_deleted_by_the_keyboard_and_both_can_be_undone(
+    open_page: OpenPage, own_console: str, tmp_path: Path
+) -> None:
+    def names() -> list[str]:
+        return list(yaml.safe_load((tmp_path / "areas.yaml").read_text())["areas"])
+
+    (tmp_path / "areas.yaml").write_text("areas:\n  stove: [[0, 0], [2.6, 0], [2.6, 2.1]]\n")
+    page = open_page(own_console)
+    page.locator(".area-name button").focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Area “stove”")
+    dialog.get_by_label("Name").fill("cooking / corner")
+    dialog.get_by_label("Name").press("Enter")
+    expect(page.locator(".area-name")).to_have_text("cooking / corner")
+    assert names() == ["cooking / corner"]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".area-name")).to_have_text("stove")
+    page.locator(".area-name button").click()
+    assert_accessible(page)
+    page.get_by_role("button", name="Delete the area").click()
+    expect(page.locator(".area-name")).to_have_count(0)
+    assert names() == []
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".area-name button").click()
+    page.get_by_role("button", name="Its memories").click()
+    expect(page.get_by_role("button", name="Remove the condition stove")).to_be_visible()
+    expect(page.get_by_role("option", name="a pot of basil")).to_be_visible()
 
 
 def test_the_map_moves_and_the_address_keeps_its_place(open_page: OpenPage, shared_console: str) -> None:

@@ -1,6 +1,6 @@
 // Areas: those that are named, and one that is being drawn, corner by corner, by mouse, finger or keys.
 /* global L */
-import { get, post } from "./api.js";
+import { del, get, post, put } from "./api.js";
 import { on, tell } from "./bus.js";
 import { byId, h } from "./dom.js";
 import { field, openDialog } from "./dialog.js";
@@ -8,6 +8,7 @@ import { metres } from "./marks.js";
 import { place, point } from "./map_points.js";
 import { COLOURS } from "./map_shapes.js";
 import { toast } from "./toasts.js";
+import { change } from "./state.js";
 import { onLanguage, t } from "./words.js";
 
 const NEAR = 14; // pixels to the first corner within which a click closes the polygon
@@ -17,9 +18,12 @@ let shown = null;
 let corners = null;
 let drawing = null;
 let onEnd = () => {};
+let mayWrite = () => true;
 
-export function startAreas(onMap) {
+/** Starts the areas; `writable()` tells whether they can be changed. */
+export function startAreas(onMap, writable) {
   map = onMap;
+  mayWrite = writable;
   shown = L.layerGroup().addTo(map);
   drawing = L.layerGroup().addTo(map);
   map.on("click", ({ latlng, containerPoint }) => corners && add(latlng, containerPoint));
@@ -42,11 +46,13 @@ export async function loadAreas() {
 
 function showAreas() {
   shown.clearLayers();
-  for (const { name, value, polygon } of areas) {
+  for (const { name, polygon } of areas) {
     if (!polygon?.length) continue;
     const style = { color: COLOURS.accent, weight: 1.2, opacity: 0.7, dashArray: "6 4", fillOpacity: 0.04, interactive: false };
     const area = L.polygon(polygon.map(place), style).addTo(shown);
-    area.bindTooltip(h("span", {}, name ?? value), { permanent: true, direction: "center", className: "area-name", interactive: false });
+    const label = h("button.link", { type: "button", onclick: () => openArea(name, polygon) }, name);
+    L.DomEvent.disableClickPropagation(label);
+    area.bindTooltip(label, { permanent: true, direction: "center", className: "area-name", interactive: true });
     area.bringToBack();
   }
 }
@@ -123,8 +129,55 @@ function finish() {
       await post("/api/areas", { name, polygon });
       stop();
       toast(t("area_saved", { name }));
-      await loadAreas();
-      tell("changed");
+      await changed();
+    },
+  });
+}
+
+async function changed() {
+  await loadAreas();
+  tell("changed");
+}
+
+const path = (name) => `/api/areas/${encodeURIComponent(name)}`;
+
+/** Opens a named area: its memories, another name, or its end. */
+function openArea(name, polygon) {
+  const act = (run) => async () => {
+    await run();
+    dialog.close();
+  };
+  const undo = async () => {
+    await post("/api/areas", { name, polygon });
+    await changed();
+  };
+  const remove = async () => {
+    try {
+      await del(path(name));
+      toast(t("area_removed", { name }), { undo });
+      await changed();
+    } catch (error) {
+      toast(error.message, { bad: true });
+    }
+  };
+  const dialog = openDialog({
+    title: t("area_title", { name }),
+    content: [
+      mayWrite() && field(t("name"), h("input", { name: "name", value: name, required: true, autocomplete: "off" })),
+      h(
+        "div.buttons", {},
+        h("button", { type: "button", onclick: act(() => change({ areas: [name] })) }, t("its_memories")),
+        mayWrite() && h("button.danger-text", { type: "button", onclick: act(remove) }, t("remove_area")),
+      ),
+    ],
+    submit: mayWrite() ? t("rename") : "",
+    onSubmit: async (form) => {
+      const wanted = form.get("name").trim();
+      if (!wanted) throw new Error(t("name_missing"));
+      if (wanted === name) throw new Error(t("nothing_changed"));
+      await put(path(name), { name: wanted });
+      toast(t("area_saved", { name: wanted }), { undo: () => put(path(wanted), { name }).then(changed) });
+      await changed();
     },
   });
 }

@@ -44,7 +44,7 @@ startLogin(() => location.reload());
 // Before anything is asked for, so that no change falls between.
 startLive();
 await startResults(visibleBox); // first what is read first
-await Promise.allSettled([startAreas(map), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
+await Promise.allSettled([startAreas(map, () => !isReadOnly()), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
 tell("clock");
 document.documentElement.dataset.ready = "true";
 

@@ -18,6 +18,8 @@ _PERIOD, _RATIO = 0.3, 20.0
 """Seconds between two looks at the file, and how many times as long as a look took it rests at least."""
 _HEARTBEAT = 15.0
 _RETRY_MS = 2000
+_LONELY = 10
+"""Looks without a listener after which the poller ends: a page that is loaded again comes back before."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -35,20 +37,24 @@ class Events:
         self._bells: set[asyncio.Event] = set()
         self._state = FileState(0, 0)
         self._poller: asyncio.Task[None] | None = None
+        self._noticing = asyncio.Event()
         self._closed = False
 
-    async def stream(self, *, is_return: bool = False) -> AsyncIterator[bytes]:
-        """Yield an event for each change from now on; a listener that returns may have missed one and gets one at once.
+    async def begin(self) -> int:
+        """Wait until changes are noticed; return the version of the file, after which a stream is to tell of them."""
+        if self._poller is None and not self._closed:
+            self._noticing = asyncio.Event()
+            self._poller = asyncio.create_task(self._poll())
+        await self._noticing.wait()
+        return self._state.version
 
-        Changes that come quickly one after the other are told once.
-        """
+    async def stream(self, after: int) -> AsyncIterator[bytes]:
+        """Yield an event for each change after a version; those that come quickly one after the other are told once."""
         bell = asyncio.Event()
         self._bells.add(bell)
-        if self._poller is None:
-            self._poller = asyncio.create_task(self._poll())
-        if is_return:
-            bell.set()
         try:
+            if await self.begin() != after:
+                bell.set()
             yield f"retry: {_RETRY_MS}\n: connected\n\n".encode()
             while not self._closed:
                 with move_on_after(self._heartbeat):
@@ -60,19 +66,14 @@ class Events:
                 yield self._event() if is_rung else b": heartbeat\n\n"
         finally:
             self._bells.discard(bell)
-            if not self._bells:
-                self._stop()
 
     def close(self) -> None:
         """End all streams."""
         self._closed = True
-        self._stop()
-        self._ring()
-
-    def _stop(self) -> None:
         if self._poller is not None:
             self._poller.cancel()
-            self._poller = None
+        self._noticing.set()
+        self._ring()
 
     def _event(self) -> bytes:
         data = json.dumps(self._state._asdict())
@@ -86,8 +87,9 @@ class Events:
         # A watch begins by taking the file as it is; versions go on where the last one ended.
         base, known = self._state.version, ""
         watch: FileWatch | None = None
+        lonely = 0
         try:
-            while True:
+            while lonely < _LONELY:
                 began = time.monotonic()
                 try:
                     if watch is None:
@@ -99,8 +101,12 @@ class Events:
                     if known != str(error):
                         _LOG.warning("changes cannot be told: %s", error)
                     known = str(error)
+                self._noticing.set()
                 await asyncio.sleep(max(_PERIOD, _RATIO * (time.monotonic() - began)))
+                lonely = 0 if self._bells else lonely + 1
         finally:
+            self._poller = None
+            self._noticing.set()
             if watch is not None:
                 with suppress(RobotMemoryError):
                     watch.close()

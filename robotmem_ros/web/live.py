@@ -10,6 +10,8 @@ from fastapi.responses import StreamingResponse
 from .events import Events
 from .failures import responses
 
+_UNKNOWN = -1
+
 
 def live_routes(events: Events) -> APIRouter:
     """Make the path of the events."""
@@ -22,7 +24,9 @@ def live_routes(events: Events) -> APIRouter:
     )
     async def live(last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
         """Send an event `change` with `{"version", "newest"}` whenever any program has changed the memory."""
-        stream = events.stream(is_return=last_event_id is not None)
+        # Who has got the headers misses nothing; who returns may have missed something.
+        seen = await events.begin()
+        stream = events.stream(seen if last_event_id is None else _UNKNOWN)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
     return router

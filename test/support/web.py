@@ -6,13 +6,14 @@ import json
 import os
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -159,3 +160,6 @@ def listening(server: Server, **headers: str) -> Iterator[Listener]:
     with server.client(headers=headers) as client, client.stream("GET", "/api/events", timeout=None) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         yield Listener(response)
+        # Closed while the thread waits for a byte, the connection would stay until one comes.
+        with suppress(OSError):
+            response.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)

@@ -12,7 +12,7 @@ from robotmem_ros.memory.maps import OccupancyGrid, Origin
 
 from ..support.subprocesses import output_of
 from ..support.waiting import until
-from ..support.web import Listener, Server, console, listening, with_limits
+from ..support.web import Server, console, listening, with_limits
 
 _OF_ANOTHER_PROCESS = """
 import sys
@@ -23,24 +23,9 @@ with RobotMemory(sys.argv[1], embedding_model="") as memory:
 """
 
 
-def settled(listener: Listener, memory: RobotMemory) -> None:
-    """Wait until the watch has seen a change, so that it has begun."""
-    number = 0
-
-    def has_heard() -> bool:
-        nonlocal number
-        number += 1
-        memory.learn(f"a beginning {number}")
-        return bool(listener.changes)
-
-    until(has_heard, "first change")
-
-
 def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> None:
     grid = OccupancyGrid(frame_id="map", resolution=0.5, origin=Origin(0.0, 0.0), width=1, height=1, cells=b"d")
     with console(db) as server, RobotMemory(db, embedding_model="") as memory, listening(server) as listener:
-        settled(listener, memory)
-
         for change in (
             lambda: memory.learn("a fork lies in the drawer"),
             lambda: memory.update(2, category="grasp"),

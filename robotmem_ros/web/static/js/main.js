@@ -42,7 +42,7 @@ startViews();
 startKeys();
 startLogin(() => location.reload());
 // Before anything is asked for, so that no change falls between.
-startLive();
+await startLive();
 await startResults(visibleBox); // first what is read first
 await Promise.allSettled([startAreas(map, () => !isReadOnly()), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
 tell("clock");

@@ -72,6 +72,10 @@ class BackgroundEmbedder:
         self._settled.wait(timeout)
         return self.available
 
+    def is_at_hand(self, text: str) -> bool:
+        """Tell whether `embed_one` need not compute anything: it remembers the text, or there is no model."""
+        return (self.is_settled and not self.available) or self._recollect(text) is not None
+
     def embed_one(self, text: str) -> Vector:
         """Return the vector of one text.
 

@@ -14,6 +14,7 @@ import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -63,6 +64,9 @@ class QueryEmbedder(Protocol):
     def name(self) -> str:
         """Name the model."""
 
+    def is_at_hand(self, text: str) -> bool:
+        """Tell whether `embed_one` need not compute anything: it remembers the text, or there is no model."""
+
     def embed_one(self, text: str) -> Vector:
         """Embed a text; raise ModelUnavailableError if there is no model."""
 
@@ -109,17 +113,17 @@ class Pipeline:
         return result
 
     def _embed(self, text: str) -> Future[Vector]:
-        try:
-            return self.threads.submit(self.embedder.embed_one, text)
-        except RuntimeError:
-            # The memory is closed, which the database knows; or the main thread has ended, and Python lets no pool
+        if not self.embedder.is_at_hand(text):
+            # The memory may be closed, which the database knows; or the main thread has ended, and Python lets no pool
             # work any more, while this thread goes on.
-            embedding: Future[Vector] = Future()
-            try:
-                embedding.set_result(self.embedder.embed_one(text))
-            except Exception as error:
-                embedding.set_exception(error)
-            return embedding
+            with suppress(RuntimeError):
+                return self.threads.submit(self.embedder.embed_one, text)
+        embedding: Future[Vector] = Future()
+        try:
+            embedding.set_result(self.embedder.embed_one(text))
+        except Exception as error:
+            embedding.set_exception(error)
+        return embedding
 
 
 @dataclass(frozen=True)

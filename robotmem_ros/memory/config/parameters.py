@@ -160,8 +160,8 @@ class Parameters:
         minimum=0.0, maximum=86_400.0,
     )  # fmt: skip
     absence_interval: float = parameter(
-        10.0, "The same for misses without a field of view, which count because neighbours of the object were seen.",
-        unit="s", minimum=0.0, maximum=86_400.0,
+        10.0, "Time after which a look at an object does not depend on the one before it. Misses that count because "
+        "neighbours of the object were seen are at least that far apart.", unit="s", minimum=0.0, maximum=86_400.0,
     )  # fmt: skip
     object_false_alarms: float = parameter(
         0.1, "Probability that a detector reports an object where there is none.", minimum=0.001, maximum=0.5

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..geometry import Estimate, Grid, mahalanobis, squared_distance
+from ..geometry import Estimate, Grid, isotropic, mahalanobis, squared_distance
 from ..models import NewMemory
 from ..storage.object_rows import ObjectRow
 
@@ -90,13 +90,27 @@ def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[Objec
     """
     grid = Grid([row.position for row in objects], max((sighting.radius for sighting in sightings), default=1.0))
     costs = {
-        (index, column): squared_distance(sighting.estimate.position, objects[column].position) / sighting.radius**2
+        (index, column): _misfit(sighting.estimate, objects[column].estimate, sighting.radius)
         for index, sighting in enumerate(sightings)
         if not sighting.is_told
         for column in grid.around(sighting.estimate.position)
         if objects[column].confirmed and _MISNAMED_SHARE * objects[column].times_seen >= 1
     }
     return cheapest(len(sightings), {pair: price for pair, price in costs.items() if price <= 1.0})
+
+
+def are_at_one_place(one: Estimate, other: Estimate, *, stddev: float) -> bool:
+    """Tell whether the noise of two positions explains their distance.
+
+    `stddev` is that of the error, in metres, which all sightings of one visit share, and which no mean takes out.
+    """
+    shared = Estimate(one.position, one.covariance.plus(isotropic(stddev)))
+    return mahalanobis(shared, other) <= _MAX_MAHALANOBIS
+
+
+def _misfit(one: Estimate, other: Estimate, radius: float) -> float:
+    """Return how badly two positions fit to one thing, more than 1 if they do not: by the radius and by their noise."""
+    return max(squared_distance(one.position, other.position) / radius**2, mahalanobis(one, other) / _MAX_MAHALANOBIS)
 
 
 def cost(sighting: NewSighting, row: ObjectRow, *, at: int) -> float | None:

@@ -3,14 +3,23 @@
 Each look multiplies the odds of existence, p / (1 - p), by how much likelier it is if the object exists than if not:
 
     detected with confidence c     1 - d + d * c / f
-    not detected                   1 - d
+    not detected                   (1 - d) ** w
 
 `d` is the probability that a look detects the object. It is estimated for each object from the looks that did and did
 not, (hits + 1) / (hits + misses + 2), Laplace's rule of succession: an object that is often hidden loses little when it
-is missed, one that was always seen loses much. A miss counts in `misses` by the probability that the object existed, so
-that what is gone for long can come back. `f` is the parameter `object_false_alarms`, the probability of a
-detection where no object is. A new place is as likely to hold an object as to give a false alarm, so the odds before
-the first look are `f`: after it they are about c / 2, less than even, and after the second look mostly above.
+is missed, one that was always seen loses much. Misses count there once the object is detected again, since only then
+were they misses of something that was there.
+
+`f` is the probability of a detection at this place if no object is there, estimated from the same looks: the parameter
+`object_false_alarms` before any, and `object_false_alarms` / (1 + 2 misses) after misses. A place that showed nothing
+in several looks gives few false alarms, so what is detected there again exists.
+
+What a robot sees changes slowly, so looks that follow each other are correlated: what hides an object hides it for some
+time, and a false alarm lasts. So a look counts by its independence w of the one before it, 0 right after it and 1 an
+`absence_interval` later. It adds w to the hits or misses, and `f` rises to 0.4 for w = 0, evenly in its logarithm.
+
+A new place is as likely to hold an object as to give a false alarm, so the odds before the first look are
+`object_false_alarms`: after it they are about c / 2, less than even, and after the second look mostly above.
 
 A caller of `save_perception` is no detector that fires at random: its confidence is the probability.
 
@@ -22,25 +31,41 @@ Hornung et al., "OctoMap", Autonomous Robots 34(3), 2013.
 
 from __future__ import annotations
 
-_LEAST, _MOST = 0.02, 0.99
+_LEAST, _MOST = 0.02, 0.98
 """Limits of a probability before it is updated, so that no number of looks makes it final."""
-_MAX_DETECTION = 0.6
-"""Limit of `d` for a miss: something may stand in the way of any look, and of the next ones."""
+_MAX_DETECTION = 0.8
+"""Limit of `d` for a miss: something may stand in the way of any look."""
+_LASTS = 0.4
+"""Probability that a false alarm is still there right after it."""
+_PRIOR_LOOKS = 0.5
+"""Looks at a place that `object_false_alarms` counts for."""
+
+
+def independence(since: float, interval: float) -> float:
+    """Return how little a look depends on the one `since` seconds before it, from 0 to 1, reached after `interval`."""
+    return 1.0 if since >= interval else since / interval
 
 
 def after_first(confidence: float, *, false_alarms: float) -> float:
     """Return the probability that an object exists which a detector has just seen for the first time."""
-    return _probability(false_alarms * _detected(0, 0, confidence, false_alarms))
+    return _probability(false_alarms * _detected(_detection(0.0, 0.0), confidence, false_alarms))
 
 
-def after_detection(existence: float, hits: int, misses: float, confidence: float, *, false_alarms: float) -> float:
-    """Return the probability after one more detection; `hits` and `misses` are the looks before it."""
-    return _probability(_odds(existence) * _detected(hits, misses, confidence, false_alarms))
+def after_detection(
+    existence: float, hits: float, misses: float, confidence: float, *, false_alarms: float, fresh: float
+) -> float:
+    """Return the probability after one more detection.
+
+    `hits` and `misses` are the looks before it, and `fresh` is its independence of the last of them.
+    """
+    later = false_alarms * _PRIOR_LOOKS / (_PRIOR_LOOKS + misses)
+    again = _LASTS ** (1.0 - fresh) * later**fresh
+    return _probability(_odds(existence) * _detected(_detection(hits, misses), confidence, again))
 
 
-def after_miss(existence: float, hits: int, misses: float) -> float:
+def after_miss(existence: float, hits: float, misses: float, *, fresh: float) -> float:
     """Return the probability after one more look that did not detect the object."""
-    return _probability(_odds(existence) * (1.0 - min(_detection(hits, misses), _MAX_DETECTION)))
+    return _probability(_odds(existence) * (1.0 - min(_detection(hits, misses), _MAX_DETECTION)) ** fresh)
 
 
 def either(one: float, other: float) -> float:
@@ -48,12 +73,11 @@ def either(one: float, other: float) -> float:
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 
-def _detected(hits: int, misses: float, confidence: float, false_alarms: float) -> float:
-    detection = _detection(hits, misses)
+def _detected(detection: float, confidence: float, false_alarms: float) -> float:
     return 1.0 - detection + detection * confidence / false_alarms
 
 
-def _detection(hits: int, misses: float) -> float:
+def _detection(hits: float, misses: float) -> float:
     return (hits + 1) / (hits + misses + 2)
 
 

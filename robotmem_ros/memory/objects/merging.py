@@ -13,7 +13,7 @@ from heapq import nsmallest
 from ..geometry import Grid, squared_distance
 from ..storage import object_rows
 from ..storage.object_rows import ObjectRow
-from .association import NewSighting
+from .association import NewSighting, are_at_one_place
 from .company import COMPANY
 from .object_writer import ObjectWriter
 
@@ -23,8 +23,13 @@ _MAX_NEIGHBOURS = 24
 """Neighbours of an object that are counted, the nearest ones."""
 _HARDLY = 0.25
 """Two objects within a radius that are seen together in at most this share of cases are one."""
+_SHARED_ERROR = 0.5
+"""The error that the sightings of one visit share, as a share of that of one sighting."""
 _HARDLY_ALONE = 0.1
 """The same for two labels of a source that reports one object a message, which says nothing about the others."""
+
+_MANY = 10
+"""Messages after which two labels at one place that come in turn, and hardly ever together, are one thing."""
 
 
 def merge(
@@ -90,10 +95,18 @@ def _are_one(writer: ObjectWriter, seen: ObjectRow, other: ObjectRow, radius: fl
     if squared_distance(seen.position, other.position) > radius * radius:
         return False
     is_alike = other.label_key in writer.parameters.label_rules().labels(seen.label)
-    if not is_alike and (seen.told or other.told):
+    if not is_alike and (seen.told or other.told or not _are_at_one_place(writer, seen, other)):
         return False
     together, alone = object_rows.count_neighbours(writer.connection, seen.memory_id, other.memory_id, alone=1)
     fewer, more = sorted((seen.times_seen, other.times_seen))
     share = _HARDLY if is_alike or is_picture else _HARDLY_ALONE
     is_stray = fewer <= share * more and together <= _HARDLY * alone
-    return is_stray or (is_alike and together <= _HARDLY * fewer)
+    if is_alike:
+        return is_stray or together <= _HARDLY * fewer
+    is_in_turn = other.last_seen > seen.first_seen and alone >= _MANY and together <= _HARDLY_ALONE * alone
+    return is_stray or (is_in_turn and is_picture)
+
+
+def _are_at_one_place(writer: ObjectWriter, one: ObjectRow, other: ObjectRow) -> bool:
+    shared = _SHARED_ERROR * writer.parameters.object_position_stddev
+    return are_at_one_place(one.estimate, other.estimate, stddev=shared)

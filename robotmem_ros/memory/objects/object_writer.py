@@ -18,7 +18,7 @@ from ..storage import object_rows, rows, sighting_rows
 from ..storage.object_rows import ObjectRow
 from ..text.normal_form import label_key
 from .association import NewSighting
-from .existence import after_detection, after_first, after_miss, either
+from .existence import after_detection, after_first, after_miss, either, independence
 
 _MAX_SOURCES = 16
 """Number of sources of an object that are kept."""
@@ -57,7 +57,7 @@ class ObjectWriter:
             last_seen=new.observed_at,
             times_seen=1,
             existence=existence,
-            hits=1,
+            hits=1.0,
             last_hit=new.observed_at,
             confirmed=existence >= self.parameters.object_min_existence,
             told=sighting.is_told,
@@ -106,6 +106,7 @@ class ObjectWriter:
         stays.existence = either(stays.existence, goes.existence)
         stays.hits += goes.hits
         stays.misses = min(stays.misses, goes.misses)
+        stays.missed = min(stays.missed, goes.missed)
         stays.last_hit = max(stays.last_hit, goes.last_hit)
         stays.told = stays.told or goes.told
         stays.last_kept = max(stays.last_kept, goes.last_kept)
@@ -165,25 +166,36 @@ class ObjectWriter:
         A sighting by another name is a look that did not detect what the object is taken for.
         """
         new, parameters = sighting.new, self.parameters
-        interval = parameters.look_interval * 1e9
         if row.label_key not in sighting.labels:
-            if abs(new.observed_at - row.last_missed) >= interval:
+            if abs(new.observed_at - row.last_missed) >= parameters.look_interval * 1e9:
                 self._add_miss(row, new.observed_at)
-        elif abs(new.observed_at - row.last_hit) >= interval:
-            row.existence = after_detection(
-                row.existence, row.hits, row.misses, new.confidence, false_alarms=parameters.object_false_alarms
-            )
-            row.hits += 1
-            row.last_hit = new.observed_at
+        else:
+            self._add_hit(row, new)
         if sighting.is_told:
             row.told = True
             row.existence = max(row.existence, new.confidence)
 
-    @staticmethod
-    def _add_miss(row: ObjectRow, observed_at: int) -> None:
-        existence = row.existence
-        row.existence = after_miss(existence, row.hits, row.misses)
-        row.misses += existence
+    def _add_hit(self, row: ObjectRow, new: NewMemory) -> None:
+        row.misses, row.missed = row.misses + row.missed, 0.0
+        since, parameters = abs(new.observed_at - row.last_hit) / 1e9, self.parameters
+        if since >= parameters.look_interval:
+            fresh = independence(since, parameters.absence_interval)
+            row.existence = after_detection(
+                row.existence,
+                row.hits,
+                row.misses,
+                new.confidence,
+                false_alarms=parameters.object_false_alarms,
+                fresh=fresh,
+            )
+            row.hits += fresh
+            row.last_hit = new.observed_at
+
+    def _add_miss(self, row: ObjectRow, observed_at: int) -> None:
+        since = min(abs(observed_at - row.last_seen), abs(observed_at - row.last_missed)) / 1e9
+        fresh = independence(since, self.parameters.absence_interval)
+        row.existence = after_miss(row.existence, row.hits, row.misses, fresh=fresh)
+        row.missed += fresh
         row.last_missed = observed_at
 
 

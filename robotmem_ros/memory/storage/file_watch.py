@@ -20,7 +20,7 @@ SELECT
     (SELECT max(id) FROM sessions),
     (SELECT max(ended_at) FROM sessions WHERE status = 'ended'),
     (SELECT max(id) FROM session_outcomes),
-    (SELECT sum(times_seen) + sum(misses) FROM objects),
+    (SELECT sum(times_seen) + sum(misses + missed) FROM objects),
     (SELECT group_concat(hex(digest)) FROM occupancy_grids)
 """
 

@@ -19,7 +19,8 @@ from ..text.normal_form import label_key
 from .decay import Decay
 
 _NUMBERS = (
-    "first_seen", "last_seen", "times_seen", "hits", "misses", "last_hit", "last_missed", "last_kept", "subsampled",
+    "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
+    "subsampled",
 )  # fmt: skip
 """Columns of objects that are fields of ObjectRow as they are."""
 _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
@@ -57,13 +58,15 @@ class ObjectRow:
     times_seen: int
     existence: float
     """Probability that it exists, the confidence of its memory."""
-    hits: int
-    """Looks that detected it."""
+    hits: float
+    """Looks that detected it; each look counts by how little it depends on the one before."""
     last_hit: int
     """When the last of them was counted."""
     confirmed: bool
     misses: float = 0.0
-    """Looks at its place that did not, each by the probability that it existed."""
+    """Looks that did not, though it was detected again later."""
+    missed: float = 0.0
+    """Looks that did not since it was detected last."""
     last_missed: int = 0
     last_kept: int = 0
     """Time of the last sighting that has a row."""

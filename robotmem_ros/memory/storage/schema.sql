@@ -398,8 +398,10 @@ CREATE TABLE objects (
     last_seen INTEGER NOT NULL,
     times_seen INTEGER NOT NULL,
     -- Looks at its place that did and did not detect it: existence.py makes the confidence of the memory of them
-    hits INTEGER NOT NULL,
-    misses REAL NOT NULL DEFAULT 0,  -- each counts by the probability that the object existed
+    -- Each look counts by how little it depends on the one before.
+    hits REAL NOT NULL,
+    misses REAL NOT NULL DEFAULT 0,  -- those before the last detection
+    missed REAL NOT NULL DEFAULT 0,  -- those after it
     last_hit INTEGER NOT NULL,  -- when the last hit was counted
     last_missed INTEGER NOT NULL DEFAULT 0,  -- 0 if it never was
     confirmed INTEGER NOT NULL,  -- whether its confidence, before decay, is at least `object_min_existence`

@@ -146,8 +146,8 @@ def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, cl
         NewPerception(description="a red mug", label="mug", pose=[1, 2, 3], observed_at=NOW - 2000 * DAY),
         now=clock,
     )
-    for second in range(3):
-        memory.store_sightings([replace(old, observed_at=old.observed_at + second * SECOND)]).result()
+    for number in range(3):
+        memory.store_sightings([replace(old, observed_at=old.observed_at + 10 * number * SECOND)]).result()
     first = only(memory, 0.9).confidence
     clock.now += 5 * DAY
     assert only(memory).confidence == pytest.approx(first * 0.99**5)

@@ -95,7 +95,7 @@ def test_markers_show_the_objects_and_only_what_changed(own: Any) -> None:
     client: Client = connect()
     client.until_active()
     publisher = client.publisher(MarkerArray, "/things")
-    publisher.publish(seen(998, mug=1.0, chair=5.0))
+    publisher.publish(seen(990, mug=1.0, chair=5.0))
     publisher.publish(seen(1000, mug=1.0, chair=5.0, plant=9.0))
     stored(client, 5)
     batches: list[Any] = []

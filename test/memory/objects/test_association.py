@@ -15,6 +15,7 @@ from robotmem_ros.memory.objects.association import (
     UNASSIGNED_COST,
     Costs,
     NewSighting,
+    are_at_one_place,
     associate,
     cheapest,
     cost,
@@ -116,3 +117,13 @@ def test_a_covariance_opens_the_gate_where_it_is_wide_and_only_in_that_direction
 
 def test_a_sighting_goes_to_the_confirmed_of_two_equally_near_objects() -> None:
     assert associate([seen(0.0)], [known(0.1, confirmed=False), known(-0.1)]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("apart", "count", "is_one"), [(0.3, 1, True), (0.45, 1, False), (0.3, 20, False), (0.1, 20, True)]
+)
+def test_the_noise_of_few_sightings_explains_a_distance_that_many_do_not(
+    apart: float, count: int, is_one: bool
+) -> None:
+    one, other = (Estimate((x, 0.0, 0.0), isotropic(0.1 / math.sqrt(count))) for x in (0.0, apart))
+    assert are_at_one_place(one, other, stddev=0.05) is is_one

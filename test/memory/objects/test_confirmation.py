@@ -221,3 +221,17 @@ def test_an_object_tells_how_sure_its_place_is(memory: RobotMemory) -> None:
         see(memory, sighting(1.0, t=100.0 + 60 * t))
     (often,) = memory.objects(include_unconfirmed=True)
     assert 0.0 < often.uncertainty < once.uncertainty
+
+
+def test_what_is_hidden_on_most_visits_is_believed_once_it_was_seen_on_several(memory: RobotMemory) -> None:
+    for visit in range(8):
+        for t in range(20):
+            see(memory, *with_neighbour(600 * visit + t, with_mug=visit % 3 == 0 and t < 3))
+    assert [one.label for one in memory.recall(n=10, kinds="perception", context_filter={"label": "mug"})] == ["mug"]
+
+
+def test_two_labels_of_one_place_that_come_in_turn_are_one_thing(memory: RobotMemory) -> None:
+    for t in range(60):
+        label = "stool" if t % 5 in (1, 3) else "chair"
+        see(memory, sighting(1.0, t=t, label=label), sighting(3.0, t=t, label="lamp"))
+    assert [(one.label, one.times_seen) for one in objects(memory)] == [("chair", 60), ("lamp", 60)]

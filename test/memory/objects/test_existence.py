@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory.objects.existence import after_detection, after_first, after_miss, either, independence
 
-PROBABILITIES = st.floats(0.02, 0.99)
+PROBABILITIES = st.floats(0.02, 0.98)
 CONFIDENCES = st.floats(0.0, 1.0)
 HITS = st.floats(0.0, 1000.0)
 MISSES = st.floats(0.0, 1000.0)

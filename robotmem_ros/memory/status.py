@@ -6,8 +6,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from .embedding import ModelUnavailableError
-from .embedding.backfill import check_kept_model
 from .embedding.background import BackgroundEmbedder
+from .embedding.embedder import check_kept_model
 from .parts import Parts
 from .search.result import Mode
 from .storage import note_rows, rows, vector_rows

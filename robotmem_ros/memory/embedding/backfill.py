@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,6 @@ from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
 from ..storage.indexing.vectors import text_digest
 from .background import BackgroundEmbedder
-from .embedder import ModelUnavailableError
 
 _BATCH = 64
 _PIECE = 8
@@ -182,14 +180,3 @@ class Refusals:
         """Let every text be tried once more."""
         for known in self._refusals.values():
             known.due = self._clock()
-
-
-def check_kept_model(connection: sqlite3.Connection, model: str) -> None:
-    """Check that the vectors of a database are those of this model, or that there never were any.
-
-    Raises:
-        ModelUnavailableError: the vectors are those of another model, and cannot be compared.
-    """
-    kept = vector_rows.model(connection)
-    if kept not in (None, model):
-        raise ModelUnavailableError(f"the vectors in the database are those of the model {kept!r}, not of {model!r}")

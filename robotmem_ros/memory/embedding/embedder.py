@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from ..errors import RobotMemoryError
 from ..models import Vector, Vectors
+from ..storage import vector_rows
 
 
 class ModelUnavailableError(RobotMemoryError):
@@ -69,3 +71,14 @@ def usable(vectors: npt.ArrayLike, count: int, dim: int) -> Vectors:
     if not given.any(axis=1).all():
         raise UnusableVectorError("a vector of zeros")
     return given
+
+
+def check_kept_model(connection: sqlite3.Connection, model: str) -> None:
+    """Check that the vectors of a database are those of this model, or that there never were any.
+
+    Raises:
+        ModelUnavailableError: the vectors are those of another model, and cannot be compared.
+    """
+    kept = vector_rows.model(connection)
+    if kept not in (None, model):
+        raise ModelUnavailableError(f"the vectors in the database are those of the model {kept!r}, not of {model!r}")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..embedding.backfill import check_kept_model
 from ..embedding.background import BackgroundEmbedder
+from ..embedding.embedder import check_kept_model
 from ..models import NewMemory, Similarity
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_rows, vector_rows
+from ..storage import Database, fact_rows
 from ..storage.fact_rows import Candidate
 from ..text.normal_form import digest
 from ..text.statement import Statement, jaccard, statement
@@ -58,8 +58,7 @@ def find_neighbours(
         vector = embedder.embed_one(text)
         with database.snapshot() as connection:
             check_kept_model(connection, embedder.name)
-            found = vectors.within(connection, vector, 1.0 - cosine, _MOST)
-            ids = tuple(vector_rows.facts_of(connection, found, _MOST))
+            ids = tuple(vectors.facts_within(connection, vector, 1.0 - cosine, _MOST))
             return Neighbours(vector.tobytes(), embedder.name, ids, fact_rows.last_id(connection))
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)

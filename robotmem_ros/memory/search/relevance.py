@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
-from ..embedding.backfill import check_kept_model
+from ..embedding.embedder import check_kept_model
 from ..models import ScoreExplanation, ScorePart
 from .calibration import relevance, tells_meaning
 from .candidates import Candidates, filter_ids, only

@@ -38,7 +38,6 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_function("embedded_text", 3, embedded_text, deterministic=True)
     connection.create_function("text_digest", 1, text_digest, deterministic=True)
     connection.create_function("kept_distance", 2, kept_distance, deterministic=True)
-    connection.create_function("kept_vector", 1, kept_vector, deterministic=True)
     if _lacks_pow(connection):
         connection.create_function("pow", 2, math.pow, deterministic=True)
     if missing_sqlite_vec(connection):
@@ -76,11 +75,6 @@ def kept_distance(kept: bytes, query: bytes) -> float:
     """Return the cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
     vector = np.frombuffer(query, np.float32)
     return float(codec.distances([kept], vector)[0]) if len(kept) == codec.size(len(vector)) else 2.0
-
-
-def kept_vector(vector: bytes) -> bytes:
-    """Return a float32 vector in the form in which vectors are kept."""
-    return codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])[0]
 
 
 def _lacks_pow(connection: sqlite3.Connection) -> bool:

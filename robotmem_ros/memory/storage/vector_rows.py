@@ -9,6 +9,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from . import codec
 from .indexing.vectors import text_digest
 
 _LAST = 2**63 - 1
@@ -87,7 +90,7 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
 def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
     """Give a new memory the float32 vector of its text, if the vectors of the database are of this model."""
     if model(connection) == of:
-        (kept,) = connection.execute("SELECT kept_vector(?)", (vector,)).fetchone()
+        (kept,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
         store(connection, [(memory_id, text, kept)])
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from robotmem_ros.memory.storage import codec
 from robotmem_ros.memory.storage.functions import cosine_distance, missing_sqlite_vec, register
 from robotmem_ros.memory.storage.indexing.json_values import context_values
 from robotmem_ros.memory.storage.indexing.positions import context_positions
@@ -33,12 +32,6 @@ def test_the_digest_of_a_text_stays_the_same_and_differs_from_that_of_another(co
     digests = {text_digest(text) for text in texts}
     assert len(digests) == len(texts)
     assert all(-(2**63) <= digest < 2**63 for digest in digests)
-
-
-def test_the_database_itself_can_bring_a_float32_vector_into_the_kept_form(connection: sqlite3.Connection) -> None:
-    vector = np.random.default_rng(1).standard_normal(31).astype(np.float32)
-    kept = connection.execute("SELECT kept_vector(?)", (vector.tobytes(),)).fetchone()[0]
-    assert codec.decode([kept], 31)[0] == pytest.approx(vector / np.linalg.norm(vector), abs=1e-3)
 
 
 @pytest.mark.parametrize("dim", [1, 7, 384])

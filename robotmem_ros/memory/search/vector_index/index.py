@@ -63,6 +63,12 @@ _LISTED = 200
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
 _FIRST_WIDTH = 64
+_FEW_FACTS = 2_000
+"""To compare so many facts takes no longer than to search the index for the nearest vectors of any memory."""
+_VECTORS_OF_FACTS = """
+    SELECT mv.vector_id AS id FROM memories AS m INDEXED BY idx_mem_hash
+    CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
+"""
 _HAS_VECTOR = "EXISTS (SELECT 1 FROM memories_vec AS mv WHERE mv.memory_id = m.id)"
 _IS_NEAR = """EXISTS (
     SELECT 1 FROM memories_vec AS mv CROSS JOIN vectors AS v ON v.id = mv.vector_id
@@ -153,19 +159,22 @@ class VectorIndex:
         check = f"({_IS_NEAR} OR NOT {_HAS_VECTOR})" if unmeasured else _IS_NEAR
         return candidates.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
 
-    def within(self, connection: sqlite3.Connection, query: Vector, distance: float, most: int) -> list[int]:
-        """Find the ids of the vectors, not of memories, up to a cosine distance; some may be a little farther.
+    def facts_within(self, connection: sqlite3.Connection, query: Vector, distance: float, most: int) -> list[int]:
+        """Find the facts up to a cosine distance, not in order; some may be a little farther.
 
         Of more than `most`, some are left out.
         """
+        segments, facts = self._builder.segments, rows.counters(connection)["fact"]
+        can_select = segments and facts <= _FEW_FACTS and all(one.can_select for one in segments)
+        selected = np.unique(bulk.array(connection, _VECTORS_OF_FACTS, ())) if can_select else None
         found: list[int] = []
-        batches, width = self.batches(connection, query), _FIRST_WIDTH
+        batches, width = self.batches(connection, query, selected), _FIRST_WIDTH
         while (batch := batches.next(width)) is not None:
             found += batch.ids[batch.distances <= distance + batch.error].tolist()
             if batch.complete_up_to - batch.error > distance or len(found) >= most:
                 break
             width *= 4
-        return found
+        return vector_rows.facts_of(connection, found, most)
 
     def batches(self, connection: sqlite3.Connection, query: Vector, selected: Ids | None = None) -> Batches:
         """Search in batches for the vectors nearest to a query, or for the nearest of the sorted ids `selected`.

@@ -10,6 +10,9 @@ from typing import NamedTuple
 from ..models import Kind, Memory, Pose
 from .snippet import snippet
 
+DISTANCE_DIGITS = 6
+"""Cosine distances are rounded to this many digits, so that equal ones tie whatever the order of summation."""
+
 
 class Mode(str, Enum):
     """What a recall really ran on."""

@@ -15,7 +15,7 @@ import numpy as np
 from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
 from ..storage import bulk
-from .result import Hit, Ranking
+from .result import DISTANCE_DIGITS, Hit, Ranking
 from .scoring import Gain, Scores
 
 _REACH = 2
@@ -92,27 +92,22 @@ def measure_in_session(
     The sum is normalised. It stands for the vector of the texts together, which would have to be embedded again.
     `vectors_of` reads the vectors of memories, and tells whose they are.
     """
-    ids = [hit.memory_id for hit in ranking if hit.memory_id in places and places[hit.memory_id].before]
-    if not ids or not weight:
+    before = {hit.memory_id: places[hit.memory_id].before if hit.memory_id in places else () for hit in ranking}
+    if not weight or not any(before.values()):
         return ranking
-    before = {one: places[one].before for one in ids}
-    wanted = {*ids, *(other for others in before.values() for other in others)}
+    wanted = {*before, *(other for others in before.values() for other in others)}
     found, kept = vectors_of(wanted)
     row_of = {memory_id: row for row, memory_id in enumerate(found)}
-    # Without a vector before it, a memory keeps the distance of the search, to the last digit.
-    ids = [one for one in ids if any(other in row_of for other in before[one])]
-    if not ids:
-        return ranking
+    # All are measured in double precision, so that equal ones tie: v is as near as v + 0.2 v, and u1 + u2 as u2 + u1.
     # The last row stands for what has no vector, or is not there.
-    vectors = np.vstack([kept, np.zeros((1, len(query)), np.float32)])
-    total = vectors[[row_of[one] for one in ids]]
+    vectors = np.vstack([kept, np.zeros((1, len(query)))])
+    total = vectors[[row_of[one] for one in before]]
     for step in range(_REACH):
-        others = (before[one][step] if step < len(before[one]) else 0 for one in ids)
+        others = (beside[step] if step < len(beside) else 0 for beside in before.values())
         total += weight * vectors[[row_of.get(other, -1) for other in others]]
     lengths = np.sqrt(np.einsum("ij,ij->i", total, total))
-    distances = 1.0 - np.einsum("ij,j->i", total, query) / np.maximum(lengths, 1e-9)
-    measured = dict(zip(ids, distances.tolist(), strict=True))
-    return [Hit(hit.memory_id, measured.get(hit.memory_id, hit.measure)) for hit in ranking]
+    cosines = np.einsum("ij,j->i", total, query) / np.maximum(lengths, 1e-9)
+    return [Hit(*hit) for hit in zip(before, (1.0 - cosines).round(DISTANCE_DIGITS).tolist(), strict=True)]
 
 
 def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> tuple[Gain, Gain]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
@@ -99,6 +101,37 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors(open_memory:
     sums = {1: first, 2: second + 0.3 * first, 3: third + 0.3 * (second + first), 4: alone}
     expected = {one: 1 - float(query @ total) / float(np.linalg.norm(total)) for one, total in sums.items()}
     assert measured == pytest.approx(expected, abs=1e-3)
+
+
+@given(texts=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["red mug", "blue chair", ""])), min_size=2))
+@settings(max_examples=30)
+def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) -> None:
+    embedder = WordVectors(dim=384)
+    with RobotMemory(":memory:", embedder=embedder, embedding_model="", deduplication="off") as memory:
+        for session, text in texts:
+            memory.learn(text or "a long green table", session_id=session)
+        memory.flush()
+        query = embedder.embed_one("red table")
+        with memory._database.snapshot() as connection:
+            ids = list(range(1, len(texts) + 1))
+            places = read_places(connection, ids)
+            ranking = memory.vectors.rank(connection, query, ids)
+            vectors_of = partial(memory.vectors.vectors_of, connection, dim=len(query))
+            measured = measure_in_session(vectors_of, query, ranking, places, 0.2)
+    by_direction: dict[frozenset[tuple[str, Fraction]], set[float]] = {}
+    for memory_id, distance in measured:
+        fifths = Counter(5 * [texts[memory_id - 1][1]] + [texts[one - 1][1] for one in places[memory_id].before])
+        direction = frozenset((text, Fraction(fifth, fifths.total())) for text, fifth in fifths.items())
+        by_direction.setdefault(direction, set()).add(distance)
+    assert all(len(distances) == 1 for distances in by_direction.values())
+
+
+def test_a_text_that_a_session_repeats_is_found_newest_first(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=WordVectors(), deduplication="off", session_neighbor_weight=0.0)
+    for _ in range(8):
+        memory.learn("the valve leaks", session_id="patrol")
+    memory.flush()
+    assert [one.id for one in memory.recall("valve", n=8, fold=False)] == [8, 7, 6, 5, 4, 3, 2, 1]
 
 
 def test_what_stands_beside_the_best_is_found_under_the_conditions_though_no_search_finds_it(

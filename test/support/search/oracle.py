@@ -224,10 +224,7 @@ class Oracle:
         # What decides between two texts, as far down as they count.
         last = sorted(texts.values())[: query.n + 1][-1] if query.fold and texts else query.n
         gaps = [scores[left] - scores[right] for left, right in itertools.pairwise(best[: last + 1])]
-        sessions = [self._by_id[memory_id].new.session_id for memory_id in best[: last + 1]]
-        # In a session, what is measured of a vector depends on those beside it, so rounding decides.
-        beside = zip(gaps, itertools.pairwise(sessions), strict=True)
-        if any(gap < _NEAR_SCORES and (gap > 1e-12 or left or right) for gap, (left, right) in beside):
+        if any(1e-12 < gap < _NEAR_SCORES for gap in gaps):
             raise UndecidedError
         return [self._by_id[memory_id] for memory_id in best]
 

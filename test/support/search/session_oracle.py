@@ -38,7 +38,7 @@ class SessionOracle:
                 other = self._by_id[beside]
                 if beside < memory_id and other.active and other.vector is not None:
                     total = total + _VECTOR_WEIGHT * _unit(other.vector)
-            distances[memory_id] = 1 - float(_unit(total) @ _unit(query))
+            distances[memory_id] = round(1 - float(_unit(total) @ _unit(query)), 9)
         return distances
 
     def gain(self, memory_id: int, scores: Mapping[int, float]) -> float:

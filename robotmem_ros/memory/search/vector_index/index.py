@@ -27,7 +27,7 @@ from ...embedding import Vector, Vectors
 from ...storage import Database, bulk, codec, rows, vector_rows
 from ..candidates import Candidates, enumerate_if_few, filter_ids, only
 from ..condition import Condition
-from ..result import Hit, Ranking
+from ..result import DISTANCE_DIGITS, Hit, Ranking
 from . import segment
 from .batches import Batch, Batches, measured
 from .brute_force import BruteForceVectors, Rows
@@ -35,9 +35,8 @@ from .index_builder import IndexBuilder
 from .lookup import candidates_with
 from .segment import Distances, Ids
 
-_DIGITS = 6
 _ROUNDING = 2e-6
-"""Distances are rounded to this many digits, so that equal ones tie whatever the order of summation."""
+"""What rounding may move a distance by."""
 _LOOKUP_COST = 4
 """What it costs to find a vector in the index and to see which of its memories are candidates, over comparing one."""
 _SELECTION_COST, _SELECTION_COST_BRUTE_FORCE = 32, 2
@@ -270,7 +269,7 @@ class VectorIndex:
 
 
 def _ranking(memory_ids: Ids, distances: Distances, depth: int | None) -> Ranking:
-    rounded = distances.astype(np.float64).round(_DIGITS)
+    rounded = distances.astype(np.float64).round(DISTANCE_DIGITS)
     order = np.lexsort((-memory_ids, rounded))[:depth]
     return [Hit(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]
 
@@ -292,7 +291,7 @@ def _widen(batches: Batches, candidates: Candidates, depth: int, width: int, *, 
         if batch.error:
             exact = batches.exact({one.vector_id for one in found})
             found = [one._replace(distance=exact[one.vector_id]) for one in found]
-        hits += [Hit(one.memory_id, round(one.distance, _DIGITS)) for one in found]
+        hits += [Hit(one.memory_id, round(one.distance, DISTANCE_DIGITS)) for one in found]
         hits.sort(key=lambda hit: (hit.measure, -hit.memory_id))
         complete_up_to = batch.complete_up_to - batch.error - _ROUNDING
         if is_enough or (len(hits) >= depth and hits[depth - 1].measure < complete_up_to):

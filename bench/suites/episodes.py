@@ -40,7 +40,7 @@ FOLDER = DATA / "episodes"
 _N = 10
 MEASURES = ("hit@1, %", "hit@5, %", "hit@10, %", "MRR")
 _BOUNDS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
-_LOSING, _EMPTY = ("answerable", "needs its episode"), ("far", "in-domain", "near", "all")
+_LOSING, _EMPTY = ("answerable", "needs its episode", "both"), ("far", "in-domain", "near", "all")
 _SAMPLES = 10_000
 _QUANTILES = (5, 25, 50, 75, 95)
 _SECOND = 1_000_000_000
@@ -225,6 +225,7 @@ def _relevance_rows(
     unanswerable: Sequence[_Record],
 ) -> Iterator[tuple[str, ...]]:
     groups = [[case for case in group if _rank(memory, ids, case).rank <= _N] for group in (answerable, cases)]
+    groups.append([*groups[0], *groups[1]])
     groups += [[case for case in unanswerable if name in (case["distance"], "all")] for name in _EMPTY]
     best = [[_best_relevance(memory, case) for case in group] for group in groups]
     default = Parameters().min_relevance

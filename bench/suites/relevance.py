@@ -32,6 +32,7 @@ _HARD = ("paraphrase", "vocabulary", "vague")
 _THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6)
 _LOSING = ("answerable", "plain", "hard", "needs its episode")
 _EMPTY = ("far", "in-domain", "near")
+_COLUMNS = {"lost": _LOSING, "empty": _EMPTY}
 
 _Curve = npt.NDArray[np.float64]
 """Factors of the cosine, if any, and of the cube of the share, and a constant."""
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     print("x = " + _written(_fit(reads, 3)))
     print("x = " + _written(_fit(by_words, 2)), "without a cosine\n")
     print("Shares in % of those with an answer among the first ten, and of those that nothing answers.")
-    head = ("min_relevance", *(f"lost: {one}" for one in _LOSING), *(f"empty: {one}" for one in (*_EMPTY, "all")))
+    head = ("min_relevance", *(f"{tells}: {one}" for tells, names in _COLUMNS.items() for one in (*names, "all")))
     print("With the model; other than Latin script by words alone:\n")
     show(head, _rows(by_both, by_words))
     print("By words alone:\n")
@@ -155,10 +156,9 @@ def _rows(asked: Sequence[Asked], by_words: Sequence[Asked]) -> Iterator[tuple[s
             if fold[one.episode] == number and (one.group in _EMPTY or one.is_answered):
                 curve = with_cosine if one.reads else without
                 best[one.group].append(max((_relevance(result, curve) for result in one.results), default=0.0))
-    everything = [relevance for name in _EMPTY for relevance in best[name]]
-    for threshold in _THRESHOLDS:
-        shares = (below(best[name], threshold) for name in (*_LOSING, *_EMPTY))
-        yield f"{threshold:g}", *shares, below(everything, threshold)
+    columns = [group for names in _COLUMNS.values() for group in (*([name] for name in names), names)]
+    for threshold in sorted({*_THRESHOLDS, Parameters().min_relevance}):
+        yield f"{threshold:g}", *(below([one for name in group for one in best[name]], threshold) for group in columns)
 
 
 def _relevance(result: Result, curve: _Curve) -> float:

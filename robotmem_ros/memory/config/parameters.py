@@ -88,7 +88,7 @@ class Parameters:
         "only if `fusion` is `scores`.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     min_relevance: float = parameter(
-        0.15, "If no memory is so relevant to the text of a query, the result is empty; 0 disables. A request may say "
+        0.14, "If no memory is so relevant to the text of a query, the result is empty; 0 disables. A request may say "
         "otherwise.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)

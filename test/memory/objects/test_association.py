@@ -120,7 +120,7 @@ def test_a_sighting_goes_to_the_confirmed_of_two_equally_near_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("apart", "count", "is_one"), [(0.3, 1, True), (0.45, 1, False), (0.3, 20, False), (0.1, 20, True)]
+    ("apart", "count", "is_one"), [(0.3, 1, True), (0.6, 1, False), (0.3, 20, False), (0.1, 20, True)]
 )
 def test_the_noise_of_few_sightings_explains_a_distance_that_many_do_not(
     apart: float, count: int, is_one: bool

@@ -15,7 +15,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import DatabaseUnusableError
 from ..memory.storage.connection import resolve
 from ..replay import load_config
-from .command import DATABASE, JSON, Command, CommandError, Option, option, show, table
+from .command import DATABASE, JSON, Command, CommandError, Option, option, printable, show, table
 
 if TYPE_CHECKING:
     from ..agents.toolbox import Toolbox
@@ -44,7 +44,7 @@ def _call(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{arguments.arguments!r} is no JSON: {cause}") from None
     with _toolbox(arguments) as toolbox:
         answer = toolbox.call(arguments.tool, given)
-    (sys.stderr if answer.is_error else sys.stdout).write(f"{answer.text}\n")
+    (sys.stderr if answer.is_error else sys.stdout).write(f"{printable(answer.text)}\n")
     return int(answer.is_error)
 
 

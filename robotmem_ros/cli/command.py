@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
@@ -19,6 +20,8 @@ from ..memory.errors import DatabaseUnusableError, RobotMemoryError
 from ..memory.storage.connection import resolve
 
 _YEAR_2001 = 1e9
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""All control characters but the end of a line and the tab."""
 
 
 class CommandError(RobotMemoryError):
@@ -99,8 +102,13 @@ def show(arguments: argparse.Namespace, result: object, text: str) -> None:
     """Print a result: as JSON if `--json` was given, else the text."""
     if arguments.json:
         text = json.dumps(json_values(result), ensure_ascii=False, indent=2) + "\n"
-    sys.stdout.write(text)
+    sys.stdout.write(printable(text))
     sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """Escape control characters as JSON does: what strangers said to a robot must not command a terminal."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def json_values(value: object) -> object:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
 from . import agents, changing, maps, notes, reading, replaying, scanning, transfer, web
+from .command import printable
 
 _MODULES = (replaying, reading, scanning, notes, changing, maps, transfer, web, agents)
 _INTERRUPTED = 130
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(chosen.run(chosen) or 0)
     except RobotMemoryError as error:
-        sys.stderr.write(f"robotmem: {error}\n")
+        sys.stderr.write(f"robotmem: {printable(str(error))}\n")
         return 1
     except BrokenPipeError:
         sys.stderr.close()

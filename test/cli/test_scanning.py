@@ -90,3 +90,27 @@ def test_a_brief_recall_marks_what_matched(db: Path, capsys: Out) -> None:
     (found,) = json.loads(capsys.readouterr().out)["memories"]
     assert found["snippet"] == "a **red** **mug** on the table"
     assert "content" not in found
+
+
+def test_a_text_cannot_command_the_terminal(db: Path, capsys: Out) -> None:
+    orders = "a jar \x1b]0;title\x07\x1b[2J\x9b31m on\ttwo\nlines\r"
+    with RobotMemory(db, embedding_model="") as memory:
+        number = memory.save_perception(orders, label="jar", pose=[1, 2, 3]).memory_id
+    options = ["--db", str(db)]
+    commands: list[list[str]] = [
+        ["timeline"],
+        ["get", str(number)],
+        ["recall", "jar", "--no-model"],
+        ["list", "labels"],
+    ]
+    commands += [[*command, "--json"] for command in commands]
+    commands += [
+        ["call", "digest", '{"task": "jar"}', "--no-model"],
+        ["call", "recall", '{"query": "jar"}', "--no-model"],
+    ]
+    for command in commands:
+        assert main([*command, *options]) == 0
+        told = capsys.readouterr().out
+        assert all(one.isprintable() or one in "\n\t" for one in told), command
+        if command == ["get", str(number), "--json"]:
+            assert json.loads(told)["memories"][0]["memory"]["content"].strip() == orders.strip()  # no less is told

@@ -5,38 +5,35 @@ import { onLanguage, t } from "./words.js";
 
 const FIRST_WAIT = 1000;
 const LONGEST_WAIT = 15_000;
-const PATIENCE = 300; // ms that the page waits for the connection before it asks for anything
 
 let source = null;
 let wait = FIRST_WAIT;
 let lost = false;
 let seen = "";
-let isLate = false;
+let tellLive = () => {};
 
-/** Listens for changes, and connects again whenever the connection is lost; what is asked for afterwards is never out of date. */
-export async function startLive() {
+/** Settles once changes are told for the first time. */
+export const live = new Promise((resolve) => (tellLive = resolve));
+
+/** Listens for changes, and connects again whenever the connection is lost. */
+export function startLive() {
+  connect();
   onLanguage(describe);
   addEventListener("online", () => lost && connect());
   document.addEventListener("visibilitychange", () => !document.hidden && lost && connect());
-  await new Promise((resolve) => {
-    connect(resolve);
-    setTimeout(resolve, PATIENCE);
-  });
-  isLate = !document.documentElement.dataset.live;
 }
 
-function connect(onOpen = () => {}) {
+function connect() {
   source?.close();
   source = new EventSource("/api/events");
   source.addEventListener("open", () => {
     wait = FIRST_WAIT;
-    const again = lost || isLate;
+    const again = lost;
     lost = false;
-    isLate = false;
     document.documentElement.dataset.live = "true";
     describe();
     if (again) tell("changed");
-    onOpen();
+    tellLive();
   });
   source.addEventListener("change", (event) => {
     if (event.data === seen) return;

@@ -8,7 +8,7 @@ import { showHelp } from "./help.js";
 import { icon } from "./icons.js";
 import { startKeys } from "./keys.js";
 import { problemsView, sessionsView } from "./lists_view.js";
-import { startLive } from "./live.js";
+import { live, startLive } from "./live.js";
 import { loginByAddress, startLogin } from "./login.js";
 import { loadMap, startMap, visibleBox } from "./map.js";
 import { build as buildTools, startMapTools } from "./map_tools.js";
@@ -16,6 +16,7 @@ import { memoryView } from "./memory_view.js";
 import { momentView } from "./moment_view.js";
 import { addView, close, redraw, startPanel } from "./panel.js";
 import { focusResults, load, startResults } from "./results.js";
+import { isSearch } from "./question.js";
 import { change, onChange, state } from "./state.js";
 import { startTarget } from "./target.js";
 import { isSim } from "./time.js";
@@ -41,12 +42,13 @@ startSearch();
 startViews();
 startKeys();
 startLogin(() => location.reload());
-// Before anything is asked for, so that no change falls between.
-await startLive();
+startLive();
 await startResults(visibleBox); // first what is read first
 await Promise.allSettled([startAreas(map, () => !isReadOnly()), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
 tell("clock");
 document.documentElement.dataset.ready = "true";
+// The list was asked for while the connection was made; a search counts as use, so it is not repeated for that.
+live.then(() => isSearch(state()) || load({ stay: true }));
 
 async function loadWorld() {
   await loadMap();

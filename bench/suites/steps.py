@@ -34,7 +34,7 @@ _STEPS: Mapping[str, Mapping[str, Any]] = {
     "k1 0.9, b 0.4": {"bm25_k1": 0.9, "bm25_b": 0.4},
     "session neighbours": {"session_neighbor_weight": 0.4},
     "best of the session": {"session_weight": 0.4},
-    "vectors before it": {"session_vector_weight": 0.2},
+    "vectors before it": {"session_vector_weight": 0.3},
 }  # fmt: skip
 """The parameters that each step changes; together they make the defaults."""
 _OTHERS: Mapping[str, Mapping[str, Any]] = {

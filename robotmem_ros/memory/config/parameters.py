@@ -84,8 +84,8 @@ class Parameters:
         "`scores`.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     session_vector_weight: float = parameter(
-        0.2, "Weight of the vectors of the two memories before it in its session, which are added to that of a memory; "
-        "only if `fusion` is `scores`.", minimum=0.0, maximum=1.0,
+        0.3, "Weight of the vectors of the two memories before it in its session, which are added to that of a memory "
+        "if that is nearer to the query; only if `fusion` is `scores`.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     min_relevance: float = parameter(
         0.14, "If no memory is so relevant to the text of a query, the result is empty; 0 disables. A request may say "

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
@@ -87,10 +88,10 @@ def measure_in_session(
     places: Places,
     weight: float,
 ) -> Ranking:
-    """Measure the distance of each memory again, by its vector plus `weight` times those of the memories before it.
+    """Measure the distance of each memory again: alone, or with those before it in its session, whichever is nearer.
 
-    The sum is normalised. It stands for the vector of the texts together, which would have to be embedded again.
-    `vectors_of` reads the vectors of memories, and tells whose they are.
+    With them it is that of the sum of its vector and `weight` times theirs, which stands for the vector of the texts
+    together; they would have to be embedded again. `vectors_of` reads vectors of memories, and tells whose they are.
     """
     before = {hit.memory_id: places[hit.memory_id].before if hit.memory_id in places else () for hit in ranking}
     if not weight or not any(before.values()):
@@ -98,16 +99,22 @@ def measure_in_session(
     wanted = {*before, *(other for others in before.values() for other in others)}
     found, kept = vectors_of(wanted)
     row_of = {memory_id: row for row, memory_id in enumerate(found)}
-    # All are measured in double precision, so that equal ones tie: v is as near as v + 0.2 v, and u1 + u2 as u2 + u1.
+    # All are measured in double precision, so that equal ones tie: v is as near as v + 0.3 v, and u1 + u2 as u2 + u1.
     # The last row stands for what has no vector, or is not there.
     vectors = np.vstack([kept, np.zeros((1, len(query)))])
-    total = vectors[[row_of[one] for one in before]]
+    alone = vectors[[row_of[one] for one in before]]
+    total = alone.copy()
     for step in range(_REACH):
         others = (beside[step] if step < len(beside) else 0 for beside in before.values())
         total += weight * vectors[[row_of.get(other, -1) for other in others]]
-    lengths = np.sqrt(np.einsum("ij,ij->i", total, total))
-    cosines = np.einsum("ij,j->i", total, query) / np.maximum(lengths, 1e-9)
+    cosines = np.maximum(_cosines(alone, query), _cosines(total, query))
     return [Hit(*hit) for hit in zip(before, (1.0 - cosines).round(DISTANCE_DIGITS).tolist(), strict=True)]
+
+
+def _cosines(vectors: npt.NDArray[np.float64], query: Vector) -> npt.NDArray[np.float64]:
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    cosines: npt.NDArray[np.float64] = np.einsum("ij,j->i", vectors, query) / np.maximum(lengths, 1e-9)
+    return cosines
 
 
 def gains_in_session(scores: Scores, places: Places, parameters: Parameters) -> tuple[Gain, Gain]:

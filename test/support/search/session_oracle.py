@@ -11,7 +11,7 @@ from robotmem_ros.memory.embedding import Vector
 
 from .reference_model import ReferenceMemory
 
-_NEIGHBOR_WEIGHT, _SESSION_WEIGHT, _VECTOR_WEIGHT = 0.4, 0.4, 0.2
+_NEIGHBOR_WEIGHT, _SESSION_WEIGHT, _VECTOR_WEIGHT = 0.4, 0.4, 0.3
 
 
 class SessionOracle:
@@ -30,15 +30,16 @@ class SessionOracle:
         return [(one, 0.5 ** (abs(place - at) - 1)) for place, one in enumerate(ids) if 0 < abs(place - at) <= 2]
 
     def distances(self, query: Vector, ids: Iterable[int]) -> dict[int, float]:
-        """Measure by the vector of each, and a part of those of the two memories before it in its session."""
+        """Measure by the vector of each, or its sum with a part of those of the two memories before it, if nearer."""
         distances = {}
         for memory_id in ids:
-            total = _unit(self._by_id[memory_id].vector)
+            total = alone = _unit(self._by_id[memory_id].vector)
             for beside, _ in self.neighbors(memory_id):
                 other = self._by_id[beside]
                 if beside < memory_id and other.active and other.vector is not None:
                     total = total + _VECTOR_WEIGHT * _unit(other.vector)
-            distances[memory_id] = round(1 - float(_unit(total) @ _unit(query)), 9)
+            nearest = max(float(_unit(one) @ _unit(query)) for one in (alone, total))
+            distances[memory_id] = round(1 - nearest, 9)
         return distances
 
     def gain(self, memory_id: int, scores: Mapping[int, float]) -> float:

@@ -62,8 +62,9 @@ _LISTED = 200
 _MARGIN = 1.5
 """The factor on the number of vectors that it takes if the candidates are spread evenly."""
 _FIRST_WIDTH = 64
-_FEW_FACTS = 2_000
-"""To compare so many facts takes no longer than to search the index for the nearest vectors of any memory."""
+_FEW_FACTS, _FEW_AMONG = 2_000, 8
+"""To compare so many facts takes no longer than to search the index for the nearest vectors of any memory. Without an
+index it pays if they are one in so many vectors."""
 _VECTORS_OF_FACTS = """
     SELECT mv.vector_id AS id FROM memories AS m INDEXED BY idx_mem_hash
     CROSS JOIN memories_vec AS mv ON mv.memory_id = m.id WHERE m.content_hash IS NOT NULL
@@ -163,8 +164,9 @@ class VectorIndex:
 
         Of more than `most`, some are left out.
         """
-        segments, facts = self._builder.segments, rows.counters(connection)["fact"]
-        can_select = segments and facts <= _FEW_FACTS and all(one.can_select for one in segments)
+        counts = rows.counters(connection)
+        are_few = counts["fact"] <= min(_FEW_FACTS, counts["vector"] // _FEW_AMONG)
+        can_select = are_few and all(one.can_select for one in self._builder.segments)
         selected = np.unique(bulk.array(connection, _VECTORS_OF_FACTS, ())) if can_select else None
         found: list[int] = []
         batches, width = self.batches(connection, query, selected), _FIRST_WIDTH

@@ -96,16 +96,16 @@ def test_a_file_that_is_laid_out_in_another_way_is_searched_but_not_read(
             assert batch.ids[0] == 42
 
 
-@pytest.mark.parametrize("share", [1, 3], ids=["of many", "of few"])
-def test_facts_up_to_a_distance_are_found_in_an_index_that_holds_perceptions_as_well(
-    tmp_path: Path, share: int
-) -> None:
+@pytest.mark.parametrize("share", [1, 10], ids=["many facts", "few facts"])
+@pytest.mark.parametrize("has_files", [True, False], ids=["in files", "in RAM"])
+def test_facts_up_to_a_distance_are_found_among_perceptions(tmp_path: Path, share: int, has_files: bool) -> None:
     facts = np.arange(share, len(VECTORS) + 1, share)
     others = f"UPDATE memories SET type = 'perception', perception_type = 'visual' WHERE id % {share} > 0"
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS)
         database.write(lambda connection: connection.execute(others)).result()
-        index.flush()
+        if has_files:
+            index.flush()
         for query in QUERIES[:20]:
             near = 1 - VECTORS[facts - 1] @ query
             with database.snapshot() as connection:

@@ -29,16 +29,26 @@ _FIRST_PORT = 27_300
 
 @contextmanager
 def own_domain() -> Iterator[int]:
-    """Reserve a ROS domain by binding a port, so that no other run of these tests on this machine uses it."""
+    """Reserve a ROS domain by binding a port, so that no other run of these tests on this machine uses it.
+
+    A domain in which somebody takes part already, such as a demo that was kept, is not taken.
+    """
     for domain in random.sample(range(1, 100), 99):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reservation:
             try:
                 reservation.bind(("127.0.0.1", _FIRST_PORT + domain))
+                _check_is_empty(domain)
             except OSError:
                 continue
             yield domain
             return
     raise RuntimeError("no free ROS domain")
+
+
+def _check_is_empty(domain: int) -> None:
+    # Where the first participant of a domain listens.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("", 7410 + 250 * domain))
 
 
 class NodeProcess:

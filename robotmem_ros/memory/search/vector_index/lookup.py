@@ -14,10 +14,10 @@ from ..condition import Source
 from .batches import Batch
 from .segment import Ids
 
-_MORE, _EACH = 16, 4
-"""How many vectors are looked up at once beyond those that are wanted, and how many memories for each wanted one."""
-_TOGETHER, _ROWS = 1024, 8192
-"""The same if the memories are checked later: how many vectors, and how many memories that have them."""
+_MORE, _GROWTH, _TOGETHER = 16, 4, 1024
+"""How many vectors are looked up at once: first so many more than are wanted, then ever more, up to the last number."""
+_EACH, _ROWS = 4, 8192
+"""How many memories are read at once for each wanted one, and how many in all if they are checked later."""
 
 
 def candidates_with(
@@ -28,29 +28,29 @@ def candidates_with(
     Many memories can have the same vector: of each, no more are given than are wanted, the newest.
     """
     read = _checked if candidates.superset is None else _intersected
-    start = 0
+    start, together = 0, wanted + _MORE
     while start < len(batch.ids):
-        positions, memories, count = read(connection, batch.ids[start:], candidates, wanted)
+        positions, memories, count = read(connection, batch.ids[start : start + together], candidates, wanted)
         having: list[list[int]] = [[] for _ in range(count)]
         for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
             if len(having[position]) < wanted:
                 having[position].append(memory_id)
         end = start + count
         yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), having, strict=True)
-        start = end
+        start, together = end, min(_GROWTH * together, _TOGETHER)
 
 
 def _checked(
     connection: sqlite3.Connection, vector_ids: Ids, candidates: Candidates, wanted: int
 ) -> tuple[Sequence[int], Sequence[int], int]:
-    return _having(connection, vector_ids[: wanted + _MORE], candidates.check(), most=_EACH * wanted, of_one=wanted)
+    return _having(connection, vector_ids, candidates.check(), most=_EACH * wanted, of_one=wanted)
 
 
 def _intersected(
     connection: sqlite3.Connection, vector_ids: Ids, candidates: Candidates, wanted: int
 ) -> tuple[Sequence[int], Sequence[int], int]:
     # The memories of a vector are read from an index alone, and only those in the superset are checked.
-    positions, memories, count = _having(connection, vector_ids[:_TOGETHER], None, most=_ROWS, of_one=-1)
+    positions, memories, count = _having(connection, vector_ids, None, most=_ROWS, of_one=-1)
     allowed = candidates.may_contain(np.array(memories, np.int64))
     possible = np.array((positions, memories), np.int64)[:, allowed]
     right = filter_ids(connection, candidates, possible[1].tolist())

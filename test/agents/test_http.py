@@ -15,6 +15,8 @@ import httpx
 import httpx2
 import pytest
 
+from robotmem_ros.agents.tools import TOOLS
+
 from ..support.agents import served
 
 TOKEN = "a token of twenty-six ..".replace(" ", "-")
@@ -64,7 +66,7 @@ async def test_a_client_with_the_token_calls_tools(db: Path) -> None:
             httpx2.AsyncClient(headers={"Authorization": f"Bearer {server.token}"}) as http,
             Client(streamable_http_client(server.url, http_client=http)) as client,
         ):
-            assert len((await client.list_tools()).tools) == 14
+            assert len((await client.list_tools()).tools) == len(TOOLS)
             answer = await client.call_tool("recall", {"query": "red mug", "n": 1})
             assert answer.structured_content["memories"][0]["label"] == "mug"
             wrong = await client.call_tool("recall", {"query": "red mug", "n": "x"})

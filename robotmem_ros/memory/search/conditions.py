@@ -28,6 +28,8 @@ from .request import Names, RecallRequest
 from .visits import SinceLastVisit
 
 ALL_COLLECTIONS = "*"
+_CHECKED = 1000
+"""So many memories of a collection are looked at to say why nothing was found."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,31 @@ class Collections(Wanted):
                     (name, NAMES),
                 )
                 yield f"there is no memory in the collection {name!r}{did_you_mean(name, (one for (one,) in others))}"
+
+
+@dataclass(frozen=True)
+class LeastConfidence(Wanted):
+    """Memories that are at least so sure now."""
+
+    least: float
+    sure: Condition
+    collections: Collections
+    suffices = False
+
+    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
+        """Return it in SQL."""
+        return (self.sure,)
+
+    def unsure(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Say so if memories of the collections are less sure; of each, those that were stored first are looked at."""
+        tests = [one_of("m.collection", (name,)) for name in self.collections.names] or [("1", ())]
+        if any(self._leaves_out(connection, *test) for test in tests):
+            yield f"some memories have less confidence now than min_confidence {self.least:g}"
+
+    def _leaves_out(self, connection: sqlite3.Connection, test: str, arguments: tuple[object, ...]) -> bool:
+        first = f"SELECT * FROM memories AS m WHERE {test} ORDER BY id LIMIT ?"
+        sql = f"SELECT 1 FROM ({first}) AS m WHERE status = 'active' AND NOT {self.sure.check} LIMIT 1"
+        return connection.execute(sql, (*arguments, _CHECKED, *self.sure.arguments)).fetchone() is not None
 
 
 @dataclass(frozen=True)
@@ -290,7 +317,8 @@ def _context_filter(given: Given) -> Wanted | None:
 
 def _confidence(given: Given) -> Wanted | None:
     least = validation.number("min_confidence", given.request.min_confidence, low=0.0, high=1.0)
-    return Plain(Condition(*given.decay.at_least(least)), suffices=False) if least > 0 else None
+    sure = Condition(*given.decay.at_least(least))
+    return LeastConfidence(least, sure, searched_collections(given)) if least > 0 else None
 
 
 def _kinds(given: Given) -> Wanted | None:

@@ -10,6 +10,7 @@ from ..errors import did_you_mean, shown
 from ..storage import bulk, rows, vector_rows
 from .candidates import Candidates, filter_ids
 from .comparison import OWN_FIELDS, Comparison, context_path
+from .conditions import LeastConfidence
 from .places import Space
 from .query import Query
 from .result import Mode
@@ -90,9 +91,12 @@ def not_relevant(best: float, wanted: float) -> str:
 
 
 def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
-    """Say what may be why a result has no memories: names that no memory has, or vectors that are to come."""
+    """Say what may be why there are no memories: names that none has, confidence that faded, vectors to come."""
     unknown = [told for wanted in query.conditions for told in wanted.unknown(connection)]
     yield from unknown[:_TOLD]
+    for wanted in query.conditions:
+        if isinstance(wanted, LeastConfidence):
+            yield from wanted.unsure(connection)
     lacking = vector_rows.lacking(connection)
     if mode is Mode.HYBRID and lacking and not unknown:
         yield f"{lacking} of {rows.counters(connection)['memory']} memories have no vector yet"

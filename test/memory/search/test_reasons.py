@@ -162,3 +162,13 @@ def test_with_a_full_result_only_the_newest_memories_without_a_position_are_coun
 def _mugs(memory: RobotMemory, count: int) -> Iterator[NewMemory]:
     for number in range(count):
         yield new_perception(memory.parameters, NewPerception(description=f"mug {number} of many"), now=lambda: 1)
+
+
+def test_memories_that_faded_are_told_of_where_nothing_was_found(memory: RobotMemory) -> None:
+    memory.save_perception("an old red mug", observed_at=10**18, collection="attic")
+    memory.save_perception("a new red mug", collection="kitchen")
+    told = "some memories have less confidence now than min_confidence 0.3"
+    for collections in ("attic", "*", ["attic", "kitchen"]):
+        assert memory.recall(before=10**18 + 1, collections=collections).reason == told
+    assert told not in memory.recall("zebra", collection="kitchen").reason
+    assert len(memory.recall("mug", collection="attic", min_confidence=0.0)) == 1

@@ -27,13 +27,14 @@ def main(name: str, *arguments: str) -> None:
     # Imported here: the empty service is to have nothing around it.
     from robotmem_ros.memory import RobotMemory
     from robotmem_ros.node import conversions
+    from robotmem_ros.node.services import recall
 
     database, model = arguments[:2]
     with RobotMemory(database, embedding_model=model) as memory:
         memory.warm_up()
 
         def fill(response: Recall.Response, request: Recall.Request) -> None:
-            conversions.fill(response, memory.recall(**conversions.fields_of(request)))
+            conversions.fill(response, recall(memory, **conversions.fields_of(request)))
 
         _serve(name, fill)
 

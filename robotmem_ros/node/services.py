@@ -128,14 +128,15 @@ class Services:
             target = targets[error.field]
             return then(self._transformed(target), partial(again, target, error.field.partition(".")[0]))
 
-        return then(self._workers.submit(_recall, self._memory(), **query), in_memory_frame)
+        return then(self._workers.submit(recall, self._memory(), **query), in_memory_frame)
 
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
         return self._workers.submit(self._memory().object_history, int(request.memory_id), n)
 
 
-def _recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Recalled:
+def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Recalled:
+    """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(**query)
     memories, in_brief = ((), result.brief()) if brief else (result.memories, ())
     return conversions.Recalled(memories, in_brief, result.mode, result.reason)

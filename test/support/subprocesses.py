@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,12 +42,12 @@ def running(code: str, *arguments: object, before: Sequence[str] = ()) -> Iterat
 
 
 @contextmanager
-def started(*command: str) -> Iterator[subprocess.Popen[str]]:
+def started(*command: str, environment: Mapping[str, str] = os.environ) -> Iterator[subprocess.Popen[str]]:
     """Start a command that finds the package, with pipes; it is killed at the end if it still runs."""
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env={**os.environ, **PATH},
+        env={**environment, **PATH},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from rclpy.serialization import serialize_message
@@ -9,7 +12,7 @@ from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robotmem_ros.msg import Perception
-from robotmem_ros.srv import Learn
+from robotmem_ros.srv import Recall
 
 from ..support.node.configured import CAPTIONS, IN_MEMORY, stored, topic, values
 from ..support.node.graph import Client
@@ -23,20 +26,24 @@ def crowd() -> bytes:
     return bytes(serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETE) for _ in range(600)])))
 
 
-def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any) -> None:
+def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any, tmp_path: Path) -> None:
     start, connect = own
-    start(*IN_MEMORY, *BLOCK, *topic("markers", qos__depth="200", **MARKERS))
+    path = tmp_path / "memory.db"
+    database = ("-p", f"db_path:={path}", "-p", "embedding_model:=''", "-p", "busy_timeout:=60.0")
+    start(*database, *BLOCK, *topic("captions", qos__depth="200", **CAPTIONS))
     client: Client = connect()
     client.until_active()
-    publisher = client.publisher(MarkerArray, "/markers")
-    for message in 150 * [crowd()]:
-        publisher.publish(message)
-    # Answered while most of them still wait with the middleware, for no more than three are taken.
-    assert client.call(Learn, "learn", insight="the door is open").success
-    told = values(client, "markers")
-    assert int(told["received"]) < 150
-    client.until(lambda: values(client, "markers")["received"] == "150", "all markers")
-    assert "dropped.lost" not in values(client, "markers")
+    publisher = client.publisher(String, "/vlm/caption")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # nothing can be stored meanwhile
+        for index in range(150):
+            publisher.publish(String(data=f"sentence {index}"))
+        client.until_status(lambda status: sum(status.topic_received) > 3, "a full queue")
+        assert client.call(Recall, "recall", query="sentence").success
+        assert int(values(client, "captions")["received"]) < 150
+        other.execute("ROLLBACK")
+    stored(client, 150)
+    assert "dropped.lost" not in values(client, "captions")
 
 
 def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:

@@ -18,7 +18,7 @@ class ForgetRequest:
 
 @dataclass(slots=True)
 class RestoreRequest:
-    """Which memory to bring back."""
+    """The arguments of the tool `restore`."""
 
     memory_id: int = argument(MISSING, "id of a memory that was forgotten or superseded")
 

@@ -10,9 +10,8 @@ from .errors import (
     NoStampError,
     UnknownFrameError,
 )
-from .time_jumps import TimeJump, TimeJumps
 from .transform import IDENTITY, Transform
-from .transform_buffer import TransformBuffer
+from .transform_buffer import TimeJump, TimeJumps, TransformBuffer
 from .waiting import Settled, TransformQueue
 
 __all__ = [

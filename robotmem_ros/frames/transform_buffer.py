@@ -1,10 +1,12 @@
-"""Transforms between frames over time, without ROS, with the semantics of tf2's BufferCore."""
+"""Transforms between frames over time, without ROS, with the semantics of tf2's BufferCore; and jumps of that time."""
 
 from __future__ import annotations
 
 import math
 import threading
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .errors import (
     ConnectivityError,
@@ -14,11 +16,15 @@ from .errors import (
     InvalidTransformError,
     UnknownFrameError,
 )
-from .link import FixedLink, Link, MovingLink, Sample
-from .transform import IDENTITY, Transform
+from .transform import IDENTITY, FixedLink, Link, MovingLink, Sample, Transform
 
 DEFAULT_HISTORY_NS = 10_000_000_000
 """What tf2 keeps: ten seconds."""
+_NS = 1_000_000_000
+_LOOP_NS = _NS
+"""A frame that goes back by more is that of a recording that started again, and did not only come late."""
+_TICK = 1.0
+"""Seconds between two messages of the slowest clock."""
 
 
 class TransformBuffer:
@@ -70,7 +76,7 @@ class TransformBuffer:
         errors = []
         for stamped in message.transforms:
             header, shift, turn = stamped.header, stamped.transform.translation, stamped.transform.rotation
-            stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec
+            stamp_ns = header.stamp.sec * _NS + header.stamp.nanosec
             transform = Transform(shift.x, shift.y, shift.z, turn.x, turn.y, turn.z, turn.w)
             try:
                 self.add(header.frame_id, stamped.child_frame_id, stamp_ns, transform, static=static)
@@ -219,3 +225,53 @@ def _checked(parent: str, child: str, transform: Transform) -> Transform:
         raise InvalidTransformError(parent, child, f"quaternion {transform[3:]} has no length")
     x, y, z, qx, qy, qz, qw = transform
     return Transform(x, y, z, qx / length, qy / length, qz / length, qw / length)
+
+
+class TimeJump(NamedTuple):
+    """Which frame went back, and how far."""
+
+    frame: str
+    seconds: float
+
+
+class TimeJumps:
+    """Detect by the stamps of transforms that time went back, as in a recording that is played in a loop.
+
+    Keeps the newest stamp of each frame, and since when they come; `clock` is monotonic, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._newest: dict[str, int] = {}
+        self._since = 0.0
+
+    @property
+    def newest_ns(self) -> int:
+        """Return the newest of all stamps; 0 if there are none."""
+        return max(self._newest.values(), default=0)
+
+    @property
+    def fresh(self) -> bool:
+        """Tell whether all stamps came a moment ago, so that none is from before a jump that a clock reports now.
+
+        A player's clock ticks: its first transforms may have shown the jump already.
+        """
+        return bool(self._newest) and self._clock() - self._since < _TICK
+
+    def notice(self, message: Any) -> TimeJump | None:
+        """Return the first frame of a tf2_msgs/TFMessage that went back, if any; then forget all earlier stamps."""
+        headers = ((one.child_frame_id, one.header.stamp) for one in message.transforms)
+        stamps = [(frame, stamp.sec * _NS + stamp.nanosec) for frame, stamp in headers]
+        back = ((frame, self._newest.get(frame, stamp) - stamp) for frame, stamp in stamps)
+        jump = next((TimeJump(frame, by / _NS) for frame, by in back if by > _LOOP_NS), None)
+        if jump is not None:
+            self._newest.clear()
+        if not self._newest:
+            self._since = self._clock()
+        for frame, stamp in stamps:
+            self._newest[frame] = max(stamp, self._newest.get(frame, stamp))
+        return jump
+
+    def clear(self) -> None:
+        """Forget all stamps."""
+        self._newest.clear()

@@ -1,17 +1,14 @@
 """Turn messages of any ROS type into perceptions, by configuration alone and without ROS, live or recorded."""
 
-from .counters import TopicCounts
-from .drop_reason import DropReason
-from .errors import TopicError, UnknownTypeError
-from .extraction import Extraction, Extractor
+from .counters import DropReason, TopicCounts
+from .extraction import Extraction, Extractor, Observation
 from .intake import Intake
-from .localisation_gate import LocalisationGate
-from .message_types import MessageClasses, TypeDescription, TypestoreTypes, message_class
-from .observation import Observation
+from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
 from .path_recorder import PathRecorder
-from .presets import Presets, configured_topics, load_presets, parse_topic
+from .plan import TopicError
+from .sampling import LocalisationGate
 from .storing import PerceptionStore
-from .topic_config import TopicConfig
+from .topic_config import Presets, TopicConfig, configured_topics, load_presets, parse_topic
 
 __all__ = [
     "DropReason",

@@ -1,4 +1,4 @@
-"""Count what becomes of the messages of a topic, so that each of them is accounted for."""
+"""Account for every message of a topic: stored, waiting, or dropped for one of a closed set of reasons."""
 
 from __future__ import annotations
 
@@ -6,8 +6,86 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
-from .drop_reason import DropReason
+
+class DropReason(str, Enum):
+    """Why a message, or one element of its array, did not become a perception."""
+
+    # Before it is read.
+    LOST = "lost"
+    """Published, but pushed out of a full history or lost by the middleware."""
+    INTAKE_FULL = "intake_full"
+    UNDECODABLE = "undecodable"
+    # By its content.
+    EMPTY_ARRAY = "empty_array"
+    TOO_MANY = "too_many"
+    UNREADABLE = "unreadable"
+    NOT_SELECTED = "not_selected"
+    NO_DESCRIPTION = "no_description"
+    BAD_DESCRIPTION = "bad_description"
+    BAD_LABEL = "bad_label"
+    BAD_CONFIDENCE = "bad_confidence"
+    BAD_POSE = "bad_pose"
+    NO_POSE = "no_pose"
+    BAD_STAMP = "bad_stamp"
+    NO_STAMP = "no_stamp"
+    BAD_FRAME = "bad_frame"
+    BAD_CONTEXT = "bad_context"
+    BAD_NAME = "bad_name"
+    BAD_IMAGE = "bad_image"
+    UNKNOWN_ENCODING = "unknown_encoding"
+    NO_DECODER = "no_decoder"
+    # By the configuration.
+    MIN_INTERVAL = "min_interval"
+    MIN_DISPLACEMENT = "min_displacement"
+    MIN_CONFIDENCE = "min_confidence"
+    LABEL_NOT_WANTED = "label_not_wanted"
+    UNCHANGED = "unchanged"
+    NOT_LOCALISED = "not_localised"
+    # For lack of a transform.
+    UNKNOWN_FRAME = "unknown_frame"
+    NOT_CONNECTED = "not_connected"
+    NO_TRANSFORM = "no_transform"
+    FRAME_LOOP = "frame_loop"
+    TF_QUEUE_FULL = "tf_queue_full"
+    # On the way into the memory.
+    FUTURE_STAMP = "future_stamp"
+    QUEUE_FULL = "queue_full"
+    INVALID = "invalid"
+    NOT_WRITTEN = "not_written"
+    ALREADY_STORED = "already_stored"
+
+    @property
+    def is_expected(self) -> bool:
+        """Tell whether the configuration asks for it, so that it needs no warning."""
+        return self in _EXPECTED
+
+    @staticmethod
+    def of_field(field: str) -> DropReason:
+        """Return the reason that says which field of a robotmem_ros/msg/Perception cannot be used."""
+        name = field.removeprefix("header.").partition(".")[0].partition("[")[0]
+        return _BY_FIELD.get(name, DropReason.INVALID)
+
+
+_BY_FIELD = {
+    "description": DropReason.BAD_DESCRIPTION, "label": DropReason.BAD_LABEL, "confidence": DropReason.BAD_CONFIDENCE,
+    "pose": DropReason.BAD_POSE, "stamp": DropReason.BAD_STAMP, "observed_at": DropReason.NO_STAMP,
+    "frame_id": DropReason.BAD_FRAME, "context": DropReason.BAD_CONTEXT, "perception_type": DropReason.BAD_NAME,
+    "session_id": DropReason.BAD_NAME, "collection": DropReason.BAD_NAME,
+}  # fmt: skip
+_EXPECTED = frozenset({
+    DropReason.MIN_INTERVAL, DropReason.MIN_DISPLACEMENT, DropReason.MIN_CONFIDENCE, DropReason.LABEL_NOT_WANTED,
+    DropReason.UNCHANGED, DropReason.NOT_SELECTED, DropReason.EMPTY_ARRAY, DropReason.ALREADY_STORED,
+})  # fmt: skip
+
+
+class DropError(Exception):
+    """One element cannot become a perception."""
+
+    def __init__(self, reason: DropReason, detail: str = "") -> None:
+        super().__init__(detail or reason.value)
+        self.reason = reason
 
 
 @dataclass

@@ -3,23 +3,93 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from ..memory import PerceptionType, validation
+from ..frames import Transform
+from ..memory import PerceptionType, Pose, validation
 from ..memory.config.parameters import Parameters
 from . import values
-from .drop_reason import DropError, DropReason
-from .errors import NoValueError
+from .counters import DropError, DropReason
 from .images import thumbnail
 from .message_types import TypeDescription
-from .observation import Observation
 from .plan import Planner
-from .template import Reader
+from .sources import NoValueError, Reader
 from .topic_config import TopicConfig
-from .values import plain_text, scalar
+from .values import Matrix, plain_text, scalar
 
 _T = TypeVar("_T")
+_SPATIAL = "spatial"
+_PLANE, _SPACE = 2, 3
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One element of a message's array, or the message as a whole."""
+
+    description: str
+    stamp_ns: int
+    """When it was observed: nanoseconds since the epoch, by the clock of the message, else when it was received."""
+    frame_id: str = ""
+    """Frame of `pose` and `covariance`; empty if the message names none."""
+    pose: tuple[float, ...] | None = None
+    """x, y, z in metres; and a unit quaternion x, y, z, w if the message has an orientation."""
+    covariance: Matrix | None = None
+    """Of the position, in m²; None if it is unset (all zero, or its first element negative) or not finite."""
+    label: str = ""
+    confidence: float = 0.9
+    """How sure the source is, in [0, 1]."""
+    perception_type: str = "visual"
+    context: Mapping[str, object] = field(default_factory=dict)
+    """A JSON object."""
+    data: bytes = field(default=b"", repr=False)
+    data_format: str = ""
+    """Such as "jpeg", or "rgb8/160x120" for pixels row by row; empty when there is no data."""
+    session_id: str = ""
+    collection: str = ""
+    identity: str = ""
+    """Identity of the thing, as its source names it (a tracking id, a name); empty if there is only a label."""
+    state: str | None = None
+    """What is compared when only changes are stored; None stores everything."""
+    element: int = 0
+    """Index in the array of its message."""
+    is_dropped: bool = False
+    """It is not stored, but was detected all the same: its object is not absent."""
+
+    @property
+    def position_frame(self) -> str:
+        """Frame of all its positions; empty if it has none, or nothing names their frame."""
+        if self.pose is None and not _holds_position(self._spatial):
+            return ""
+        inner = self._spatial.get("frame_id")
+        return (self.frame_id or (inner if isinstance(inner, str) else "")).removeprefix("/")
+
+    def transformed(self, transform: Transform, frame_id: str) -> Observation:
+        """Return it in the frame to which `transform` leads: pose, covariance and the positions of its context."""
+        changes: dict[str, object] = {"frame_id": frame_id}
+        if self.pose is not None:
+            x, y, z = self.pose[:3]
+            is_point = len(self.pose) == _SPACE
+            changes["pose"] = transform.apply((x, y, z)) if is_point else tuple(transform.apply_pose(Pose(*self.pose)))
+        if self.covariance is not None:
+            changes["covariance"] = _rotated(self.covariance, transform)
+        if self._spatial:
+            moved = _moved(self._spatial, transform)
+            if "frame_id" in moved:
+                moved["frame_id"] = frame_id
+            changes["context"] = {**self.context, _SPATIAL: moved}
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+    def in_own_frame(self, frame_id: str) -> Observation:
+        """Return it unmoved, with its frame in `spatial.source_frame_id` of the context."""
+        marked = {**self._spatial, "source_frame_id": frame_id}
+        return replace(self, frame_id=frame_id, context={**self.context, _SPATIAL: marked})
+
+    @property
+    def _spatial(self) -> Mapping[str, Any]:
+        named = self.context.get(_SPATIAL)
+        return named if isinstance(named, Mapping) else {}
 
 
 class Extraction(NamedTuple):
@@ -213,3 +283,43 @@ def _same(value: Any) -> Any:
 
 def _reason(cause: Exception) -> DropReason:
     return cause.reason if isinstance(cause, DropError) else DropReason.UNREADABLE
+
+
+def _moved(values: Mapping[str, object], transform: Transform) -> dict[str, object]:
+    moved: dict[str, object] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            moved[key] = _moved(value, transform)
+        elif (numbers := _numbers(value)) is not None:
+            x, y, z = (*numbers, 0.0)[:3]
+            moved[key] = list(transform.apply((x, y, z))[: len(numbers)])
+        else:
+            moved[key] = value
+    return moved
+
+
+def _holds_position(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds_position(inner) for inner in value.values())
+    return _numbers(value) is not None
+
+
+def _numbers(value: object) -> list[float] | None:
+    """Return what the database takes for a position: two or three numbers."""
+    if not isinstance(value, (list, tuple)) or len(value) not in {_PLANE, _SPACE}:
+        return None
+    if not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in value):
+        return None
+    return [float(part) for part in value]
+
+
+def _rotated(covariance: Matrix, transform: Transform) -> Matrix:
+    """Return R C Rᵀ, with R the rotation of the transform."""
+    rotation = Transform(0.0, 0.0, 0.0, *transform[3:])
+    half = [rotation.apply(row) for row in covariance]  # rows of C Rᵀ
+    columns = [rotation.apply((half[0][i], half[1][i], half[2][i])) for i in range(3)]
+    return (
+        (columns[0][0], columns[1][0], columns[2][0]),
+        (columns[0][1], columns[1][1], columns[2][1]),
+        (columns[0][2], columns[1][2], columns[2][2]),
+    )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .drop_reason import DropError, DropReason
+from .counters import DropError, DropReason
 
 Pixels = npt.NDArray[Any]
 

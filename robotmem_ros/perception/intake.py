@@ -22,13 +22,11 @@ from ..frames import (
     UnknownFrameError,
 )
 from ..memory.errors import InvalidFieldError
-from .batch import Batch, Origin, Part
-from .counters import TopicCounts
-from .drop_reason import DropReason
-from .localisation_gate import LocalisationGate
+from .counters import DropReason, TopicCounts
 from .message_types import TypeDescription
 from .path_recorder import PathRecorder
-from .storing import PerceptionStore, Storing
+from .sampling import LocalisationGate
+from .storing import Batch, Origin, Part, PerceptionStore, Storing
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
 

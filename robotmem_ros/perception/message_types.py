@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .errors import UnknownTypeError
+from ..memory.errors import RobotMemoryError, did_you_mean, shown
 
+_ALIKE = 0.75
+"""Least likeness of two types: many share half of their letters with all others."""
 _INTERFACES = "rosidl_interfaces"
 _TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
 _RCLPY = re.compile(
@@ -25,6 +27,16 @@ INTEGERS = BYTES | {"int16", "uint16", "int32", "uint32", "int64", "uint64"}
 FLOATS = frozenset({"float32", "float64", "float128"})
 NUMBERS = INTEGERS | FLOATS
 TEXTS = frozenset({"string", "wstring"})
+
+
+class UnknownTypeError(RobotMemoryError):
+    """A message type cannot be imported, or the recording does not define it."""
+
+    def __init__(self, type_name: str, why: str, known: Iterable[str] = ()) -> None:
+        """Name the nearest of the `known` types."""
+        self.type_name = type_name
+        self.why = f"{why}{did_you_mean(type_name, known, cutoff=_ALIKE)}"
+        super().__init__(f"message type {shown(type_name)} {self.why}")
 
 
 class FieldType(NamedTuple):

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..memory.errors import InvalidFieldError
-from .dot_path import DotPath
-from .errors import PathError, TopicError, UnknownTypeError
-from .message_types import BYTES, NUMBERS, FieldType, TypeDescription
-from .template import Reader, Template, reader
+from .message_types import BYTES, NUMBERS, FieldType, TypeDescription, UnknownTypeError
+from .sources import DotPath, PathError, Reader, Template, reader
 from .topic_config import TopicConfig
 
 _Fits = Callable[[TypeDescription, FieldType], bool]
@@ -44,6 +42,13 @@ _WANTED: dict[str, tuple[str, _Fits]] = {
     "data": ("an array of bytes", lambda _, found: found.is_array and found.name in BYTES),
     "image": ("an Image or a CompressedImage", _is_image),
 }
+
+
+class TopicError(InvalidFieldError):
+    """What a topic's configuration reads does not exist in its message type."""
+
+    def __init__(self, key: str, value: object, topic: str, type_name: str, why: str) -> None:
+        super().__init__(key, value, f"cannot be read from topic {topic} of type {type_name}: {why}")
 
 
 class ContextPart(NamedTuple):

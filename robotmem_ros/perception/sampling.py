@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..memory.text.normal_form import label_key
-from .drop_reason import DropReason
+from .counters import DropReason
+from .extraction import Observation
 from .message_types import TypeDescription
-from .observation import Observation
 from .topic_config import TopicConfig
 
 _T = TypeVar("_T")
@@ -25,6 +25,8 @@ _PREFIX = 4
 """Bytes of the encapsulation header of CDR; the second gives the byte order."""
 _BIG, _LITTLE = struct.Struct(">iI"), struct.Struct("<iI")
 _BYTE_ORDERS = {b"\x00\x00": _BIG, b"\x00\x01": _LITTLE, b"\x00\x06": _BIG, b"\x00\x07": _LITTLE}
+_SIZE = 36
+_YAW = 35
 
 
 def raw_stamp_reader(types: TypeDescription, type_name: str) -> Callable[[bytes], int | None] | None:
@@ -199,3 +201,34 @@ def _remember(kept: dict[str, _T], new: dict[str, _T]) -> None:
         kept[key] = value
         if len(kept) > _MAX_THINGS:
             del kept[next(iter(kept))]
+
+
+class LocalisationGate:
+    """Open while the last pose had a covariance within limits; closed before the first pose.
+
+    `position_limit` is a standard deviation in metres, along the worst direction in the plane; `yaw_limit` in radians.
+    """
+
+    def __init__(self, position_limit: float, yaw_limit: float) -> None:
+        self._position_limit = position_limit
+        self._yaw_limit = yaw_limit
+        self.is_open = False
+        """Whether the robot is well localised."""
+
+    def feed(self, covariance: Sequence[float]) -> None:
+        """Take the covariance of a pose: 36 numbers, row by row, m² and rad². All zero is a perfect pose."""
+        position, yaw = _deviations(covariance)
+        # False for NaN.
+        self.is_open = position <= self._position_limit and yaw <= self._yaw_limit
+
+
+def _deviations(covariance: Sequence[float]) -> tuple[float, float]:
+    """Return the standard deviations of position and yaw; NaN if the covariance is none."""
+    if len(covariance) != _SIZE:
+        return math.nan, math.nan
+    xx, xy, yy, yaw = (float(covariance[index]) for index in (0, 1, 7, _YAW))
+    if not (xx >= 0.0 and yy >= 0.0 and yaw >= 0.0 and math.isfinite(xy)):
+        return math.nan, math.nan
+    # The larger eigenvalue of the block of x and y.
+    largest = (xx + yy) / 2.0 + math.hypot((xx - yy) / 2.0, xy)
+    return math.sqrt(largest), math.sqrt(yaw)

@@ -1,24 +1,33 @@
-"""List the keys of a topic's configuration in one table: defaults, units and ranges.
+"""Read the configuration of a topic: one table of its keys, and the preset of its message type below what is given.
 
-A source says where a value is read: a dot path (`pose.pose`, see dot_path), a template ("{ns} {id}"), or a constant in
-quotes ("'dock'"). An empty source reads nothing.
+A source says where a value is read: a dot path (`pose.pose`, see sources), a template ("{ns} {id}"), or a constant in
+quotes ("'dock'"). An empty source reads nothing. The presets are in `presets.yaml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from array import array
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from ..memory import PerceptionType
 from ..memory.config.parameter import checked, parameter
-from ..memory.errors import InvalidFieldError
-from ..memory.validation import number
+from ..memory.config.parameters import Parameters
+from ..memory.errors import InvalidFieldError, did_you_mean
+from ..memory.validation import expanded_path, number
+from ..memory.yaml_file import read_yaml
 
+PRESETS_FILE = Path(__file__).with_name("presets.yaml")
+
+Presets = Mapping[str, Mapping[str, object]]
+"""Dotted keys and their values for each message type."""
 _SENSES = tuple(item.value for item in PerceptionType)
 _MATCHED = ("match", "reliable", "best_effort"), ("match", "volatile", "transient_local")
 _TYPE = re.compile(r"([a-z]\w*)/(?:msg/)?([A-Z]\w*)", re.ASCII)
+_NAMED_BY_USER = ("context", "only")
 
 
 def _source(description: str, default: Any = "") -> Any:
@@ -149,6 +158,78 @@ def full_type_name(key: str, value: object) -> str:
     return f"{match[1]}/msg/{match[2]}"
 
 
+def load_presets(own_file: Path | str | None = None) -> Presets:
+    """Read the built-in presets, and a file of the user merged over them: type by type, key by key.
+
+    Raises:
+        InvalidFieldError: a file cannot be read, or a preset in it cannot be used; the error names file, type and key.
+    """
+    merged: dict[str, dict[str, object]] = {}
+    for path in [PRESETS_FILE, *([expanded_path("presets_file", own_file)] if own_file else [])]:
+        for written, entry in read_yaml("presets_file", path).items():
+            where = f"presets_file {path}: {written}"
+            type_name = full_type_name(where, written)
+            values = flattened(where, entry.value)
+            for fixed in values.keys() & {"topic", "type"}:
+                why = "belongs to a topic, not to the preset of a type"
+                raise InvalidFieldError(f"{where}.{fixed}", values[fixed], why)
+            _topic_config(where, {"topic": "/any", "type": type_name, **values})
+            merged[type_name] = {**merged.get(type_name, {}), **values}
+    return merged
+
+
+def configured_topics(
+    parameters: Parameters, keys_below: Callable[[str], Mapping[str, object]]
+) -> tuple[TopicConfig, ...]:
+    """Read the configuration of each of `perception_topics`; `keys_below` returns the keys given for a name.
+
+    Raises:
+        InvalidFieldError: a name has no keys, a key is unknown, or a value cannot be used.
+    """
+    presets = load_presets(parameters.presets_file or None)
+    found = []
+    for name in parameters.perception_topics:
+        keys = keys_below(name)
+        if not keys:
+            why = f"has no parameters; give {name}.topic and {name}.type"
+            raise InvalidFieldError("perception_topics", name, why)
+        found.append(parse_topic(name, keys, presets))
+    return tuple(found)
+
+
+def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> TopicConfig:
+    """Read the configuration of one named topic.
+
+    `values` may be nested ({"qos": {"depth": 5}}) or dotted ({"qos.depth": 5}). Missing keys come from the preset of
+    the type; `context` and `only` are merged name by name, and an empty text removes a source.
+
+    Raises:
+        InvalidFieldError: a key is unknown or a value cannot be used; named as `<name>.<key>`.
+    """
+    own = flattened(name, values)
+    preset = presets.get(full_type_name(f"{name}.type", own.get("type", "")), {})
+    return _topic_config(name, {**preset, **own})
+
+
+def flattened(name: str, values: object, prefix: str = "") -> dict[str, object]:
+    """Return nested keys as dotted ones.
+
+    Raises:
+        InvalidFieldError: a key is no text, or `values` is no mapping; named as `name`.
+    """
+    if not isinstance(values, Mapping):
+        raise InvalidFieldError(name, values, "must be a mapping of keys, such as topic and type, to values")
+    flat: dict[str, object] = {}
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise InvalidFieldError(f"{name}.{prefix}", key, "must be a key, such as topic or type")
+        if isinstance(value, Mapping) and value:
+            flat.update(flattened(name, value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
 def _checked(key: str, row: Field[Any], value: object) -> object:
     if row.name in {"context", "only"}:
         return _checked_mapping(key, value, numbers=row.name == "only")
@@ -177,3 +258,23 @@ def _checked_mapping(key: str, value: object, *, numbers: bool) -> Mapping[str, 
             raise InvalidFieldError(f"{key}.{inner}", item, f"must be text{' or numbers' if numbers else ''}")
     # An empty source in `context` removes the preset's.
     return dict(value) if numbers else {inner: item for inner, item in value.items() if item}
+
+
+def _topic_config(name: str, dotted: Mapping[str, object]) -> TopicConfig:
+    known = {key_of(row.name): row.name for row in table()}
+    found: dict[str, object] = {}
+    mappings: dict[str, dict[str, object]] = {key: {} for key in _NAMED_BY_USER}
+    for key, value in dotted.items():
+        group, dot, rest = key.partition(".")
+        if dot and group in mappings:
+            # rclpy gives a list of numbers as an array.
+            mappings[group][rest] = list(value) if isinstance(value, array) else value
+        elif key in mappings:
+            if value != {}:
+                raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")
+        elif key in known:
+            found[known[key]] = value
+        else:
+            near = did_you_mean(key, known) or f"; there are {', '.join(known)}"
+            raise InvalidFieldError(f"{name}.{key}", value, f"is no key of a topic{near}")
+    return TopicConfig(name=name, **found, **mappings)  # type: ignore[arg-type]

@@ -7,11 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..memory.errors import InvalidFieldError
-from .drop_reason import DropError, DropReason
+from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
-from .observation import Matrix
 
+Matrix = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
+_T = TypeVar("_T")
+_NS = 1_000_000_000
 _MOST_WRITTEN = 20
+_MOST_LISTED = 1000
+_DEEPEST = 16
+_POSITION_OF = {36: 6, 9: 3}
+_SLACK = 1e-6
+"""By how much a float32 of 1.0 may be off."""
+_VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
 
 
 def scalar(value: Any) -> Any:
@@ -55,16 +63,6 @@ def _written_scalar(value: str | float, spec: str) -> str:
             # What a float32 of 0.3 holds is 0.30000001192.
             return str(round(value, 6))
     return format(value, spec)
-
-
-_T = TypeVar("_T")
-_NS = 1_000_000_000
-_MOST_LISTED = 1000
-_DEEPEST = 16
-_POSITION_OF = {36: 6, 9: 3}
-_SLACK = 1e-6
-"""By how much a float32 of 1.0 may be off."""
-_VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
 
 
 def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int = 0) -> object:

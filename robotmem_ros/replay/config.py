@@ -13,7 +13,7 @@ from ..memory.errors import InvalidFieldError, did_you_mean, shown
 from ..memory.validation import expanded_path
 from ..memory.yaml_file import read_yaml
 from ..perception import TopicConfig, configured_topics
-from ..perception.presets import flattened
+from ..perception.topic_config import flattened
 
 _NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")

@@ -1,0 +1,264 @@
+"""Compile the sources of values in messages: dot paths, templates and constants.
+
+A dot path such as `pose.pose.position` or `results.0.hypothesis.class_id` starts at the element that is looked at (the
+message itself where no array is iterated); `/header.stamp` starts at the message, `.` is the element as a whole.
+`results.best(hypothesis.score)` is the element of an array with the highest value, the first of equals.
+
+A template such as "saw {results.0.hypothesis.class_id} ({score:.2f})" holds dot paths; `{path:spec}` takes Python's
+format specs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from string import Formatter
+from typing import Any, Protocol
+
+from ..memory.errors import RobotMemoryError, shown
+from .message_types import FLOATS, NUMBERS, TEXTS, FieldType, TypeDescription
+from .values import written
+
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
+_BEST = re.compile(r"best\(([^()]*)\)")
+_DOT_OUTSIDE_PARENTHESES = re.compile(r"\.(?![^()]*\))")
+
+_Get = Callable[[Any], Any]
+
+
+class PathError(RobotMemoryError):
+    """A dot path or a template is malformed, or leads to no field of the type."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{shown(path)} {why}")
+        self.path = path
+        self.why = why
+
+
+class NoValueError(Exception):
+    """The message at hand has nothing at a path: an index beyond the end of an array."""
+
+
+class Reader(Protocol):
+    """What gives one value of a message: a path, a template or a constant."""
+
+    def read(self, element: Any, message: Any) -> Any:
+        """Return the value; NoValueError if the message has none."""
+        ...
+
+    def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
+        """Return the type of the value; PathError if the type of the message has none."""
+        ...
+
+
+def reader(source: str | float, names: Mapping[str, Reader] | None = None) -> Reader:
+    """Return the reader of a source: a number or quoted text is a constant, text with { a template, else a dot path.
+
+    Raises:
+        PathError: it is none of them.
+    """
+    if not isinstance(source, str):
+        return Constant(float(source))
+    if len(source) >= 2 and source[0] == source[-1] == "'":
+        return Constant(source[1:-1])
+    if "{" in source or "}" in source:
+        return Template(source, names)
+    return DotPath(source)
+
+
+class Constant:
+    """A value that does not depend on the message."""
+
+    def __init__(self, value: str | float) -> None:
+        self._value = value
+
+    def read(self, element: Any, message: Any) -> str | float:
+        """Return the value."""
+        return self._value
+
+    def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
+        """Return the type of the value."""
+        return FieldType("string" if isinstance(self._value, str) else "float64")
+
+
+class Template:
+    """A text with values of the message in it.
+
+    `names` are other readers that the template may use by name; they come before fields of the same name.
+
+    Raises:
+        PathError: the braces do not match, or there is no path between them.
+    """
+
+    def __init__(self, text: str, names: Mapping[str, Reader] | None = None) -> None:
+        self.text = text
+        self._parts: list[tuple[str, Reader | None, str]] = []
+        try:
+            parsed = list(Formatter().parse(text))
+        except ValueError as cause:
+            raise PathError(text, f"is no template: {cause}") from None
+        for literal, path, spec, conversion in parsed:
+            if path is None:
+                self._parts.append((literal, None, ""))
+                continue
+            if conversion or "{" in (spec or ""):
+                raise PathError(text, f"cannot be used at {{{path}}}: only a format spec such as {{score:.2f}} can")
+            if not path:
+                raise PathError(text, "has no path between { and }; write {{ and }} for the brackets themselves")
+            self._parts.append((literal, (names or {}).get(path) or DotPath(path), spec or ""))
+
+    def __repr__(self) -> str:
+        return f"Template({self.text!r})"
+
+    def read(self, element: Any, message: Any) -> str:
+        """Return the text for an element of a message.
+
+        Raises:
+            NoValueError: an array on the way to a value is too short.
+        """
+        out = []
+        for literal, reader, spec in self._parts:
+            out.append(literal)
+            if reader is not None:
+                out.append(written(reader.read(element, message), spec))
+        return "".join(out)
+
+    def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
+        """Return the type of a text, whatever the message.
+
+        Raises:
+            PathError: a path leads to no number or text, or the format spec does not fit it.
+            UnknownTypeError: a type on the way is not known.
+        """
+        for _, reader, spec in self._parts:
+            if reader is None:
+                continue
+            found = reader.check(types, element, message)
+            if not found.element.is_scalar:
+                fields = f", which has {', '.join(types.fields(found.name))}" if found.is_message else ""
+                raise PathError(self.text, f"would write a whole {found}{fields}; choose one value of it")
+            self._check_spec(found, spec)
+        return FieldType("string")
+
+    def _check_spec(self, found: FieldType, spec: str) -> None:
+        example = "" if found.name in TEXTS else 0.5 if found.name in FLOATS else found.name == "bool" or 0
+        try:
+            format(example, spec)
+        except ValueError as cause:
+            raise PathError(self.text, f"formats a {found} with {spec!r}: {cause}") from None
+
+
+class DotPath:
+    """A path to one value.
+
+    Raises:
+        PathError: the text is no path.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._from_message = text.startswith("/")
+        relative = text[1:] if self._from_message else text
+        whole = relative == "." or (self._from_message and not relative)
+        self._steps = [] if whole else _DOT_OUTSIDE_PARENTHESES.split(relative)
+        self._getters = _compiled(text, self._steps)
+
+    def __repr__(self) -> str:
+        return f"DotPath({self.text!r})"
+
+    def read(self, element: Any, message: Any) -> Any:
+        """Return the value in an element of a message.
+
+        Raises:
+            NoValueError: an array on the way is too short.
+            AttributeError: the message is not of the type the path was checked against.
+        """
+        value = message if self._from_message else element
+        for get in self._getters:
+            value = get(value)
+        return value
+
+    def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
+        """Return the type of the value that the path leads to.
+
+        Raises:
+            PathError: it leads to no field; the message lists the fields that exist.
+            UnknownTypeError: a type on the way is not known.
+        """
+        current = message if self._from_message else element
+        for done, step in enumerate(self._steps):
+            where = f"{current} (at '{'.'.join(self._steps[:done])}')" if done else str(current)
+            if _NAME.fullmatch(step):
+                current = self._checked_field(types, current, step, where)
+            else:
+                current = self._checked_element(types, current, step, where)
+        return current
+
+    def _checked_field(self, types: TypeDescription, current: FieldType, step: str, where: str) -> FieldType:
+        if current.is_array:
+            raise PathError(self.text, f"asks {where} for {step!r}; choose an element, such as '0.{step}'")
+        if not current.is_message:
+            raise PathError(self.text, f"asks {where} for {step!r}, but that has no fields")
+        fields = types.fields(current.name)
+        if step not in fields:
+            raise PathError(self.text, f"asks {where} for {step!r}; it has {', '.join(fields) or 'no fields'}")
+        return fields[step]
+
+    def _checked_element(self, types: TypeDescription, current: FieldType, step: str, where: str) -> FieldType:
+        if not current.is_array:
+            has = f"; it has {', '.join(types.fields(current.name))}" if current.is_message else ""
+            raise PathError(self.text, f"asks {where} for {step!r}, but that is no array{has}")
+        if best := _BEST.fullmatch(step):
+            value = DotPath(best[1]).check(types, current.element, current.element)
+            if value.is_array or value.name not in NUMBERS:
+                raise PathError(self.text, f"compares by {best[1]!r}, which is {value} and no number")
+        elif current.length is not None and int(step) >= current.length:
+            raise PathError(self.text, f"asks {where} for element {step}, but the last one is {current.length - 1}")
+        return current.element
+
+
+def _compiled(text: str, steps: list[str]) -> tuple[_Get, ...]:
+    getters: list[_Get] = []
+    names: list[str] = []
+    for step in steps:
+        if _NAME.fullmatch(step):
+            names.append(step)
+            continue
+        if names:
+            getters.append(attrgetter(".".join(names)))
+            names = []
+        if _INDEX.fullmatch(step):
+            getters.append(_element(int(step)))
+        elif best := _BEST.fullmatch(step):
+            getters.append(_best(DotPath(best[1])))
+        else:
+            raise PathError(text, f"is no path: {step!r} is neither a field, an index, nor best(field)")
+    if names:
+        getters.append(attrgetter(".".join(names)))
+    return tuple(getters)
+
+
+def _element(index: int) -> _Get:
+    def get(array: Any) -> Any:
+        try:
+            return array[index]
+        except IndexError:
+            raise NoValueError(f"the array has {len(array)} elements") from None
+
+    return get
+
+
+def _best(key: DotPath) -> _Get:
+    def rank(element: Any) -> float:
+        value = float(key.read(element, element))
+        return -math.inf if math.isnan(value) else value
+
+    def get(array: Any) -> Any:
+        if len(array) == 0:
+            raise NoValueError("the array is empty")
+        return array[0] if len(array) == 1 else max(array, key=rank)
+
+    return get

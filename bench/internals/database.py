@@ -20,8 +20,8 @@ from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows
-from robotmem_ros.memory.storage.indexing.vectors import text_digest
 from robotmem_ros.memory.storage.migrations import MIGRATIONS
+from robotmem_ros.memory.storage.vector_rows import text_digest
 
 __all__ = ["SCHEMA_VERSION", "NewMemory", "fill", "perception", "save", "vectors_by_text"]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from robotmem_ros.memory.storage.connection import connect
-from robotmem_ros.memory.storage.indexing.fact_words import fact_terms
-from robotmem_ros.memory.storage.indexing.vectors import embedded_text, text_digest
+from robotmem_ros.memory.storage.fact_index import fact_terms
+from robotmem_ros.memory.storage.vector_rows import embedded_text, text_digest
 from robotmem_ros.memory.text.normal_form import digest, label_key
 from robotmem_ros.memory.text.tokens import indexed_text
 

@@ -13,7 +13,7 @@ from itertools import islice
 from ..background import piecewise
 from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
-from ..storage.indexing.vectors import text_digest
+from ..storage.vector_rows import text_digest
 from .background import BackgroundEmbedder
 
 _BATCH = 64

@@ -13,8 +13,8 @@ from ..embedding.background import BackgroundEmbedder
 from ..embedding.embedder import check_kept_model
 from ..models import NewMemory, Similarity
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_rows
-from ..storage.fact_rows import Candidate
+from ..storage import Database, fact_index
+from ..storage.fact_index import Candidate
 from ..text.normal_form import digest
 from ..text.statement import Statement, jaccard, statement
 
@@ -59,7 +59,7 @@ def find_neighbours(
         with database.snapshot() as connection:
             check_kept_model(connection, embedder.name)
             ids = tuple(vectors.facts_within(connection, vector, 1.0 - cosine, _MOST))
-            return Neighbours(vector.tobytes(), embedder.name, ids, fact_rows.last_id(connection))
+            return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(connection))
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
         return Neighbours(reason=f"meanings were not compared: {error}")
@@ -72,14 +72,14 @@ def candidates_of(
     found = {
         one.id: Compared(one, 0.0)
         for one in (
-            *fact_rows.with_digest(connection, new.collection, digest(new.content)),
-            *fact_rows.sharing_words(
+            *fact_index.with_digest(connection, new.collection, digest(new.content)),
+            *fact_index.sharing_words(
                 connection, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
             ),
         )
     }
     if near.vector is not None:
-        close = fact_rows.near(
+        close = fact_index.near(
             connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
             cosine=parameters.similar_cosine,
         )  # fmt: skip

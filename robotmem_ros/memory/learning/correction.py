@@ -14,7 +14,7 @@ from ..areas import Areas
 from ..config.parameters import Parameters
 from ..models import CALLER, Decision, Memory, MemoryUpdate, NewMemory
 from ..new_memory import new_values
-from ..storage import changes, contribution_rows, learning_rows, object_rows, rows
+from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
 from ..storage.decay import Decay
 from .classification import Classifier, tags_given
@@ -80,7 +80,7 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
         *_, fact = folded(contributions)
     columns = {name: getattr(fact, name) for name in {*COMPARED, "confidence", *correction.columns}}
     changes.update(connection, memory_id, columns, fact.tags, tags_given=given_tags(fact), reason=correction.reason)
-    learning_rows.set_decisions(connection, memory_id, fact.decisions)
+    fact_rows.set_decisions(connection, memory_id, fact.decisions)
 
 
 def _with_all_tags(memory: Memory, correction: Correction) -> Correction:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..clocks import nanoseconds
 from ..models import Contradiction, Decision, Repetition, Similarity
-from ..storage import contribution_rows, fact_rows, learning_rows, rows
+from ..storage import contribution_rows, fact_rows, rows
 from .repetition import folded, given_by_caller
 
 
@@ -41,7 +41,7 @@ def explain(connection: sqlite3.Connection, memory_id: int) -> Explanation:
     return Explanation(
         memory_id,
         status,
-        learning_rows.decisions_of(connection, memory_id),
+        fact_rows.decisions_of(connection, memory_id),
         fact_rows.times_learned(connection, memory_id),
         _repetitions(connection, memory_id),
         fact_rows.contradictions_of(connection, memory_id),

@@ -15,7 +15,7 @@ from ..embedding.background import BackgroundEmbedder
 from ..errors import shown
 from ..models import NewMemory
 from ..search.vector_index import VectorIndex
-from ..storage import Database, learning_rows, object_rows
+from ..storage import Database, fact_rows, object_rows
 from ..text.statement import statement
 from .candidates import Neighbours, find_neighbours
 from .classification import Classifier
@@ -87,7 +87,7 @@ class Learning:
 
     def _store(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:
-            learning_rows.set_taxonomy(connection, self._classifier().taxonomy.meta.values())
+            fact_rows.set_taxonomy(connection, self._classifier().taxonomy.meta.values())
         return store_or_merge(connection, new, near, self._parameters())
 
     def _correct(self, connection: sqlite3.Connection, correction: Correction, near: Neighbours | None) -> None:

@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from ..models import REPETITION, Decision, NewMemory, Similarity
 from ..new_memory import LEFT_TO_RULES, TOLD
-from ..storage import changes, contribution_rows, fact_rows, learning_rows, rows
+from ..storage import changes, contribution_rows, fact_rows, rows
 from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
 from .classification import SCOPE_FIELDS
@@ -44,7 +44,7 @@ def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory,
         tags = fact.tags if fact.tags != known.tags else None
         changes.update(connection, memory_id, columns, tags, tags_given=given_tags(fact), change=REPETITION)
     if fact.decisions != known.decisions:
-        learning_rows.set_decisions(connection, memory_id, fact.decisions)
+        fact_rows.set_decisions(connection, memory_id, fact.decisions)
     fact_rows.reinforce(connection, memory_id, fact.confidence, new.observed_at)
     return fact
 

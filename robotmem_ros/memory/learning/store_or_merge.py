@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from ..config.parameters import Parameters
 from ..models import NewMemory, Similarity, Stored
-from ..storage import fact_rows, learning_rows, rows, vector_rows
-from ..storage.fact_rows import Candidate
+from ..storage import fact_rows, rows, vector_rows
+from ..storage.fact_index import Candidate
 from ..text.statement import Statement, statement
 from .candidates import Compared, Neighbours, candidates_of, similar_among
 from .comparison import can_merge, comparable, contradiction, outcome
@@ -66,7 +66,7 @@ def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbo
             method=repeated.method, similarity=repeated.similarity,
         )  # fmt: skip
     memory_id = rows.insert(connection, new)
-    learning_rows.add_decisions(connection, memory_id, new.decisions)
+    fact_rows.add_decisions(connection, memory_id, new.decisions)
     if near.vector is not None:
         vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
     similar = alike[:_LINKED]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..storage.learning_rows import TagMeta
+from ..storage.fact_rows import TagMeta
 from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
 from .rules import RULE_KEYS, Rule, RuleSet, read_rule

@@ -15,7 +15,7 @@ from ..config.parameters import Parameters
 from ..learning.candidates import Neighbours
 from ..learning.repetition import COMPARED, folded, given_tags
 from ..learning.store_or_merge import link_again
-from ..storage import contribution_rows, learning_rows, purge_rows, rows, sighting_rows
+from ..storage import contribution_rows, fact_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
 from ..validation import compact_json
 
@@ -47,7 +47,7 @@ def _delete_contributions(
     columns |= {"confidence": fact.confidence, "observed_at": fact.observed_at, "session_id": left[0].fact.session_id}
     purge_rows.reduce_fact(connection, memory_id, columns, gone=len(going), left=len(left))
     rows.replace_tags(connection, memory_id, fact.tags, given_tags(fact))
-    learning_rows.set_decisions(connection, memory_id, fact.decisions)
+    fact_rows.set_decisions(connection, memory_id, fact.decisions)
     contribution_rows.delete(connection, [*going] if len(left) > 1 else [one.id for one in contributions])
     contribution_rows.rewrite(connection, [replace(left[0], method=contribution_rows.FIRST)])
     is_other = (fact.content, fact.context) != (known.content, known.context)

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..storage import bulk, rows
-from ..storage.indexing.text import holds_all
+from ..storage.functions import holds_all
 from ..text import tokens
 from ..text.phrases import query_phrases
 from ..text.stop_words import ERRAND_WORDS, POSITION_WORDS

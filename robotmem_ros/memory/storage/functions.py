@@ -5,18 +5,22 @@ They are deterministic, so a program that lacks them cannot write half a memory:
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
+from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
 from ..text.normal_form import digest, label_key, text_key
 from . import codec
-from .indexing.fact_words import fact_signature, fact_words
-from .indexing.json_values import context_contains, context_equals, context_values
-from .indexing.positions import context_positions
-from .indexing.text import distinct_words, holds_words, indexed_text, word_count
-from .indexing.vectors import embedded_text, text_digest
+from .fact_index import fact_terms
+from .indexing import indexed_text, json_values, points, with_elements
+from .vector_rows import embedded_text, text_digest
+
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
+_ABSENT = object()
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -64,6 +68,76 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     return ""
 
 
+def distinct_words(*indexed: str) -> str:
+    """Return the different words of indexed texts as a JSON array."""
+    return json.dumps(sorted({word for text in indexed for word in text.split()}), ensure_ascii=False)
+
+
+def word_count(*indexed: str) -> int:
+    """Return how many words indexed texts have together."""
+    return sum(len(text.split()) for text in indexed)
+
+
+def holds_words(wanted: str, *indexed: str) -> bool:
+    """Return whether indexed texts hold all of some words or phrases, one on each line of `wanted`."""
+    return holds_all(wanted.split("\n"), " | ".join(indexed))
+
+
+def holds_all(wanted: Iterable[str], indexed: str) -> bool:
+    """Return whether an indexed text holds all of some words or phrases."""
+    indexed = f" {indexed} "
+    return all(f" {one} " in indexed for one in wanted)
+
+
+@lru_cache(maxsize=8)  # triggers need the same context several times
+def context_values(context: str) -> str:
+    """Return the values of a context by dot path, as a JSON object; lists and objects stand as empty ones.
+
+    The path of the texts in a list stands once for each of them.
+    """
+    found = with_elements(json_values(json.loads(context)))
+    scalars = ((path, type(value)() if isinstance(value, (dict, list)) else value) for path, value in found)
+    return f"{{{','.join(f'{_ENCODE(path)}:{_ENCODE(value)}' for path, value in scalars)}}}"
+
+
+def context_contains(context: str, path: str, wanted: str) -> int | None:
+    """Return whether the list at a path of a context contains a value, given as JSON; None if there is no list."""
+    value, operand = _at(json.loads(context), path), _parsed(wanted)
+    return any(_same(item, operand) for item in value) if isinstance(value, list) else None
+
+
+def context_equals(context: str, path: str, wanted: str) -> int | None:
+    """Return whether the value at a path of a context is a value, given as JSON; None if there is none."""
+    value = _at(json.loads(context), path)
+    return None if value is _ABSENT else _same(value, _parsed(wanted))
+
+
+def _same(one: object, other: object) -> bool:
+    """Tell whether two JSON values are the same: `true` is not 1, and 1 is 1.0."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
+@lru_cache(maxsize=8)  # triggers need the same context several times
+def context_positions(context: str) -> str:
+    """Return the arrays of two or three numbers of a context, by field, as a JSON object."""
+    return json.dumps(dict(points(json_values(json.loads(context)))))
+
+
+def fact_words(collection: str, content: str) -> str:
+    """Return the numbers of the terms of a fact, as a JSON array."""
+    terms = fact_terms(collection, content)
+    return json.dumps([*terms.words, *terms.claims])
+
+
+def fact_signature(collection: str, content: str) -> int:
+    """Return the signature of a fact."""
+    return fact_terms(collection, content).signature
+
+
 def cosine_distance(left: bytes, right: bytes) -> float:
     """Return 1 - cosine similarity of two vectors of signed bytes, as sqlite-vec computes it."""
     a, b = np.frombuffer(left, np.int8).astype(np.float32), np.frombuffer(right, np.int8).astype(np.float32)
@@ -75,6 +149,19 @@ def kept_distance(kept: bytes, query: bytes) -> float:
     """Return the cosine distance of a kept vector to a float32 vector; 2, the greatest, where their lengths differ."""
     vector = np.frombuffer(query, np.float32)
     return float(codec.distances([kept], vector)[0]) if len(kept) == codec.size(len(vector)) else 2.0
+
+
+@lru_cache(maxsize=8)  # the same operand for every memory
+def _parsed(operand: str) -> object:
+    return json.loads(operand)
+
+
+def _at(value: object, path: str) -> object:
+    for name in path.split("."):
+        if not isinstance(value, dict) or name not in value:
+            return _ABSENT
+        value = value[name]
+    return value
 
 
 def _lacks_pow(connection: sqlite3.Connection) -> bool:

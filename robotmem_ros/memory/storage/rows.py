@@ -14,7 +14,7 @@ from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import bulk, learning_rows
+from . import bulk, fact_rows
 from .decay import Decay
 from .indexing import index
 
@@ -213,7 +213,7 @@ def stored_fact(connection: sqlite3.Connection, memory_id: int) -> NewMemory | N
         kind=Kind.FACT,
         **dict(zip(COLUMNS, row, strict=True)),
         tags=tags_of(connection, memory_id),
-        decisions=learning_rows.decisions_of(connection, memory_id),
+        decisions=fact_rows.decisions_of(connection, memory_id),
     )
 
 

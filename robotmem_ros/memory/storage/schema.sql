@@ -222,7 +222,7 @@ CREATE INDEX idx_text_changes ON text_changes (number);
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
--- One vector for each different text (see embedded_text() in indexing/vectors.py), of the model that `settings` names. An id is never used again, so a vector in RAM
+-- One vector for each different text (see embedded_text() in vector_rows.py), of the model that `settings` names. An id is never used again, so a vector in RAM
 -- or in an index file whose id is still here is the right one.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -15,10 +15,9 @@ import tempfile
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
-from . import vector_rows
+from . import text_rows, vector_rows
 from .connection import IN_MEMORY
 from .file_size import file_size, give_back
-from .indexing import text
 from .log_space import is_full
 from .purge_rows import UNFINISHED, delete_names
 
@@ -92,7 +91,7 @@ def _has_room(connection: sqlite3.Connection, path: Path) -> bool:
 
 
 def _give_back_pages(connection: sqlite3.Connection) -> None:
-    while text.merge(connection, whole=True):
+    while text_rows.merge(connection, whole=True):
         _empty_log(connection)
     free = file_size(connection).free
     while free:

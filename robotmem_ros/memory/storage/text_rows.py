@@ -1,4 +1,4 @@
-"""Read the texts of the text index, and which of them have changed."""
+"""Read the texts of the text index, and which of them have changed; merge its segments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ _TEXTS = """
     SELECT id, c0 || ' ' || c1 || ' ' || c2 || ' ' || c3 AS words FROM memories_fts_content
     WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
 """
+_MERGED = 16
+"""Pages of 4 kB."""
+_MERGING = 2
+"""A merge with so many changes of rows did something; see "The 'merge' command" in SQLite's documentation of FTS5."""
 
 
 def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:
@@ -51,3 +55,30 @@ def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> 
     # By number: of what changed since there is little, of what ever changed there may be much.
     sql = "SELECT memory_id, number FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
     return connection.execute(sql, (since, low, high)).fetchall()
+
+
+def defer_merging(connection: sqlite3.Connection) -> None:
+    """Let the index grow by small segments until `resume_merging` in the same transaction.
+
+    Once in a while a write merges many segments of FTS5 into one, which may take as much room as the whole index.
+    """
+    _configure(connection, automerge=0, crisismerge=1999)
+
+
+def resume_merging(connection: sqlite3.Connection) -> None:
+    """Write what changed as a segment, and let later transactions merge segments as FTS5 does by default."""
+    connection.execute("SAVEPOINT segment")  # FTS5 writes at a savepoint what it gathered
+    connection.execute("RELEASE segment")
+    _configure(connection, automerge=4, crisismerge=16)
+
+
+def merge(connection: sqlite3.Connection, *, whole: bool = False) -> bool:
+    """Merge a few pages of the segments of FTS5, all of them with `whole`; return whether there may be more to do."""
+    before = connection.total_changes
+    pages = -_MERGED if whole else _MERGED
+    connection.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (pages,))
+    return connection.total_changes - before >= _MERGING
+
+
+def _configure(connection: sqlite3.Connection, **options: int) -> None:
+    connection.executemany("INSERT INTO memories_fts (memories_fts, rank) VALUES (?, ?)", options.items())

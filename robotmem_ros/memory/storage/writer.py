@@ -20,8 +20,8 @@ from typing import Any, Generic, TypeVar
 from ..background import QueryPriority
 from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..models import NewMemory, Stored
+from . import text_rows
 from .disk_reserve import DiskReserve
-from .indexing import text
 from .log_space import LogSpace, is_full
 
 T = TypeVar("T")
@@ -219,7 +219,7 @@ class Writer:
             self._log.make_room()
             with suppress(sqlite3.Error):
                 for _ in range(_MERGES):
-                    if not text.merge(self._connection):
+                    if not text_rows.merge(self._connection):
                         break
                     self._log.make_room()
         return error
@@ -228,7 +228,7 @@ class Writer:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             if not merges_texts:
-                text.defer_merging(self._connection)
+                text_rows.defer_merging(self._connection)
             for kind, alike in groupby(jobs, key=type):
                 if kind is _Insert:
                     self._insert_together([job for job in alike if isinstance(job, _Insert)])
@@ -236,7 +236,7 @@ class Writer:
                     for job in alike:
                         job.run(self._connection)
             if not merges_texts:
-                text.resume_merging(self._connection)
+                text_rows.resume_merging(self._connection)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             if self._connection.in_transaction:

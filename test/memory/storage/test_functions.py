@@ -9,11 +9,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from robotmem_ros.memory.storage.functions import cosine_distance, missing_sqlite_vec, register
-from robotmem_ros.memory.storage.indexing.json_values import context_values
-from robotmem_ros.memory.storage.indexing.positions import context_positions
-from robotmem_ros.memory.storage.indexing.text import distinct_words, holds_words, word_count
-from robotmem_ros.memory.storage.indexing.vectors import text_digest
+from robotmem_ros.memory.storage.functions import (
+    context_positions,
+    context_values,
+    cosine_distance,
+    distinct_words,
+    holds_words,
+    missing_sqlite_vec,
+    register,
+    word_count,
+)
+from robotmem_ros.memory.storage.vector_rows import text_digest
 
 
 @pytest.fixture(scope="module")

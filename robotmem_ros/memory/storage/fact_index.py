@@ -1,0 +1,217 @@
+"""Index the terms of facts, and find facts of the same text, with common terms, or of similar meaning.
+
+Prefix filter: a set that shares a part of t or more of all words with another one has at least one of any
+|x| - ceil(t |x|) + 1 of its words, so only facts with one of its rarest words are looked at. Chaudhuri, Ganti, Kaushik:
+A primitive operator for similarity joins in data cleaning, 2006.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from ..models import Kind, NewMemory
+from ..text.statement import statement
+from . import bulk, codec
+from .vector_rows import text_digest
+
+CANDIDATES = 64
+"""Number of facts that one is compared with, by words and by meaning each."""
+_WORD_BITS, _CLAIM_BITS = 48, 15
+_SUBJECT = (1 << _WORD_BITS) - 1
+"""The bits of a signature for words of the subject."""
+_COUNTED = 128
+"""Limit of the counts of facts with a word."""
+_LATEST = 128
+"""Number of facts of a word that are looked at, the newest."""
+_LOOKED_UP = 64
+"""Number of words of a long text that are looked up, the rarest."""
+_ROUNDING = 1e-9
+_COUNTS = """
+    SELECT j.value, (SELECT count(*) FROM (SELECT 1 FROM fact_words WHERE word = j.value LIMIT ?2))
+    FROM json_each(?1) AS j
+"""
+
+
+class Candidate(NamedTuple):
+    """A fact to compare another one with."""
+
+    id: int
+    content: str
+    context: str
+    content_hash: str
+    frame_id: str
+    map_id: str
+    observed_at: int
+
+
+_CANDIDATE = ", ".join(f"m.{name}" for name in Candidate._fields)
+_LATEST_OF = (
+    "SELECT * FROM (SELECT memory_id, signature FROM fact_words WHERE word = ? ORDER BY memory_id DESC LIMIT ?)"
+)
+_TOLD_BY_BITS = 16
+"""Number of words of a fact that a signature tells apart well."""
+_COMMON = """
+    SELECT f.value, count(*) FROM json_each(?1) AS j CROSS JOIN json_each(?2) AS f
+    CROSS JOIN fact_words AS w ON w.word = j.value AND w.memory_id = f.value GROUP BY f.value
+"""
+_FIRST_ACTIVE = f"""
+    SELECT {_CANDIDATE} FROM json_each(?) AS j
+    CROSS JOIN memories AS m ON m.id = j.value AND m.status = 'active' AND m.collection = ? AND m.id <> ? LIMIT ?
+"""
+
+
+class FactTerms(NamedTuple):
+    """The terms of a fact, as numbers of 64 bits; other collections have other numbers.
+
+    Two terms that share a number by chance do no harm: facts that are found by them are compared by their terms.
+    """
+
+    words: frozenset[int]
+    """Words of the subject."""
+    claims: frozenset[int]
+    """Parts of the claim."""
+    signature: int
+    """A bit for each term: a fact that lacks the bit lacks the term. Positive, because SQLite knows no other."""
+
+
+@lru_cache(maxsize=256)  # triggers need the same fact several times
+def fact_terms(collection: str, content: str) -> FactTerms:
+    """Return the terms of a fact."""
+    stated = statement(content)
+    words = frozenset(_term_id(collection, term) for term in stated.words)
+    claims = frozenset(_term_id(collection, term) for term in stated.terms - stated.words)
+    return FactTerms(words, claims, _bits(words, _WORD_BITS) | _bits(claims, _CLAIM_BITS) << _WORD_BITS)
+
+
+def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
+    """Index the facts among new memories."""
+    facts = [(memory_id, fact_terms(new.collection, new.content)) for memory_id, new in added if new.kind is Kind.FACT]
+    rows = [(word, memory_id, one.signature) for memory_id, one in facts for word in one.words | one.claims]
+    bulk.insert(connection, "fact_words (word, memory_id, signature)", "(?, ?, ?)", rows)
+
+
+def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:
+    """Return the active facts of a collection with this digest of their text, newest first, 64 at most."""
+    found = connection.execute(
+        f"SELECT {_CANDIDATE} FROM memories AS m WHERE m.content_hash = ? AND m.collection = ? AND m.type = 'fact' "
+        "AND m.status = 'active' ORDER BY m.id DESC LIMIT ?",
+        (digest, collection, CANDIDATES),
+    )
+    return [Candidate(*row) for row in found]
+
+
+def sharing_words(
+    connection: sqlite3.Connection, collection: str, content: str, *, similarity: float, but: int = 0
+) -> list[Candidate]:
+    """Return the facts of a collection that may be as similar as this, by all terms or by the words of the subject.
+
+    At most 64, those that lack the fewest terms; of equal ones the newest. `but` is the id of a fact to leave out.
+    """
+    terms = fact_terms(collection, content)
+    signatures = _similar_signatures(terms, _sharing_rare_words(connection, terms, similarity), similarity)
+    lacking = _lacking(connection, terms, signatures)
+    best = sorted(lacking, key=lambda memory_id: (lacking[memory_id], -memory_id))
+    found = connection.execute(_FIRST_ACTIVE, (json.dumps(best), collection, but, CANDIDATES)) if best else ()
+    return [Candidate(*row) for row in found]
+
+
+def _lacking(connection: sqlite3.Connection, terms: FactTerms, signatures: Mapping[int, int]) -> dict[int, int]:
+    # How many terms each fact lacks. If some must be left out, the claims are counted in the index, and so are words
+    # that are too many for the bits of a signature.
+    by_bits, counted = terms.signature, frozenset[int]()
+    if len(signatures) > CANDIDATES:
+        by_bits, counted = terms.signature & _SUBJECT, terms.claims
+        if len(terms.words) > _TOLD_BY_BITS:
+            by_bits, counted = 0, terms.claims | terms.words
+    common = connection.execute(_COMMON, (json.dumps([*counted]), json.dumps([*signatures]))) if counted else ()
+    has = dict(common)
+    return {
+        memory_id: (by_bits & ~signature).bit_count() - has.get(memory_id, 0)
+        for memory_id, signature in signatures.items()
+    }
+
+
+def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, similarity: float) -> set[tuple[int, int]]:
+    # Ids with signatures. Of n groups of words, a fact that lacks less than n words has one as a whole.
+    everything = terms.words | terms.claims
+    if not everything:
+        return set()
+    counts = dict(connection.execute(_COUNTS, (json.dumps([*everything]), _COUNTED)).fetchall())
+    by_rarity = [sorted(words, key=lambda word: (counts[word], word)) for words in (everything, terms.words)]
+    enough = [len(words) - _needed(words, similarity) + 1 for words in by_rarity]
+    rarest = {word for words, number in zip(by_rarity, enough, strict=True) for word in words[:number]}
+    looked_up = sorted(rarest, key=lambda word: (counts[word], word))[:_LOOKED_UP]
+    groups = [_bits(by_rarity[1][place :: max(enough)], _WORD_BITS) for place in range(max(enough))]
+    found = connection.execute(
+        f"WITH latest (memory_id, signature) AS ({' UNION ALL '.join([_LATEST_OF] * len(looked_up))}) "
+        f"SELECT memory_id, signature FROM latest WHERE {' OR '.join(['NOT ~signature & ?'] * len(groups))}",
+        (*chain.from_iterable((word, _LATEST) for word in looked_up), *groups),
+    )
+    return set(found.fetchall())
+
+
+def _similar_signatures(terms: FactTerms, found: Iterable[tuple[int, int]], similarity: float) -> dict[int, int]:
+    # By all terms, or by the words of the subject if one fact has all those of the other.
+    mine = terms.signature
+    size, words = len(terms.words) + len(terms.claims), len(terms.words)
+    spare, spare_words = (number - similarity * number + _ROUNDING for number in (size, words))
+    similar = {}
+    for memory_id, signature in found:
+        lacks, more = mine & ~signature, signature & ~mine
+        if lacks.bit_count() + similarity * more.bit_count() > spare:
+            lacks, more = lacks & _SUBJECT, more & _SUBJECT
+            if (lacks and more) or lacks.bit_count() + similarity * more.bit_count() > spare_words:
+                continue
+        similar[memory_id] = signature
+    return similar
+
+
+def _needed(words: Collection[int], similarity: float) -> int:
+    # Rounded, so that 7 of 10 are 0.7.
+    return max(math.ceil(round(similarity * len(words), 9)), 1)
+
+
+def near(
+    connection: sqlite3.Connection, collection: str, ids: Iterable[int], *, after_id: int, vector: bytes, cosine: float
+) -> list[tuple[Candidate, float]]:
+    """Return those of some facts, and of the facts stored after an id, that are similar enough; nearest first."""
+    query = np.frombuffer(vector, np.float32)
+    found = connection.execute(
+        f"SELECT {_CANDIDATE}, v.embedding FROM memories AS m JOIN memories_vec AS mv ON mv.memory_id = m.id "
+        "JOIN vectors AS v ON v.id = mv.vector_id WHERE length(v.embedding) = ? AND m.collection = ? "
+        "AND m.type = 'fact' AND m.status = 'active' AND m.id IN (SELECT value FROM json_each(?) UNION ALL "
+        "SELECT id FROM (SELECT id FROM memories WHERE id > ? ORDER BY id DESC LIMIT 512))",
+        (codec.size(len(query)), collection, json.dumps(list(ids)), after_id),
+    ).fetchall()
+    similarities = 1.0 - codec.distances([kept for *_, kept in found], query)
+    close = [
+        (Candidate(*row), similarity)
+        for (*row, _), similarity in zip(found, similarities.tolist(), strict=True)
+        if similarity >= cosine
+    ]
+    return sorted(close, key=lambda one: (-one[1], -one[0].id))[:CANDIDATES]
+
+
+def last_id(connection: sqlite3.Connection) -> int:
+    """Return the greatest id of a memory; 0 if there is none."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
+
+
+def _bits(terms: Iterable[int], number: int) -> int:
+    found = 0
+    for term in terms:
+        found |= 1 << term % number
+    return found
+
+
+@lru_cache(maxsize=16_384)
+def _term_id(collection: str, term: str) -> int:
+    return text_digest(f"{collection}\0{term}")

@@ -12,25 +12,15 @@ from fastapi import APIRouter, FastAPI
 
 from ..memory import RobotMemory
 from .access import Access
-from .changing import changing_routes
-from .density import density_routes
-from .details import detail_routes
-from .events import Events
-from .failures import add_handlers
+from .events import Events, event_routes
 from .guard import App, Guard, Limits
 from .headers import SecurityHeaders
-from .json_response import SafeJSONResponse
-from .lists import list_routes
-from .live import live_routes
-from .login import login_routes
-from .openapi import describe
-from .overview import count_routes, overview_routes
-from .page import add_page
-from .past import past_routes
-from .places import place_routes
-from .searches import Searches
+from .memories import changing_routes, detail_routes, list_routes
+from .overview import Searches, count_routes, overview_routes
+from .page import STATIC, add_page, login_routes
+from .places import past_routes, place_routes
+from .responses import SafeJSONResponse, add_handlers, describe
 
-STATIC = Path(__file__).with_name("static")
 EVENTS = "/api/events"
 _THREADS = 6
 """That work on requests; more would only compete for two cores with the node."""
@@ -101,12 +91,11 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         overview_routes(memory, searches, read_only=settings.read_only),
         count_routes(memory),
         list_routes(memory, searches),
-        density_routes(memory),
         detail_routes(memory),
         changing_routes(memory, read_only=settings.read_only),
         place_routes(memory, read_only=settings.read_only),
         past_routes(memory),
-        live_routes(events),
+        event_routes(events),
         login_routes(access),
     )
     for router in routers:

@@ -16,7 +16,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, StorageError
 from ..memory.validation import expanded_path
 from ..memory.yaml_file import read_yaml
-from .failures import ConflictError, NotThereError
+from .responses import ConflictError, NotThereError
 
 _LOCK = threading.Lock()
 

@@ -1,4 +1,4 @@
-"""Tell all open pages when the file has changed: one poller for all, and none while nobody listens."""
+"""Tell all open pages when the file has changed (`/api/events`): one poller for all, and none while nobody listens."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from typing import Annotated
 
 from anyio import move_on_after, to_thread
+from fastapi import APIRouter, Header
+from fastapi.responses import StreamingResponse
 
 from ..memory.errors import RobotMemoryError
 from ..memory.storage.file_watch import FileState, FileWatch
+from .responses import responses
 
 _PERIOD, _RATIO = 0.3, 20.0
 """Seconds between two looks at the file, and how many times as long as a look took it rests at least."""
@@ -20,7 +24,27 @@ _HEARTBEAT = 15.0
 _RETRY_MS = 2000
 _LONELY = 10
 """Looks without a listener after which the poller ends: a page that is loaded again comes back before."""
+_UNKNOWN = -1
 _LOG = logging.getLogger(__name__)
+
+
+def event_routes(events: Events) -> APIRouter:
+    """Make the path of the events."""
+    router = APIRouter(prefix="/api", tags=["live"])
+
+    @router.get(
+        "/events",
+        response_class=StreamingResponse,
+        responses=responses() | {200: {"description": "Events.", "content": {"text/event-stream": {}}}},
+    )
+    async def live(last_event_id: Annotated[str | None, Header()] = None) -> StreamingResponse:
+        """Send an event `change` with `{"version", "newest"}` whenever any program has changed the memory."""
+        # Who has got the headers misses nothing; who returns may have missed something.
+        seen = await events.begin()
+        stream = events.stream(seen if last_event_id is None else _UNKNOWN)
+        return StreamingResponse(stream, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    return router
 
 
 class Events:

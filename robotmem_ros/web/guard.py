@@ -1,7 +1,7 @@
 """Refuse what no page and no program of ours sends: strangers, forged requests, bodies that are too large or too slow.
 
 An ASGI middleware of its own, without a framework. What uvicorn sees before an application does, slow headers and
-clients that read nothing, is cut off in `protocol.py`.
+clients that read nothing, is cut off in `server.py`.
 """
 
 from __future__ import annotations

@@ -9,10 +9,7 @@ _POLICY = (
     b"frame-ancestors 'none'; object-src 'none'"
 )
 _ALWAYS = (
-    (
-        b"content-security-policy",
-        _POLICY,
-    ),
+    (b"content-security-policy", _POLICY),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),

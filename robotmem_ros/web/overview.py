@@ -1,18 +1,96 @@
-"""The paths that tell how the memory is, what it comes to, and what went wrong."""
+"""The paths that sum up: how the memory is, what it holds, how much of it when, and what went wrong."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import threading
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
 
 from ..memory import RobotMemory
-from ..memory.search.counts import Counted
-from .failures import responses
-from .query_parameters import MOST, Limit, Named
-from .schemas import Categories, Collections, Doctor, Failures, Labels, Stats, Tags
-from .searches import Searches
+from ..memory.search.counts import Count, Counted
+from ..memory.search.density import MAX_BINS
+from .requests import MOST, Limit, Named, Time
+from .responses import responses
+from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
 _FAILURES = ("postmortem", "gotcha")
 _BAD_OUTCOME = 0.5
+
+
+@filled_from(Count)
+class CountOut(Value):
+    """How many active memories have a value."""
+
+
+class Doctor(Value):
+    """How the memory is."""
+
+    read_only: bool
+    mode: str = Field(description="What a search with words runs on: hybrid or bm25_only.")
+    reason: str = Field(description="What is missing; empty if nothing is.")
+    db_path: str
+    db_bytes: int
+    schema_version: int
+    embedding_model: str
+    facts: int
+    perceptions: int
+    memories: int
+    pending_vectors: int = Field(description="Memories whose vector is not computed yet.")
+    removed: int = Field(description="Memories that retention has removed.")
+    searches: int = Field(description="Searches of this console since it was started.")
+    searches_without_result: int
+
+
+class Stats(Value):
+    """How many active memories there are."""
+
+    memories: int
+    kinds: list[CountOut]
+    categories: list[CountOut]
+    collections: list[CountOut]
+
+
+class Collections(Value):
+    """Collections, largest first."""
+
+    collections: list[CountOut]
+
+
+class Categories(Value):
+    """Categories, largest first."""
+
+    categories: list[CountOut]
+
+
+class Tags(Value):
+    """Tags, largest first."""
+
+    tags: list[CountOut]
+
+
+class Labels(Value):
+    """Labels, largest first."""
+
+    labels: list[CountOut]
+
+
+class DensityOut(Value):
+    """How many active memories were observed in each of some equal parts of a window."""
+
+    first: TimeNs | None = Field(description="When the oldest memory was observed, in the window or not.")
+    last: TimeNs | None = Field(description="When the newest one was.")
+    start: TimeNs
+    width: TimeNs = Field(description="Nanoseconds of a part.")
+    counts: dict[str, list[int]] = Field(description="By kind.")
+
+
+class Failures(Value):
+    """What went wrong lately, newest first."""
+
+    memories: list[Entry]
+    sessions: list[SessionOut]
 
 
 def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool) -> APIRouter:
@@ -67,4 +145,34 @@ def count_routes(memory: RobotMemory) -> APIRouter:
         """Count the memories of each label."""
         return Labels.model_validate({"labels": memory.counts(Counted.LABELS, collection=collection, n=n)})
 
+    @router.get("/density", responses=responses())
+    def density(
+        bins: Annotated[int, Query(ge=1, le=MAX_BINS, description="Equal parts of the window.")] = 100,
+        after: Annotated[Time | None, Query()] = None,
+        before: Annotated[Time | None, Query()] = None,
+        collection: Named = None,
+    ) -> DensityOut:
+        """Count the active memories of each kind in each part of a window, by default of all times."""
+        return DensityOut.model_validate(memory.density(bins=bins, after=after, before=before, collection=collection))
+
     return router
+
+
+class Searches:
+    """Count the searches of a console, and those that found nothing. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all = 0
+        self._without_result = 0
+
+    def add(self, *, found: bool) -> None:
+        """Count a search."""
+        with self._lock:
+            self._all += 1
+            self._without_result += not found
+
+    def told(self) -> dict[str, int]:
+        """Return the counts by the names of the fields of `Doctor`."""
+        with self._lock:
+            return {"searches": self._all, "searches_without_result": self._without_result}

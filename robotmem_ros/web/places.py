@@ -1,25 +1,120 @@
-"""The paths of places: areas and objects."""
+"""The paths of the map: areas, objects, the occupancy grid, the path of the robot, and what was where at a time."""
 
 from __future__ import annotations
 
+import threading
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Response
 from fastapi import Path as InPath
+from pydantic import Field
 
 from ..memory import RobotMemory
+from ..memory.areas import Area
 from ..memory.errors import FrameMismatchError
+from ..memory.maps import OccupancyGrid, PathPoint
+from ..memory.models import SeenObject
 from ..memory.search.counts import Counted
+from ..memory.search.density import Sighted
 from .areas_file import add_area, areas_of, remove_area, rename_area
-from .changing import writable
-from .details import in_full
-from .failures import NotThereError, responses
-from .json_response import SafeJSONResponse
-from .query_parameters import Id, Name
-from .schemas import AreaIn, AreaNameIn, AreaOut, AreaRemoved, Areas, ObjectDetails, Objects
+from .memories import in_full, writable
+from .requests import MOST, AreaIn, AreaNameIn, Id, Name, Time
+from .responses import NotThereError, SafeJSONResponse, responses
+from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from
 
 _SIGHTINGS = 100
 _MOST_OBJECTS = 10_000
+_MINUTE = 60 * 10**9
+_FOREVER = "private, max-age=31536000, immutable"
+MapId = Annotated[Name | None, Query(description="Name of the map; by default the present one.")]
+
+
+class AreaOut(Value):
+    """A named polygon of the map."""
+
+    name: str
+    polygon: list[list[float]] = Field(description="Corners [x, y] in metres.")
+    frame_id: str
+    memories: int
+
+
+class Areas(Value):
+    """Named polygons of the map."""
+
+    areas: list[AreaOut]
+
+
+class AreaRemoved(Value):
+    """An area that is no more."""
+
+    removed: str
+
+
+@filled_from(SeenObject)
+class ObjectOut(Value):
+    """What is known of an object."""
+
+    uncertainty: float | None = Field(default=None, description="Standard deviation along the floor, in metres.")
+
+
+class Objects(Value):
+    """Objects, those seen last first."""
+
+    objects: list[ObjectOut]
+
+
+class ObjectDetails(ObjectOut):
+    """An object with the last of its sightings that were kept, newest first."""
+
+    description: str
+    sightings: list[SightingOut]
+
+
+class PathPointOut(Value):
+    """Where the robot was."""
+
+    observed_at: TimeNs
+    position: Annotated[list[float], Field(min_length=2, max_length=2, description="x, y in metres.")]
+    yaw: float = Field(description="Radians about z.")
+    session_id: str
+    segment: int = Field(description="Draw no line between two segments.")
+
+
+class PathOut(Value):
+    """Where the robot was, oldest first."""
+
+    path: list[PathPointOut]
+
+
+class MapOut(Value):
+    """The occupancy grid of a map."""
+
+    map_id: str
+    frame_id: str
+    resolution: float = Field(description="Metres per cell, which is a pixel of the image.")
+    origin: Vector3 = Field(description="x, y in metres and yaw in radians of the lower left corner of the image.")
+    width: int
+    height: int
+    observed_at: TimeNs
+    image: str = Field(description="Path of the image: grey PNG, the largest y at the top.")
+
+
+@filled_from(Sighted)
+class SightedOut(Value):
+    """An object as it was at a sighting."""
+
+    confidence: float = Field(description="Of the sighting.")
+
+
+class Moment(Value):
+    """What was known and seen at a time."""
+
+    time: TimeNs
+    sessions: list[SessionOut] = Field(description="Those that were open.")
+    path_point: PathPointOut | None = Field(description="The last one before; null if there is none.")
+    memories: list[Entry] = Field(description="Observed in the minute before, newest first.")
+    objects: list[SightedOut] = Field(description="Sighted in the minute before, the last one first.")
 
 
 def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
@@ -29,16 +124,10 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
     @router.get("/areas", responses=responses())
     def areas() -> Areas:
         """List the named areas: those of `areas_file`, and those that memories name themselves."""
-        frame, counts = (
-            memory.parameters.memory_frame,
-            {one.value: one.memories for one in memory.counts(Counted.AREAS)},
-        )
-        drawn = {one.name: [list(corner) for corner in one.corners] for one in areas_of(memory.parameters)}
-        names = sorted({*drawn, *counts})
-        found = [(name, drawn.get(name, []), counts.get(name, 0)) for name in names]
-        return Areas(
-            areas=[AreaOut(name=name, polygon=corners, frame_id=frame, memories=n) for name, corners, n in found]
-        )
+        counts = {one.value: one.memories for one in memory.counts(Counted.AREAS)}
+        drawn = {one.name: one for one in areas_of(memory.parameters)}
+        found = [drawn.get(name, Area(name, ())) for name in sorted({*drawn, *counts})]
+        return Areas(areas=[_area(memory, one, counts.get(one.name, 0)) for one in found])
 
     @router.post("/areas", responses=responses(409), dependencies=[Depends(writable(read_only))], status_code=201)
     def name_area(body: AreaIn) -> AreaOut:
@@ -48,15 +137,14 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
             raise FrameMismatchError("frame_id", body.frame_id, frame)
         area = add_area(memory.parameters, body.name, body.polygon)
         memory.reload_areas()
-        return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
+        return _area(memory, area)
 
     @router.put("/areas/{name:path}", responses=responses(404, 409), dependencies=[Depends(writable(read_only))])
     def rename(name: Annotated[Name, InPath()], body: AreaNameIn) -> AreaOut:
         """Give an area of `areas_file` another name."""
         area = rename_area(memory.parameters, name, body.name)
         memory.reload_areas()
-        frame = memory.parameters.memory_frame
-        return AreaOut(name=area.name, polygon=[list(one) for one in area.corners], frame_id=frame, memories=0)
+        return _area(memory, area)
 
     @router.delete("/areas/{name:path}", responses=responses(404, 409), dependencies=[Depends(writable(read_only))])
     def remove(name: Annotated[Name, InPath()]) -> AreaRemoved:
@@ -86,3 +174,92 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
         return ObjectDetails.model_validate({**told, **about, "sightings": found.sightings[:_SIGHTINGS]})
 
     return router
+
+
+def past_routes(memory: RobotMemory) -> APIRouter:
+    """Make the paths over a memory."""
+    router = APIRouter(prefix="/api", tags=["places"])
+    drawn = _Drawn()
+
+    @router.get("/map", responses=responses(404))
+    def occupancy_grid(map_id: MapId = None) -> MapOut:
+        """Describe the occupancy grid of a map."""
+        grid = _grid(memory, map_id)
+        version = {"v": grid.digest().hex()} | ({"map_id": map_id} if map_id is not None else {})
+        told: dict[str, Any] = {name: getattr(grid, name, None) for name in MapOut.model_fields}
+        about = {"origin": list(grid.origin), "image": f"/api/map.png?{urlencode(version)}"}
+        return MapOut.model_validate(told | about)
+
+    @router.get(
+        "/map.png",
+        response_class=Response,
+        responses=responses(404) | {200: {"description": "The image.", "content": {"image/png": {}}}},
+    )
+    def image_of_map(
+        map_id: MapId = None, v: Annotated[Name, Query(description="As `image` of `/api/map` has it.")] = ""
+    ) -> Response:
+        """Draw the occupancy grid of a map: occupied is black, free white, unknown grey."""
+        grid = _grid(memory, map_id)
+        digest = grid.digest()
+        headers = {"ETag": f'"{digest.hex()}"', "Cache-Control": _FOREVER if v == digest.hex() else "no-cache"}
+        return Response(drawn.png(grid, digest), media_type="image/png", headers=headers)
+
+    @router.get("/path", responses=responses())
+    def path(
+        after: Annotated[Time | None, Query(description="At or after this time.")] = None,
+        before: Annotated[Time | None, Query(description="Before this time.")] = None,
+        map_id: MapId = None,
+        n: Annotated[int, Query(ge=1, le=100_000, description="Largest number of points, which lie evenly.")] = 5000,
+    ) -> PathOut:
+        """Return where the robot drove, oldest first."""
+        points = memory.robot_path(after=after, before=before, map_id=map_id, n=n)
+        return PathOut(path=[_point(one) for one in points])
+
+    @router.get("/at", responses=responses(), response_model=Moment)
+    def moment(time: Annotated[Time, Query()]) -> Any:
+        """Tell what was known and seen at a time."""
+        open_then = [
+            one
+            for one in memory.sessions(None, MOST)
+            if one.started_at <= time and (one.ended_at is None or time < one.ended_at)
+        ]
+        begin = max(time - _MINUTE, 0)
+        last = memory.robot_path(before=time, n=1)
+        return Moment.model_validate({
+            "time": time, "sessions": open_then, "path_point": _point(last[0]) if last else None,
+            "memories": memory.timeline(after=begin, before=time, collection="*", n=MOST).entries,
+            "objects": memory.sighted(begin, time, MOST),
+        })  # fmt: skip
+
+    return router
+
+
+class _Drawn:
+    """The image that was drawn last: maps are large, and seldom change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._digest, self._png = b"", b""
+
+    def png(self, grid: OccupancyGrid, digest: bytes) -> bytes:
+        """Return the image of a grid."""
+        with self._lock:
+            if digest != self._digest:
+                self._digest, self._png = digest, grid.png()
+            return self._png
+
+
+def _grid(memory: RobotMemory, map_id: str | None) -> OccupancyGrid:
+    found = memory.occupancy_grid(map_id)
+    if found is None:
+        raise NotThereError("map_id", map_id or "", "has no occupancy grid in this memory")
+    return found
+
+
+def _point(point: PathPoint) -> PathPointOut:
+    return PathPointOut.model_validate({**point._asdict(), "position": [point.x, point.y]})
+
+
+def _area(memory: RobotMemory, area: Area, memories: int = 0) -> AreaOut:
+    corners = [list(one) for one in area.corners]
+    return AreaOut(name=area.name, polygon=corners, frame_id=memory.parameters.memory_frame, memories=memories)

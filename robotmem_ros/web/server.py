@@ -1,20 +1,22 @@
-"""Serve an application by uvicorn: the socket, the signals, and an end that waits for no stream."""
+"""Serve an application by uvicorn: on a socket, with an end to slow clients, and one that waits for no stream."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import signal
 import socket
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..memory.errors import InvalidFieldError
 from .guard import App, Limits
-from .protocol import protocol
 
 _BACKLOG = 128
 _SEND_BUFFER = 262_144
@@ -74,7 +76,7 @@ def serve(
     """Serve until SIGINT or SIGTERM; call `started` once requests are answered, and `ending` to end streams."""
     config = uvicorn.Config(
         app,
-        http=protocol(limits or Limits()),
+        http=type("LimitedProtocol", (_PatientProtocol,), {"limits": limits or Limits()}),
         ws="none",
         lifespan="on",
         loop="asyncio",
@@ -116,3 +118,66 @@ class _Server(uvicorn.Server):
     def _end(self, number: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
+
+
+class _PatientProtocol(H11Protocol):
+    """Aborts a connection if its client is too slow with headers or in reading, or if there are too many."""
+
+    limits = Limits()
+    _awaited: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # so that it tells of every byte that is not taken
+        if len(self.connections) > self.limits.connections:
+            transport.abort()
+        else:
+            self._await_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all clocks."""
+        self._stop("_awaited")
+        self._stop("_stalled")
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; what begins a request starts the clock for its headers."""
+        if self._awaited is None and self._is_idle():
+            self._await_headers()
+        super().data_received(data)
+
+    def handle_events(self) -> None:
+        """Handle what has arrived; a request stops the clock."""
+        super().handle_events()
+        if not self._is_idle():
+            self._stop("_awaited")
+
+    def pause_writing(self) -> None:
+        """Start the clock for a client that does not take all."""
+        super().pause_writing()
+        self._stalled = self._stalled or self.loop.call_later(self.limits.stall_seconds, self._reset)
+
+    def resume_writing(self) -> None:
+        """Stop it: the client took all."""
+        self._stop("_stalled")
+        super().resume_writing()
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _reset(self) -> None:
+        # Closed in the ordinary way, the system would go on to offer what is in its buffer.
+        connection = self.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.transport.abort()
+
+    def _await_headers(self) -> None:
+        self._awaited = self.loop.call_later(self.limits.header_seconds, self.transport.abort)
+
+    def _stop(self, clock: str) -> None:
+        timer: asyncio.TimerHandle | None = getattr(self, clock)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, clock, None)

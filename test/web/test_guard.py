@@ -12,8 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from robotmem_ros.web.app import STATIC
-from robotmem_ros.web.page import add_page
+from robotmem_ros.web.page import STATIC, add_page
 
 from ..support.web import Server, console
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from robotmem_ros.web.app import STATIC
+from robotmem_ros.web.page import STATIC
 
 INDEX = (STATIC / "index.html").read_text()
 MODULES = {file.relative_to(STATIC).as_posix() for folder in ("js", "text") for file in (STATIC / folder).glob("*.js")}

@@ -1,15 +1,20 @@
-"""What went wrong, told as JSON: the error, the field and its value."""
+"""Answer by JSON: values that JSON can hold, errors with their field, and an OpenAPI document that says the same."""
 
 from __future__ import annotations
 
+import json
 import logging
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import compile_path
 
 from ..memory.errors import (
     FrameMismatchError,
@@ -21,11 +26,11 @@ from ..memory.errors import (
     shown,
 )
 from .access import TooManyAttemptsError
-from .json_response import SafeJSONResponse, told
-from .openapi import methods_of
 from .schemas import Error
 
 _LOG = logging.getLogger(__name__)
+_LONGEST = 200
+"""Characters of a bad value that an error tells."""
 _OF_ALL = (400, 401, 403, 405, 408, 413, 415, 429)
 _WHY = {
     400: "A parameter, a field or a header cannot be used.",
@@ -39,6 +44,15 @@ _WHY = {
     415: "The body is no JSON.",
     429: "Too many requests at once, or too many wrong tokens.",
 }
+
+
+class SafeJSONResponse(JSONResponse):
+    """A JSON response that cannot fail: half a character (a lone surrogate) is written as its escape."""
+
+    def render(self, content: object) -> bytes:
+        """Return the bytes of a value."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -72,10 +86,29 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
+def describe(api: FastAPI) -> None:
+    """Let an application describe itself without the errors of FastAPI, which it answers in another way."""
+
+    def description() -> dict[str, Any]:
+        if api.openapi_schema is None:
+            made = get_openapi(title=api.title, version=api.version, summary=api.summary, routes=api.routes)
+            for path in made["paths"].values():
+                for operation in path.values():
+                    operation["responses"].pop("422", None)
+            for name in ("HTTPValidationError", "ValidationError"):
+                made.get("components", {}).get("schemas", {}).pop(name, None)
+            made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            made["security"] = [{}, {"token": []}]
+            api.openapi_schema = made
+        return api.openapi_schema
+
+    api.openapi = description  # type: ignore[method-assign]
+
+
 def _answer(
     status: int, error: str, field: str = "", value: object = None, headers: Mapping[str, str] | None = None
 ) -> SafeJSONResponse:
-    content = {"error": error, "field": field, "value": told(value)}
+    content = {"error": error, "field": field, "value": _told(value)}
     return SafeJSONResponse(content, status, headers=dict(headers or {}))
 
 
@@ -95,7 +128,7 @@ async def _http(request: Request, error: HTTPException) -> SafeJSONResponse:
     path = request.url.path
     texts = {404: f"there is nothing at {shown(path)}", 405: f"{shown(path)} does not have the method {request.method}"}
     headers = dict(error.headers or {})
-    if error.status_code == 405 and (methods := methods_of(request.app, path)):
+    if error.status_code == 405 and (methods := _methods_of(request.app, path)):
         headers["Allow"] = ", ".join(methods)
     return _answer(error.status_code, texts.get(error.status_code, str(error.detail)), headers=headers)
 
@@ -122,3 +155,23 @@ async def _of_memory(request: Request, error: RobotMemoryError) -> SafeJSONRespo
 
 async def _unexpected(request: Request, error: Exception) -> SafeJSONResponse:
     return _answer(500, "internal error; the log of the server has more")
+
+
+def _methods_of(api: FastAPI, path: str) -> list[str]:
+    # Those of all paths of the description that it matches.
+    found = {
+        method.upper()
+        for template, operations in api.openapi()["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in operations
+    }
+    return sorted(found)
+
+
+def _told(value: object) -> object:
+    """Return a bad value as an error tells it: itself if it is short and JSON has it, else its beginning as text."""
+    if value is None or isinstance(value, bool) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, int) and abs(value) < 2**53:
+        return value
+    return value if isinstance(value, str) and len(value) <= _LONGEST else shown(value)

@@ -1,0 +1,182 @@
+"""The paths of memories: find them by words, time or session, read them in full, correct, withdraw and restore them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi import Path as InPath
+from pydantic import BaseModel
+
+from ..memory import RobotMemory
+from ..memory.clocks import DAY
+from ..memory.errors import InvalidFieldError, ReadOnlyError
+from ..memory.models import PerceptionData
+from ..memory.search.details import MemoryDetails
+from .overview import Searches
+from .requests import SYNONYMS, Id, Limit, Name, Named, ReasonIn, SearchParameters, TimelineParameters, UpdateIn, given
+from .responses import NotThereError, responses
+from .schemas import DataOut, DetailsOut, Found, FoundBriefly, Sessions, Timeline, Value
+
+MemoryId = Annotated[Id, InPath(alias="id", description="Of the memory.")]
+_IMAGES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+class Done(Value):
+    """What was changed."""
+
+    id: int
+    done: Literal["updated", "forgotten", "restored"]
+
+
+def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
+    """Make the paths over a memory."""
+    router = APIRouter(prefix="/api", tags=["read"])
+
+    @router.get("/memories", responses=responses(), response_model=Timeline)
+    def memories(parameters: Annotated[TimelineParameters, Query()]) -> Any:
+        """List memories by the time of their observation, page by page; this does not count as use."""
+        return memory.timeline(**_timeline_arguments(memory, parameters))
+
+    @router.get("/search", responses=responses(), response_model=Found | FoundBriefly)
+    def search(parameters: Annotated[SearchParameters, Query()]) -> Any:
+        """Find memories, best first: a recall, which counts as use."""
+        named = given(parameters)
+        words, is_brief = named.pop("q", ""), named.pop("brief", False)
+        if words and named.get("query", words) != words:
+            raise InvalidFieldError("q", words, "differs from `query`, which means the same; give one of them")
+        result = memory.recall(**{"query": words, **named})
+        searches.add(found=bool(result.memories))
+        told = {"mode": result.mode.value, "reason": result.reason}
+        if is_brief:
+            return FoundBriefly.model_validate({**told, "memories": result.brief()})
+        return Found.model_validate({**told, "memories": result.memories})
+
+    @router.get("/sessions", responses=responses())
+    def sessions(collection: Named = None, n: Limit = 100) -> Sessions:
+        """List sessions, the latest first."""
+        return Sessions.model_validate({"sessions": memory.sessions(collection, n)})
+
+    @router.get("/sessions/{session_id:path}/memories", responses=responses(), response_model=Timeline)
+    def memories_of_session(
+        session_id: Annotated[Name, InPath()], parameters: Annotated[TimelineParameters, Query()]
+    ) -> Any:
+        """List the memories of a session, as `/api/memories` does."""
+        return memory.timeline(**{**_timeline_arguments(memory, parameters), "session_ids": [session_id]})
+
+    return router
+
+
+def detail_routes(memory: RobotMemory) -> APIRouter:
+    """Make the paths over a memory."""
+    router = APIRouter(prefix="/api", tags=["read"])
+
+    @router.get("/memory/{id}", responses=responses(404))
+    def details(memory_id: MemoryId) -> DetailsOut:
+        """Return a memory in full, a forgotten one too, with its history, sightings and data."""
+        found = in_full(memory, memory_id)
+        data = None if found.data is None else _data(found.data)
+        return DetailsOut.model_validate({
+            "memory": found.memory, "status": found.status, "status_reason": found.status_reason,
+            "history": found.history, "sightings": found.sightings, "data": data,
+        })  # fmt: skip
+
+    @router.get(
+        "/memory/{id}/image",
+        response_class=Response,
+        responses=responses(404) | {200: {"description": "The image.", "content": {"image/*": {}}}},
+    )
+    def image(memory_id: MemoryId) -> Response:
+        """Return the image or thumbnail that was stored with a perception."""
+        found = in_full(memory, memory_id)
+        content = found.data.data if found.data else b""
+        if not (kind := _image_type(content)):
+            raise NotThereError("id", memory_id, "has no image")
+        headers = {"Content-Disposition": "inline", "Cache-Control": "private, max-age=3600"}
+        return Response(content, media_type=kind, headers=headers)
+
+    return router
+
+
+def changing_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
+    """Make the paths over a memory."""
+    router = APIRouter(prefix="/api/memory/{id}", tags=["change"], dependencies=[Depends(writable(read_only))])
+
+    @router.put("", responses=responses(404, 409))
+    def update(memory_id: MemoryId, body: UpdateIn) -> Done:
+        """Correct a memory; what is left out or null stays, `clear` names the fields to empty."""
+        memory.update(memory_id, **{name: getattr(body, name) for name in body.model_fields_set})
+        return Done(id=memory_id, done="updated")
+
+    @router.delete("", responses=responses(404, 409))
+    def forget(memory_id: MemoryId, body: ReasonIn) -> Done:
+        """Withdraw a memory: no recall finds it any more. It can be restored."""
+        memory.forget(memory_id, body.reason)
+        return Done(id=memory_id, done="forgotten")
+
+    @router.post("/restore", responses=responses(404, 409))
+    def restore(memory_id: MemoryId) -> Done:
+        """Bring back a memory that was forgotten or superseded."""
+        memory.restore(memory_id)
+        return Done(id=memory_id, done="restored")
+
+    return router
+
+
+def writable(read_only: bool) -> Any:
+    """Return a dependency of paths that change something, which a console that only reads does not meet."""
+
+    def check() -> None:
+        if read_only:
+            raise ReadOnlyError
+
+    return check
+
+
+def in_full(memory: RobotMemory, memory_id: int) -> MemoryDetails:
+    """Return a memory in full, a forgotten one too.
+
+    Raises:
+        NotThereError: there is none.
+    """
+    found = memory.get_memories([memory_id], include_forgotten=True)
+    if not found:
+        raise NotThereError("id", memory_id, "is the id of no memory")
+    return found[0]
+
+
+def _timeline_arguments(memory: RobotMemory, parameters: BaseModel) -> dict[str, Any]:
+    named = given(parameters)
+    for name, full in SYNONYMS.items():
+        if name not in named:
+            continue
+        value = named.pop(name)
+        if full in named and not isinstance(value, list):
+            raise InvalidFieldError(name, value, f"means the same as `{full}`; give one of them")
+        named[full] = [*named.get(full, ()), *value] if isinstance(value, list) else value
+    if (days := named.pop("days", None)) is not None:
+        begin = max(memory.decay().now - round(days * DAY), 0)
+        named["after"] = max(begin, named.get("after") or 0)
+    return named
+
+
+def _data(data: PerceptionData) -> DataOut:
+    return DataOut(
+        perception_type=data.perception_type,
+        bytes=len(data.data),
+        data_format=data.data_format,
+        metadata=data.metadata,
+        image=f"/api/memory/{data.memory_id}/image" if _image_type(data.data) else None,
+    )
+
+
+def _image_type(data: bytes) -> str:
+    """Return the media type of an image; empty for what is none, such as SVG, which can hold scripts."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for begin, kind in _IMAGES if data.startswith(begin)), "")

@@ -1,0 +1,154 @@
+"""What callers send: query parameters and bodies, most of them made of the fields of the requests of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+
+from ..memory.models import Kind, MemoryUpdate
+from ..memory.search.conditions import ALL_COLLECTIONS
+from ..memory.search.request import RecallRequest, TimelineRequest
+
+MOST = 1000
+"""Entries of a list."""
+_LONGEST_NAME = 256
+
+if TYPE_CHECKING:
+    Time = int
+else:
+    # JavaScript cannot hold it as a number, so it is a text.
+    Time = Annotated[
+        str,
+        Field(
+            pattern="^([0-9]{1,18}|[1-8][0-9]{18})$",
+            description="Nanoseconds since the epoch.",
+            examples=["1790000000000000000"],
+        ),
+        AfterValidator(int),
+    ]
+Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Limit = Annotated[int, Query(ge=1, le=MOST, description="Largest number of entries.")]
+Named = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
+SYNONYMS = {
+    "type": "kinds", "kind": "kinds", "category": "categories", "session": "session_ids",
+    "confidence": "min_confidence",
+}  # fmt: skip
+"""Other names of parameters of a timeline."""
+_IN_QUERY: Mapping[str, Any] = {
+    "str": str,
+    "str | None": Name | None,
+    "int": Annotated[int, Field(ge=1, le=100)],
+    "int | None": Time | None,
+    "float": Share,
+    "float | None": Share | None,
+    "bool": bool,
+    "Names": list[Name],
+    "Iterable[int] | int | None": list[Id],
+    "Mapping[str, object] | str | None": str | None,
+}
+"""By the type of a field of a request: that of the query parameter."""
+_IN_BODY: Mapping[str, Any] = {
+    "str | None": str | None,
+    "float | None": Share | None,
+    "Mapping[str, object] | str | None": dict[str, Any] | str | None,
+    "Iterable[str] | None": list[str] | None,
+    "Iterable[str]": list[str],
+    "Iterable[float] | None": list[Finite] | None,
+}
+"""By the type of a field of a correction: that of the field of the body."""
+
+
+def _model(request: type, name: str, types: Mapping[str, Any], **more: Any) -> type[BaseModel]:
+    # Of the fields of a request, but for what the path names, and of more.
+    made: dict[str, Any] = {}
+    for entry in fields(request):
+        kind = list[KindName] if entry.name == "kinds" else types.get(str(entry.type))
+        about: str = entry.metadata.get("about", "")
+        about = f"{about[:1].upper()}{about[1:]}."
+        if entry.default == ():
+            made[entry.name] = (kind, Field(default_factory=list, description=about))
+        elif entry.default is not MISSING:
+            made[entry.name] = (kind, Field(default=entry.default, description=about))
+    model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **(made | more))
+    return model
+
+
+def _synonym(name: str, full: str) -> tuple[Any, Any]:
+    about = f"The same as `{full}`."
+    if name == "confidence":
+        return Share | None, Field(default=None, description=about)
+    return list[KindName] if full == "kinds" else list[Name], Field(default_factory=list, description=about)
+
+
+if TYPE_CHECKING:
+    SearchParameters = BaseModel
+    TimelineParameters = BaseModel
+    UpdateIn = BaseModel
+else:
+    SearchParameters = _model(
+        RecallRequest,
+        "SearchParameters",
+        _IN_QUERY,
+        q=(str, Field(default="", description="Words to search for, the same as `query`.")),
+        brief=(bool, Field(default=False, description="Short entries with the matches marked, instead of memories.")),
+    )
+    TimelineParameters = _model(
+        TimelineRequest,
+        "TimelineParameters",
+        _IN_QUERY,
+        n=(Annotated[int, Field(ge=1, le=1000)], Field(default=50, description="Largest number of memories.")),
+        days=(
+            Annotated[float, Field(gt=0.0, le=100_000.0)] | None,
+            Field(default=None, description="Memories observed in the last days."),
+        ),
+        **{name: _synonym(name, full) for name, full in SYNONYMS.items()},
+    )
+    UpdateIn = _model(MemoryUpdate, "UpdateIn", _IN_BODY)
+
+
+def given(parameters: BaseModel) -> dict[str, Any]:
+    """Return the parameters that a caller gave; memories of all collections are meant if no collection is named."""
+    named = {name: getattr(parameters, name) for name in parameters.model_fields_set}
+    if "collection" not in named and "collections" not in named:
+        named["collection"] = ALL_COLLECTIONS
+    return named
+
+
+class LoginIn(BaseModel):
+    """The token, as it was typed in."""
+
+    model_config = ConfigDict(extra="forbid")
+    token: str = Field(min_length=1, max_length=1024)
+
+
+class AreaIn(BaseModel):
+    """A polygon to name."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(min_length=1, max_length=256)
+    polygon: list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=2, max_length=2)]] = (
+        Field(min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it.")
+    )
+    frame_id: str = Field(default="", max_length=256, description="Of the corners; empty for the memory frame.")
+
+
+class AreaNameIn(BaseModel):
+    """The new name of an area."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str = Field(min_length=1, max_length=256)
+
+
+class ReasonIn(BaseModel):
+    """Why a memory is withdrawn."""
+
+    model_config = ConfigDict(extra="forbid")
+    reason: str = Field(min_length=1, max_length=10_000)

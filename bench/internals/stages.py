@@ -23,7 +23,6 @@ from robotmem_ros.memory.search.text_index.fts import rare_and_common
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.decay import Decay
-from robotmem_ros.memory.storage.indexing import indexed_text
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 
 __all__ = [
@@ -121,13 +120,16 @@ def plainer_words(*, without_stop_words: bool, stems: bool) -> Iterator[None]:
     """Index and query words without a list of stop words, or without stemming."""
     before = {name: vars(tokens)[name] for name in ("STOP_WORDS", "stem")}
     listed = stop_words.STOP_WORDS if without_stop_words else frozenset()
+    cached = (tokens.indexed_text, vars(tokens)["_indexed_word"])
     vars(tokens).update(STOP_WORDS=listed, stem=stemmer.stem if stems else str)
-    indexed_text.cache_clear()
+    for function in cached:
+        function.cache_clear()
     try:
         yield
     finally:
         vars(tokens).update(before)
-        indexed_text.cache_clear()
+        for function in cached:
+            function.cache_clear()
 
 
 def stems(text: str) -> set[str]:

@@ -26,7 +26,7 @@ from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
 from .storage import Database
-from .text import tokens
+from .text import scripts
 
 _INDEXED = 1000
 """Number of memories from which words are held in RAM as well; FTS5 ranks fewer as quickly."""
@@ -102,7 +102,7 @@ class Parts:
 
     def warm_up(self) -> None:
         """Load the dictionaries and wait for the model, so that the first query is as quick as the next."""
-        tokens.warm_up()
+        scripts.warm_up()
         self.learning.warm_up()
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):

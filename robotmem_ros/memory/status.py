@@ -12,7 +12,7 @@ from .parts import Parts
 from .search.result import Mode
 from .storage import note_rows, rows, vector_rows
 from .storage.retention_rows import removed
-from .text import chinese, scripts
+from .text import scripts
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def status(parts: Parts) -> Status:
         *(f"notes: folder {one.path!r} {one.error}" for one in folders.values() if one.error),
         f"notes: {errors} of {files} files are not read (`robotmem notes` tells why)" if errors else "",
     ]
-    if not chinese.has_jieba():
+    if not scripts.has_jieba():
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     if not scripts.has_icu():
         missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")

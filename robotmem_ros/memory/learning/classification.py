@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from ..models import CALLER, Decision, NewMemory
-from ..text.quantities import Quantity, quantities
-from ..text.reading import Reading, read
-from ..text.scope import Scope, scope
+from ..text.entities import Quantity, Scope, quantities, scope
+from ..text.stemmer import Reading, read
 from ..validation import compact_json
 from .rules import Rule, Rules, load_rules
 from .taxonomy import Taxonomy, load_taxonomy

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 
-from ..text.quantities import unit_named
+from ..text.entities import unit_named
 from ..text.statement import Claim, Statement, Values, load_terms
 from ..validation import compact_json
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..text.chinese import has_han
-from ..text.reading import Reading, read, stems
+from ..text.letters import has_han
+from ..text.stemmer import Reading, read, stems
 from ..validation import expanded_path
 from ..yaml_file import Entry, read_yaml
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..text.graphemes import clusters, one_line
-from ..text.written_words import WrittenWord, written_words
+from ..text.tokens import WrittenWord, written_words
 
 LENGTH = 160
 """Greatest number of code points of the text in a snippet."""

@@ -14,9 +14,10 @@ from functools import lru_cache
 import numpy as np
 
 from ..text.normal_form import digest, label_key, text_key
+from ..text.tokens import indexed_text
 from . import codec
 from .fact_index import fact_terms
-from .indexing import indexed_text, json_values, points, with_elements
+from .indexing import json_values, points, with_elements
 from .vector_rows import embedded_text, text_digest
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import DatabaseUnusableError
-from ..text import chinese, statement, tokens
+from ..text import scripts, statement, tokens
 
 _PAUSE = 0.05
 _REBUILD_TEXT_INDEX = """
@@ -137,4 +137,4 @@ def _in_use(path: Path, connection: sqlite3.Connection) -> DatabaseUnusableError
 
 
 def _advice(noted: str | None) -> str:
-    return " (pip install jieba)" if "jieba" in (noted or "") and not chinese.has_jieba() else ""
+    return " (pip install jieba)" if "jieba" in (noted or "") and not scripts.has_jieba() else ""

@@ -10,10 +10,9 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 from ..models import Kind, NewMemory
-from ..text import tokens
+from ..text.tokens import indexed_text
 from . import bulk, fact_index, vector_rows
 
 _Added = Sequence[tuple[int, NewMemory]]
@@ -48,12 +47,6 @@ def index(connection: sqlite3.Connection, added: _Added) -> None:
     vector_rows.add_known(connection, added)
     fact_index.add(connection, added)
     _count(connection, added, texts)
-
-
-@lru_cache(maxsize=1024)  # a robot often sees the same, and triggers need the same texts several times
-def indexed_text(text: str) -> str:
-    """Return the words of a text as they are indexed, with a space between two."""
-    return tokens.indexed_text(text)
 
 
 def json_values(context: object) -> _Values:

@@ -7,16 +7,16 @@ index does not depend on them: it holds the characters of such a piece, and all 
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
+import threading
 from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from . import chinese
-from .letters import MARKS
-from .particles import korean_stem, without_hiragana_end
-from .stop_words import STOP_WORDS
+from .letters import HAN, MARKS
+from .stop_words import STOP_WORDS, korean_stem, without_hiragana_end
 
 _KATAKANA = "\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff"
 _HIRAGANA = "\u3041-\u3096\u309d-\u309f"
@@ -24,9 +24,9 @@ _LONG_VOWEL = "\u30fc"
 _HANGUL = "\uac00-\ud7a3"
 _CHAINED = "\u0e01-\u0e4e\u0e81-\u0ede\u1000-\u103f\u1050-\u109d\u1780-\u17d3\ua9e0-\ua9fe\uaa60-\uaa7f"
 """Thai, Lao, Burmese, Khmer: letters and marks without digits."""
-_UNSPACED = f"{chinese.HAN}{_KATAKANA}{_HIRAGANA}{_HANGUL}{_CHAINED}"
+_UNSPACED = f"{HAN}{_KATAKANA}{_HIRAGANA}{_HANGUL}{_CHAINED}"
 _PIECE = re.compile(
-    rf"(?P<han>[{chinese.HAN}]+)|(?P<katakana>[{_KATAKANA}][{_KATAKANA}{_LONG_VOWEL}]*)"
+    rf"(?P<han>[{HAN}]+)|(?P<katakana>[{_KATAKANA}][{_KATAKANA}{_LONG_VOWEL}]*)"
     rf"|(?P<hiragana>[{_HIRAGANA}][{_HIRAGANA}{_LONG_VOWEL}]*)|(?P<hangul>[{_HANGUL}]+)|(?P<chained>[{_CHAINED}]+)"
     rf"|(?P<word>−?(?:\d+٫\d+|[^\W_{_UNSPACED}])(?:[^\W_{_UNSPACED}]|(?![{_CHAINED}])[{MARKS}])*)"
 )
@@ -35,6 +35,8 @@ _CLUSTER = re.compile(rf"(?s:.)(?:[{MARKS}]|(?<=[\u17d2\u1039]).)*")
 _TO_KATAKANA = {code: code + 0x60 for code in (*range(0x3041, 0x3097), 0x309D, 0x309E)}
 _LONG_WORD = 4
 _FUNCTION_WORD = re.compile("|".join(sorted(word for word in STOP_WORDS if re.match(f"[{_CHAINED}]{{4}}", word))))
+_NUMERAL = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
+_jieba_lock = threading.Lock()
 
 
 class Piece(NamedTuple):
@@ -84,7 +86,7 @@ def pairs(characters: list[str]) -> list[str]:
 def words(piece: Piece) -> list[str]:
     """Return the words of a piece without spaces."""
     if piece.kind == "han":
-        return chinese.words(piece.text)
+        return chinese_words(piece.text)
     if piece.kind == "hangul":
         return [korean_stem(piece.text)]
     if piece.kind == "hiragana":
@@ -92,10 +94,51 @@ def words(piece: Piece) -> list[str]:
     return _chained_words(piece.text) if piece.kind == "chained" else [piece.text]
 
 
+def chinese_number(numeral: str) -> float:
+    """Return the number that a Chinese numeral such as 二十三 writes."""
+    total, digit = 0, 0
+    for character in numeral:
+        if character in _NUMERAL:
+            digit = _NUMERAL[character]
+        else:
+            total += (digit or 1) * {"十": 10, "百": 100, "千": 1000}[character]
+            digit = 0
+    return float(total + digit)
+
+
+def chinese_words(run: str) -> list[str]:
+    """Return the words of a run of Chinese characters; without jieba, all pairs of neighbouring characters."""
+    if has_jieba():
+        return list(_jieba().cut(run))
+    return [run[index : index + 2] for index in range(max(len(run) - 1, 1))]
+
+
+def warm_up() -> None:
+    """Load jieba's dictionary, which takes about a second, if jieba is installed."""
+    if has_jieba():
+        _jieba()
+
+
+@cache
+def has_jieba() -> bool:
+    """Return whether jieba cuts Chinese into words; cached, so that a program always cuts in the same way."""
+    return importlib.util.find_spec("jieba") is not None
+
+
 @cache
 def has_icu() -> bool:
     """Return whether ICU cuts Thai, Lao, Khmer and Burmese queries into words."""
     return importlib.util.find_spec("icu4py") is not None
+
+
+@cache
+def _jieba() -> Any:
+    with _jieba_lock:
+        import jieba
+
+        jieba.setLogLevel(logging.WARNING)
+        jieba.initialize()
+    return jieba
 
 
 def _chained_words(run: str) -> list[str]:

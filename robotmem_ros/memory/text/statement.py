@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..yaml_file import Entry, read_yaml
-from . import chinese
-from .chinese import HAN, has_han, simplified
+from .entities import QUANTITIES_FILE, Quantity, quantities, scope
+from .letters import HAN, has_han, simplified
 from .normal_form import digest
-from .quantities import QUANTITIES_FILE, Quantity, quantities
-from .reading import read
-from .scope import scope
+from .scripts import chinese_number, chinese_words, has_jieba
+from .stemmer import read
 from .stop_words import STOP_WORDS
 
 STATEMENT_FILE = Path(__file__).with_name("statement.yaml")
@@ -200,7 +199,7 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 def scheme() -> str:
     """Name the way in which texts are read; an index made by another scheme must be rebuilt."""
     content = b"".join(file.read_bytes() for file in (STATEMENT_FILE, QUANTITIES_FILE))
-    return f"{_VERSION} {'jieba' if chinese.has_jieba() else 'pairs'} {hashlib.sha256(content).hexdigest()[:12]}"
+    return f"{_VERSION} {'jieba' if has_jieba() else 'pairs'} {hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _unit(one: Quantity) -> str:
@@ -217,7 +216,7 @@ def _without(text: str, spans: list[tuple[int, int]]) -> str:
 def _in_digits(text: str) -> str:
     # Numbers in words, English and Chinese, as digits. 一个 is an article and no number.
     text = _LEADING_POINT.sub("0.", text)
-    text = _HAN_NUMBER.sub(lambda match: "" if match[0] == "一" else f"{chinese.value(match[2]):g}", text)
+    text = _HAN_NUMBER.sub(lambda match: "" if match[0] == "一" else f"{chinese_number(match[2]):g}", text)
     numbers = load_terms().numbers
     return re.sub(r"[A-Za-z]+", lambda match: f"{numbers.get(match[0].lower(), match[0])}", text)
 
@@ -254,7 +253,7 @@ def _chinese(known: Terms, run: str) -> Iterator[Term]:
 
 def _cut(run: str) -> Iterator[Term]:
     known = load_terms()
-    for word in dict.fromkeys(chinese.words(run)) if run else ():
+    for word in dict.fromkeys(chinese_words(run)) if run else ():
         if word not in STOP_WORDS and word not in known.fillers:
             yield Term("word", word)
 

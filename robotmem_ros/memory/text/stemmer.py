@@ -1,4 +1,4 @@
-"""Reduce English words to their stems, so that mug and mugs, grasp and grasping match.
+"""Read the words of a text and reduce English ones to their stems, so that mug and mugs, grasp and grasping match.
 
 M. F. Porter: An algorithm for suffix stripping, Program 14 (3), 1980. A stem is measured by how often a vowel is
 followed by a consonant in it; the longest suffix of a table is replaced if what is left before it measures enough.
@@ -7,8 +7,12 @@ followed by a consonant in it; the longest suffix of a table is replaced if what
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import NamedTuple
+
+from .letters import HAN, simplified
 
 _PLAIN = re.compile("[a-z]{3,40}")
 _PLURAL = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
@@ -22,6 +26,36 @@ _ENDINGS = dict.fromkeys(
     ("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou", "ism",
      "ate", "iti", "ous", "ive", "ize"), ""
 ) | {"sion": "s", "tion": "t"}  # fmt: skip
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
+_HAN_RUN = re.compile(f"[{HAN}]+")
+
+
+class Reading(NamedTuple):
+    """The words of a text."""
+
+    written: str
+    """The text in compatibility form (NFKC), in its letter case."""
+    text: str
+    """The same in simplified Chinese characters."""
+    words: tuple[str, ...]
+    """Words other than Chinese ones, in lower case, in order."""
+    stems: tuple[str, ...]
+    """Their stems."""
+    runs: tuple[str, ...]
+    """Uninterrupted runs of Chinese characters."""
+
+
+def read(text: str) -> Reading:
+    """Split a text into its words."""
+    written = unicodedata.normalize("NFKC", text)
+    plain = simplified(written)
+    words = tuple(word.replace("’", "'") for word in _WORD.findall(_HAN_RUN.sub(" ", plain.lower())))
+    return Reading(written, plain, words, stems(words), tuple(_HAN_RUN.findall(plain)))
+
+
+def stems(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the stems of words; one of three letters stays whole, so that `one` and `on` remain two."""
+    return tuple(stem(word) if len(word) > 3 else word for word in words)
 
 
 @lru_cache(maxsize=65_536)

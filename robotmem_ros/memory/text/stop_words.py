@@ -1,7 +1,7 @@
-"""List function words, which say nothing of what a text is about, and tell them from names of one letter.
+"""List words that say nothing of what a text is about: function words, and what is hung on a word without a space.
 
-A function word of one letter never stands last, before punctuation, or before most other function words. A capital A
-within a sentence is a name.
+The latter are Korean and Japanese particles and endings of verbs. Only queries are read without them. The index holds
+all syllables and their pairs: after a wrong cut, too much is found.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from .letters import folded
-from .particles import PARTICLES
 
 _ENGLISH = """
 about above after again all also am an and any anybody anyone anything are as at be because been before being below
@@ -41,11 +40,44 @@ _OTHERS = """
 នៅ ឯណា នៅឯណា លើ ក្នុង នៅក្នុង របស់ អ្វី ជា និង
 မှာ ဘယ် လဲ က ကို တယ် ရှိ ရဲ့ ထဲ ပေါ်
 """
-_AFTER_A = "few further more one saw show thing use used very"
-_AFTER_I = """
-also am can could did do does get give go got had have just let like look need now once only please pick put saw see
-should show take tell use used want was will would
+_AFTER_CONSONANT = "은 이 을 과 으로 이나 이랑 이다 이에요 입니다 으로는 으로도"
+_AFTER_VOWEL = "는 가 를 와 랑 예요 입니다"
+_AFTER_VOWEL_OR_L = "로 로는 로도"
+_AFTER_ANY = (
+    "에 에서 에게 한테 의 만 까지 부터 처럼 보다 마다 하고 밖에 에는 에도 에서는 에서도 까지는 부터는 에게서 들"
+)
+_AFTER_SINGLE = "은 는 이 을 를 에 에는 에서 에서는 으로 까지 부터 입니다"
+"""What may be taken off if a single syllable remains."""
+_LIKE_PARTICLES = """
+고양이 곰팡이 굽이 길이 깊이 넓이 놀이 높이 먹이 목걸이 손잡이 어린이 옷걸이 원숭이 종이 지팡이 호랑이
+고속도로 자전거도로
 """
+"""Nouns that end like a particle."""
+_HIRAGANA_WORDS = """
+は が を に で と も の へ や か ね よ から まで より など です でした だ だった ます ました ません ない なかった
+ある あります あった ありました いる います いた いました する します した しました して ている ています ていた
+どこ なに なん いつ だれ どれ どの この その あの これ それ あれ ここ そこ という ください さい ほしい
+い く き し り ち れ
+"""
+
+_PARTICLES = {
+    particle: finals
+    for particles, finals in (
+        (_AFTER_ANY, range(28)),
+        (_AFTER_CONSONANT, range(1, 28)),
+        (_AFTER_VOWEL, (0,)),
+        (_AFTER_VOWEL_OR_L, (0, 8)),
+    )
+    for particle in particles.split()
+}
+"""By particle, the final consonants behind which it stands, as Unicode counts them; 0 for none."""
+PARTICLES = frozenset(_PARTICLES)
+"""The Korean particles, which stand alone behind a letter or number: A에."""
+_AFTER_SINGLES = frozenset(_AFTER_SINGLE.split())
+_NOUNS = frozenset(_LIKE_PARTICLES.split())
+_LONGEST = max(map(len, PARTICLES))
+_FIRST_SYLLABLE, _FINALS = 0xAC00, 28
+_HIRAGANA_END = re.compile(f"(?:{'|'.join(sorted(_HIRAGANA_WORDS.split(), key=len, reverse=True))})+$")
 
 ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
 STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split()) | frozenset(folded(_OTHERS).split()) | PARTICLES
@@ -54,50 +86,25 @@ POSITION_WORDS: frozenset[str] = frozenset(_POSITION.split())
 SPATIAL_WORDS: frozenset[str] = ERRAND_WORDS | POSITION_WORDS
 """Words that speak of the errand or the sort, and not of the thing, in a query with a spatial sort."""
 
-LETTERS: dict[str, frozenset[str]] = {"a": frozenset(_AFTER_A.split()), "i": frozenset(_AFTER_I.split())}
-"""The function words of one letter, and the other function words that may follow each: `a few`, `I saw`.
 
-The same letter is a name where its function word cannot stand, as in `dock a is free`.
-"""
-
-
-# The letter comes first, which makes the search quick; the context before it is checked afterwards.
-_LETTER = re.compile(r"([aàiAÀI])(?=\s+([^\W_]+))(?<![\w._\-/:'’].)")
-_CLITIC = re.compile(r"(?<=[^\W_])['’](?:s|t|d|m|re|ve|ll)(?![^\W_])", re.IGNORECASE)
-_ELISION = re.compile(r"(?<![^\W_])[cdjlmnst]['’](?=[^\W\d_]{2})", re.IGNORECASE)
-_LAST_WORD = re.compile(r"([^\W_]+)[ \t]*\Z")
-_SIGHT = 40
-"""Number of characters before a letter that are searched for the word there."""
+def korean_stem(word: str) -> str:
+    """Return a Korean word, syllables alone, without its particles: 머그컵이 is 머그컵."""
+    for _ in range(2):
+        word = _without_particle(word)
+    return word
 
 
-def without_function_letters(text: str, filler: str = "") -> str:
-    """Remove the article `a` and the pronoun `I`, and letters cut off by an apostrophe: `robot's`, `l'atelier`.
-
-    `filler` stands for each removed character: a space leaves the others where they are.
-    """
-    if "'" in text or "’" in text:
-        for cut_off in (_CLITIC, _ELISION):
-            text = cut_off.sub(lambda match: filler * len(match[0]), text)
-    has_case = not (text.isupper() or text.istitle())
-    return _LETTER.sub(lambda match: match[0] if _is_name(match, has_case=has_case) else filler, text)
+def without_hiragana_end(run: str) -> str:
+    """Return a run of hiragana without particles, endings of verbs and words of a question at its end."""
+    return _HIRAGANA_END.sub("", run)
 
 
-def _is_name(match: re.Match[str], *, has_case: bool) -> bool:
-    letter, following = match[1], match[2].lower()
-    if letter in "iI":
-        last = _LAST_WORD.search(_before(match))
-        return last is not None and last[1].lower() not in ENGLISH and _cannot_follow("i", following)
-    return (letter == "A" and has_case and _is_within_sentence(match)) or _cannot_follow("a", following)
-
-
-def _cannot_follow(function_letter: str, word: str) -> bool:
-    return word in ENGLISH and word not in LETTERS[function_letter]
-
-
-def _is_within_sentence(match: re.Match[str]) -> bool:
-    before = _before(match)
-    return _LAST_WORD.search(before) is not None or before.rstrip(" \t").endswith(",")
-
-
-def _before(match: re.Match[str]) -> str:
-    return match.string[max(match.start() - _SIGHT, 0) : match.start()]
+def _without_particle(word: str) -> str:
+    if word in _NOUNS:
+        return word
+    for length in range(min(_LONGEST, len(word) - 1), 0, -1):
+        before, particle = word[:-length], word[-length:]
+        final = (ord(before[-1]) - _FIRST_SYLLABLE) % _FINALS
+        if final in _PARTICLES.get(particle, ()) and (len(before) > 1 or particle in _AFTER_SINGLES):
+            return before
+    return word

@@ -1,19 +1,25 @@
 """Split a text into words, in the same way for the index and for queries: stems without case and accents.
 
-English words are stemmed. A letter that stands alone is a word if it is a name, see stop_words.py. A script without
-spaces between words is indexed by its characters and their pairs, and so are the words of a query, see scripts.py.
+English words are stemmed. A script without spaces between words is indexed by its characters and their pairs, and so
+are the words of a query, see scripts.py.
+
+A letter that stands alone is a word if it is a name. A function word of one letter never stands last, before
+punctuation, or before most other function words. A capital A within a sentence is a name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
-from . import chinese, scripts
+from . import scripts
+from .graphemes import clusters
 from .letters import ASCII_SPACES, MARKS, composed, folded
 from .stemmer import stem
-from .stop_words import STOP_WORDS, without_function_letters
+from .stop_words import ENGLISH, STOP_WORDS
 
 _WRITTEN = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
 # 3rd is 3, and the words of room3, 5kg and 12b are found in all ways to write them. What mixes more is a code.
@@ -21,8 +27,38 @@ _MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^
 _NEGATIVE = re.compile(r"(?<![^\s(\[{=:<>,;|])-(?=\d)")
 # The Arabic point is no other thing in any text, so it makes one word of 3.14 while 3.14.1 remains three.
 _DECIMAL = re.compile(r"(?<![\w.])(\d+)\.(\d+)(?!\d|\.\d)")
-HAN_NUMERAL = re.compile("[一二两三四五六七八九十百]+(?=[号楼层室区栋排])")
+_HAN_NUMERAL = re.compile("[一二两三四五六七八九十百]+(?=[号楼层室区栋排])")
 """A Chinese numeral that numbers something: 二号 is 2号."""
+_AFTER_A = "few further more one saw show thing use used very"
+_AFTER_I = """
+also am can could did do does get give go got had have just let like look need now once only please pick put saw see
+should show take tell use used want was will would
+"""
+_LETTERS: dict[str, frozenset[str]] = {"a": frozenset(_AFTER_A.split()), "i": frozenset(_AFTER_I.split())}
+"""The function words of one letter, and the other function words that may follow each: `a few`, `I saw`.
+
+The same letter is a name where its function word cannot stand, as in `dock a is free`.
+"""
+# The letter comes first, which makes the search quick; the context before it is checked afterwards.
+_LETTER = re.compile(r"([aàiAÀI])(?=\s+([^\W_]+))(?<![\w._\-/:'’].)")
+_CLITIC = re.compile(r"(?<=[^\W_])['’](?:s|t|d|m|re|ve|ll)(?![^\W_])", re.IGNORECASE)
+_ELISION = re.compile(r"(?<![^\W_])[cdjlmnst]['’](?=[^\W\d_]{2})", re.IGNORECASE)
+_LAST_WORD = re.compile(r"([^\W_]+)[ \t]*\Z")
+_SIGHT = 40
+"""Number of characters before a letter that are searched for the word there."""
+# A text has few different characters.
+_composed = lru_cache(maxsize=4096)(composed)
+_folded = lru_cache(maxsize=4096)(folded)
+
+
+class WrittenWord(NamedTuple):
+    """A word of a text, and where it is written."""
+
+    word: str
+    """As it is indexed."""
+    start: int
+    end: int
+    """In whole characters of the text."""
 
 
 def scheme() -> str:
@@ -30,6 +66,7 @@ def scheme() -> str:
     return "stems, letters, characters, pairs"
 
 
+@lru_cache(maxsize=1024)  # a robot often sees the same, and triggers need the same texts several times
 def indexed_text(text: str) -> str:
     """Return the text as it is indexed: all its words in their order, a space between two.
 
@@ -68,6 +105,13 @@ def spellings(text: str) -> dict[str, str]:
     return found
 
 
+def written_words(text: str) -> Iterator[WrittenWord]:
+    """Give the words of a text as `indexed_text` does, in the same order."""
+    plain = _plain(text)
+    for piece in scripts.pieces(plain.text):
+        yield from _of_word(plain, piece) if piece.kind == "word" else _of_run(plain, piece)
+
+
 def only_qualifies(word: str) -> bool:
     """Return whether a word of a query is a letter or digit, which tells things of one kind apart but names no kind."""
     return len(word.lstrip("−")) == 1 and scripts.kind(word) == "word"
@@ -83,27 +127,21 @@ def all_of(words: Iterable[str]) -> str:
     return " AND ".join(map(_quoted, words))
 
 
-def warm_up() -> None:
-    """Load what cuts Chinese into words, which takes about a second."""
-    chinese.warm_up()
-
-
 def plain_text(text: str) -> str:
     """Return a text without function words of one letter, letter case, and what is optional in its spelling."""
-    plain = with_points_and_signs(folded(without_function_letters(composed(text))))
-    return plain if plain.isascii() else HAN_NUMERAL.sub(in_digits, plain)
+    plain = _with_points_and_signs(folded(without_function_letters(composed(text))))
+    return plain if plain.isascii() else _HAN_NUMERAL.sub(_in_digits, plain)
 
 
-def with_points_and_signs(folded_text: str) -> str:
-    """Replace the points and signs of numbers by characters that are parts of words; all else stays where it is."""
+def _with_points_and_signs(folded_text: str) -> str:
+    # Characters that are parts of words for the points and signs of numbers; all else stays where it is.
     if "." in folded_text:
         folded_text = _DECIMAL.sub("\\1٫\\2", folded_text)
     return _NEGATIVE.sub("−", folded_text) if "-" in folded_text else folded_text
 
 
-def in_digits(numeral: re.Match[str]) -> str:
-    """Write a numeral that `HAN_NUMERAL` found in digits."""
-    return f"{chinese.value(numeral[0]):g}"
+def _in_digits(numeral: re.Match[str]) -> str:
+    return f"{scripts.chinese_number(numeral[0]):g}"
 
 
 def split_word(word: str) -> tuple[str, ...]:
@@ -141,3 +179,102 @@ def _indexed_word(word: str) -> str:
 
 def _words(piece: scripts.Piece) -> Iterator[str]:
     yield from split_word(piece.text) if piece.kind == "word" else filter(None, scripts.words(piece))
+
+
+def without_function_letters(text: str, filler: str = "") -> str:
+    """Remove the article `a` and the pronoun `I`, and letters cut off by an apostrophe: `robot's`, `l'atelier`.
+
+    `filler` stands for each removed character: a space leaves the others where they are.
+    """
+    if "'" in text or "’" in text:
+        for cut_off in (_CLITIC, _ELISION):
+            text = cut_off.sub(lambda match: filler * len(match[0]), text)
+    has_case = not (text.isupper() or text.istitle())
+    return _LETTER.sub(lambda match: match[0] if _is_name(match, has_case=has_case) else filler, text)
+
+
+def _is_name(match: re.Match[str], *, has_case: bool) -> bool:
+    letter, following = match[1], match[2].lower()
+    if letter in "iI":
+        last = _LAST_WORD.search(_before(match))
+        return last is not None and last[1].lower() not in ENGLISH and _cannot_follow("i", following)
+    return (letter == "A" and has_case and _is_within_sentence(match)) or _cannot_follow("a", following)
+
+
+def _cannot_follow(function_letter: str, word: str) -> bool:
+    return word in ENGLISH and word not in _LETTERS[function_letter]
+
+
+def _is_within_sentence(match: re.Match[str]) -> bool:
+    before = _before(match)
+    return _LAST_WORD.search(before) is not None or before.rstrip(" \t").endswith(",")
+
+
+def _before(match: re.Match[str]) -> str:
+    return match.string[max(match.start() - _SIGHT, 0) : match.start()]
+
+
+class _Plain(NamedTuple):
+    """A text as words are cut from it, and where each of its characters comes from."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def at(self, start: int, end: int, word: str) -> WrittenWord:
+        """Return a word with the place where it is written."""
+        return WrittenWord(word, self.starts[start], self.ends[end - 1])
+
+
+def _of_word(plain: _Plain, piece: scripts.Piece) -> Iterator[WrittenWord]:
+    parts = split_word(piece.text)
+    if len(parts) == 1:
+        yield plain.at(piece.start, piece.end, stem(parts[0]))  # with the ending of 3rd
+        return
+    start = piece.start
+    for part in parts:
+        yield plain.at(start, start + len(part), stem(part))
+        start += len(part)
+
+
+def _of_run(plain: _Plain, piece: scripts.Piece) -> Iterator[WrittenWord]:
+    characters = scripts.characters(piece.text, piece.kind)
+    places, start = [], piece.start
+    for character in characters:
+        places.append((start, start + len(character)))
+        start += len(character)
+    for character, (start, end) in zip(characters, places, strict=True):
+        yield plain.at(start, end, character)
+    for (one, other), ((start, _), (_, end)) in zip(pairwise(characters), pairwise(places), strict=True):
+        yield plain.at(start, end, one + other)
+
+
+def _plain(text: str) -> _Plain:
+    # As `plain_text`, one character of the text after the other.
+    if text.isascii():
+        spaced = without_function_letters(text, " ")
+        return _Plain(_with_points_and_signs(folded(spaced)), range(len(text)), range(1, len(text) + 1))
+    places = list(clusters(text))
+    parts = [_composed(text[start:end]) for start, end in places]
+    spaced = without_function_letters("".join(parts), " ")
+    starts: list[int] = []
+    ends: list[int] = []
+    written, at = [], 0
+    for (start, end), part in zip(places, parts, strict=True):
+        characters = _folded(spaced[at : at + len(part)])
+        written.append(characters)
+        starts += [start] * len(characters)
+        ends += [end] * len(characters)
+        at += len(part)
+    return _with_digits(_Plain(_with_points_and_signs("".join(written)), starts, ends))
+
+
+def _with_digits(plain: _Plain) -> _Plain:
+    text, starts, ends = plain.text, list(plain.starts), list(plain.ends)
+    for match in reversed(list(_HAN_NUMERAL.finditer(text))):
+        start, end = match.span()
+        digits = _in_digits(match)
+        text = text[:start] + digits + text[end:]
+        starts[start:end] = [starts[start]] * len(digits)
+        ends[start:end] = [ends[end - 1]] * len(digits)
+    return _Plain(text, starts, ends)

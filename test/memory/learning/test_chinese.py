@@ -11,8 +11,8 @@ from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.learning.classification import load_classifier
 from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
 from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
-from robotmem_ros.memory.text.chinese import simplified
-from robotmem_ros.memory.text.quantities import QUANTITIES_FILE
+from robotmem_ros.memory.text.entities import QUANTITIES_FILE
+from robotmem_ros.memory.text.letters import simplified
 from robotmem_ros.memory.text.statement import STATEMENT_FILE, statement
 from robotmem_ros.memory.yaml_file import read_yaml
 

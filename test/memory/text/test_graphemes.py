@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory.text import tokens
 from robotmem_ros.memory.text.graphemes import beginning, clusters
 from robotmem_ros.memory.text.scripts import has_icu
-from robotmem_ros.memory.text.written_words import written_words
+from robotmem_ros.memory.text.tokens import written_words
 
 CHARACTERS = """
 a e\u0301 ñ 杯 红 三号 コー びル 각 ᄀ ᅡ ᆨ क् षि ไก่ นำ้ เเ ជ្រ မ္မ 👩‍👩‍👧 👍🏽 🇩🇪 🇫 \u0600

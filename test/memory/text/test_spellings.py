@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.text.letters import composed, folded
 from robotmem_ros.memory.text.phrases import query_phrases
-from robotmem_ros.memory.text.stop_words import without_function_letters
-from robotmem_ros.memory.text.tokens import indexed_text, query_words
+from robotmem_ros.memory.text.tokens import indexed_text, query_words, without_function_letters
 
 from ..conftest import OpenMemory
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.learning.classification import physical_parameters
-from robotmem_ros.memory.text.quantities import quantities, unit_named
+from robotmem_ros.memory.text.entities import quantities, unit_named
 
 N, SPEED, ANGLE = "N", "m/s", "°"
 CASES: list[tuple[str, dict[str, tuple[float, str]]]] = [

@@ -13,12 +13,10 @@ from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
 from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 from robotmem_ros.memory.embedding.model_files import find_folder, inspect
 from robotmem_ros.memory.search import result, scoring
-from robotmem_ros.memory.search.calibration import tells_meaning
 from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
-from robotmem_ros.memory.search.text_index.bm25 import Shape
 from robotmem_ros.memory.search.text_index.fts import rare_and_common
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
@@ -32,6 +30,7 @@ __all__ = [
 
 Ranking = result.Ranking
 Scores = scoring.Scores
+tells_meaning = scoring.tells_meaning
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
 _UNBOUNDED = 10**9
@@ -59,15 +58,14 @@ class Stages:
         self, parameters: Parameters, connection: sqlite3.Connection, blocks: Any, vectors: VectorIndex
     ) -> None:
         self._parameters, self._connection, self._blocks, self._vectors = parameters, connection, blocks, vectors
+        self._unbounded = parameters.changed(text_candidates=_UNBOUNDED)
         query = parse_query(parameters, RecallRequest("any", _N), decay=Decay(0.0, now=0))
-        self._candidates = find_candidates(connection, query)
+        self._candidates = find_candidates(connection, query.conditions)
 
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
-        blocks, limit = (self._blocks, self._parameters.text_candidates) if bounded else ((), _UNBOUNDED)
-        return TextReader(blocks, query, limit, Shape.of(self._parameters), ()).search(
-            self._connection, self._candidates, depth
-        )
+        blocks, parameters = (self._blocks, self._parameters) if bounded else ((), self._unbounded)
+        return TextReader(self._connection, blocks, query, parameters, ()).search(self._candidates, depth)
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
@@ -79,9 +77,9 @@ class Stages:
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
-        reader = TextReader((), query, _UNBOUNDED, Shape.of(self._parameters), ())
-        reader.rank(self._connection, memory_ids)
-        return [reader.share(self._connection, reader.matched_words(memory_id)) for memory_id in memory_ids]
+        reader = TextReader(self._connection, (), query, self._unbounded, ())
+        reader.rank(memory_ids)
+        return [reader.share(reader.matched_words(memory_id)) for memory_id in memory_ids]
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""
@@ -90,7 +88,7 @@ class Stages:
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return TextReader((), query, _UNBOUNDED, Shape.of(self._parameters), ()).max_score(self._connection)
+        return TextReader(self._connection, (), query, self._unbounded, ()).max_score()
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
@@ -103,7 +101,7 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
     vector = memory._parts.embedder.embed_one(request.query)
     with memory._database.snapshot() as connection:
         query = parse_query(memory.parameters, request, decay=memory.decay())
-        candidates = narrow_down(connection, find_candidates(connection, query))
+        candidates = narrow_down(connection, find_candidates(connection, query.conditions))
         hits = memory.vectors.search(connection, vector, candidates, scoring.blend_depth(request.n))
     return [hit.memory_id for hit in hits[: request.n]]
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..memory.argument import arguments_of
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from ..memory.models import Kind, PerceptionType
 from .tool import Tool
@@ -85,7 +86,7 @@ def model_of(tool: Tool) -> type[BaseModel]:
         from pydantic import ConfigDict, create_model
     except ImportError:
         raise MissingPackageError("pydantic") from None
-    offered = [one for one in fields(tool.request) if one.name not in tool.left_out]
+    offered = [one for one in arguments_of(tool.request) if one.name not in tool.left_out]
     declared: dict[str, Any] = {one.name: _declared(one, tool) for one in offered}
     return create_model(tool.name, __config__=ConfigDict(extra="forbid", strict=True), **declared)
 
@@ -222,7 +223,7 @@ _LIMITS = (("least", "min_length"), ("most", "max_length"))
 
 
 def _sentence(tool: Tool, error: ErrorDetails) -> str:
-    offered = [one.name for one in fields(tool.request) if one.name not in tool.left_out]
+    offered = [one.name for one in arguments_of(tool.request) if one.name not in tool.left_out]
     parts = [part for part in error["loc"] if isinstance(part, int) or not _is_choice(str(part))]
     name = "".join(f"[{part}]" if isinstance(part, int) else f".{_named(part)}" for part in parts).lstrip(".")
     kind = error["type"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..memory import BriefMemory, Change, Explanation, Kind, Memory
+from ..memory.argument import arguments_of
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
@@ -216,7 +217,7 @@ COMMANDS = (
         (
             option("query", nargs="?", default="", help="words; optional with a condition or --spatial-sort"),
             DATABASE,
-            *map(request_option, dataclasses.fields(RecallRequest)[1:]),
+            *map(request_option, arguments_of(RecallRequest)[1:]),
             option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
             option("--no-model", action="store_true", help="search by words alone"),
             JSON,

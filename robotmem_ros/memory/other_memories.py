@@ -26,8 +26,8 @@ from .errors import (
     StorageError,
 )
 from .models import Memory, PerceptionData, Session
-from .search.conditions import ALL_COLLECTIONS, collection_names
 from .search.details import MemoryDetails
+from .search.query import ALL_COLLECTIONS, collection_names
 from .search.request import RecallRequest, TimelineRequest
 from .search.result import RecallResult
 from .search.timeline import Timeline

@@ -47,12 +47,11 @@ from .other_memories import OtherMemories
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
-from .search.conditions import may_give_notes
 from .search.counts import DEFAULT_N as MOST_COUNTS
 from .search.counts import Count, parse_counts, read_counts
 from .search.density import Density, Sighted, parse_density, read_density, read_sighted
 from .search.details import MemoryDetails, parse_ids, read_details
-from .search.query import parse_query
+from .search.query import may_give_notes, parse_query
 from .search.request import RecallRequest, TimelineRequest
 from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline

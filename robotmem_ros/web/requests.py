@@ -10,7 +10,7 @@ from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from ..memory.models import Kind, MemoryUpdate
-from ..memory.search.conditions import ALL_COLLECTIONS
+from ..memory.search.query import ALL_COLLECTIONS
 from ..memory.search.request import RecallRequest, TimelineRequest
 
 MOST = 1000

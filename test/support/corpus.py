@@ -16,8 +16,7 @@ from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader
-from robotmem_ros.memory.search.text_index.block import Block
-from robotmem_ros.memory.search.text_index.bm25 import Shape
+from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
 
@@ -128,9 +127,8 @@ def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQue
     wanted = _candidates(connection, one)
     if blocks:
         wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
-    return TextReader(blocks, one.query, UNBOUNDED, Shape.of(Parameters()), [one.collection]).search(
-        connection, wanted, one.depth
-    )
+    parameters = Parameters(text_candidates=UNBOUNDED)
+    return TextReader(connection, blocks, one.query, parameters, [one.collection]).search(wanted, one.depth)
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:
@@ -144,7 +142,7 @@ def _candidates(connection: sqlite3.Connection, one: TextQuery) -> Candidates:
     request = RecallRequest(
         one.query, min_confidence=0.0, session_id=one.session, before=one.before, collection=one.collection
     )
-    return find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)))
+    return find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
 
 
 def covered(blocks: Sequence[Block]) -> int:

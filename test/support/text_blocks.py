@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.text_index.block import Block, BlockBuilder
 from robotmem_ros.memory.search.text_index.bm25 import Formula
+from robotmem_ros.memory.search.text_index.postings import Block, BlockBuilder
 
 WORDS = ("red", "blue", "mug", "grip", "forc", "12", "5", "杯子", "杯", "käse")
 Texts = Mapping[int, Sequence[str]]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..storage.decay import Decay
-from .condition import Condition, Source, in_source
+from .candidates import Condition, Source, in_source
 
 OWN_FIELDS = {
     "id": ("m.id", float),

@@ -12,8 +12,8 @@ from ..areas import AREA_PATH, Area
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import rows
-from .conditions import ALL_COLLECTIONS
-from .in_areas import InAreas
+from .query import ALL_COLLECTIONS
+from .spatial_conditions import InAreas
 
 DEFAULT_N = 1000
 MAX_N = 10_000

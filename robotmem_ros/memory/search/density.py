@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
-from .conditions import ALL_COLLECTIONS
+from .query import ALL_COLLECTIONS
 
 MAX_BINS = 1000
 _EDGE = """

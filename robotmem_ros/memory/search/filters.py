@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .. import validation
-from ..errors import InvalidFieldError
+from ..errors import InvalidFieldError, did_you_mean, shown
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
+from .candidates import NAMES, Condition, Wanted, any_of, joined
 from .comparison import OPERATORS, OWN_FIELDS, Comparison, conditions, context_path
-from .condition import Condition, Wanted, any_of, joined
 
 _FIELD = "context_filter"
+_TOLD = 3
+"""How many unknown paths are named."""
 JOINS = ("$and", "$or", "$not")
 _ORDERED = ("$lt", "$lte", "$gt", "$gte")
 _OTHER_NAMES = {
@@ -68,6 +70,17 @@ class ContextFilter(Wanted):
         for comparison in self.comparisons:
             _check_path(connection, comparison)
         return [condition for part in self.parts for condition in self._in_sql(part)]
+
+    def notes(self, connection: sqlite3.Connection) -> Iterator[str]:
+        """Name the paths that no context ever had, and near ones that there are."""
+        paths = {context_path(comparison.path): comparison.path for comparison in self.comparisons}
+        unknown = [path for path in paths if path and not _is_known(connection, path)]
+        for path in unknown[:_TOLD]:
+            seen = connection.execute("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (NAMES,))
+            others = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in seen)])
+            yield f"context_filter: no memory ever had {shown(paths[path])}{others}"
+        if len(unknown) > _TOLD:
+            yield f"nor {len(unknown) - _TOLD} other paths of the filter"
 
     def _in_sql(self, part: Part) -> Sequence[Condition]:
         if isinstance(part, Comparison):

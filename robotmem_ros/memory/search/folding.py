@@ -20,8 +20,7 @@ from typing import NamedTuple
 from ..config.label_rules import LabelRules
 from ..storage import bulk
 from ..text.normal_form import digest
-from .candidates import Candidates
-from .condition import Source
+from .candidates import Candidates, Source
 from .places import Space, overlapping
 
 _MANY = 8

@@ -26,6 +26,7 @@ from ..storage.rows import read
 from ..text.tokens import spellings
 from .candidates import (
     Candidates,
+    Condition,
     enumerate_if_few,
     excluding,
     find_candidates,
@@ -34,19 +35,17 @@ from .candidates import (
     newest,
     only,
 )
-from .condition import Condition
 from .conditions import Confirmed
 from .folding import Folding, Group
-from .match import Matching, matching, query_words, similar_enough
 from .places import Place, Space, find_space, unknown_positions, within
 from .query import Query
-from .reasons import not_relevant, unconfirmed, unknown_paths, why_nothing, without_position
+from .reasons import not_relevant, unconfirmed, why_nothing, without_position
 from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
-from .spatial import nearest
+from .spatial import Matching, matching, nearest, query_words, similar_enough
 from .stopwatch import Stopwatch
-from .text_index import TextIndex
+from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
 _FEW, _MANY = 32, 2000
@@ -95,11 +94,10 @@ class Pipeline:
         embedding = self._embed(query.text) if query.text and parameters.vector_weight else None
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only connection, and writers need it
-        # Before the snapshot, never newer than it.
-        reader = self.texts.reader(query.text, parameters)
+        blocks = self.texts.blocks  # before the snapshot, never newer than it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
-            text = reader(query.collections.searched(connection))
+            text = TextReader(connection, blocks, query.text, parameters, query.collections.searched(connection))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times,
@@ -137,14 +135,14 @@ class _Recall:
     times: Stopwatch
 
     def result(self) -> RecallResult:
-        candidates = find_candidates(self.connection, self.query)
+        candidates = find_candidates(self.connection, self.query.conditions)
         if self.query.spatial_sort is not None:
             found = self._by_distance(self.query.spatial_sort, candidates)
         elif self.query.text:
             found = self._by_relevance(candidates)
         else:
             found = self._by_time(candidates)
-        reasons = [found.reason, *unknown_paths(self.connection, self.query.comparisons)]
+        reasons = [found.reason]
         reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
         reasons += self._unconfirmed()
         if not found.memories:
@@ -158,7 +156,7 @@ class _Recall:
         try:
             if not Confirmed.leaves_out_any(self.connection):
                 return
-            candidates = find_candidates(self.connection, replace(self.query, conditions=others))
+            candidates = find_candidates(self.connection, others)
             if self.query.spatial_sort is not None:
                 place = self.query.spatial_sort
                 candidates = candidates.and_(within(place, find_space(self.connection, place.field)))
@@ -264,7 +262,7 @@ class _Recall:
         try:
             if self.query.text:
                 words = query_words(self.query)
-                ids = self.relevance.text.newest_with_all(self.connection, words, most + 1)
+                ids = self.relevance.text.newest_with_all(words, most + 1)
             else:
                 ids = newest(self.connection, candidates, most + 1)
             is_all = len(ids) <= most

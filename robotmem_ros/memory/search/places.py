@@ -1,4 +1,4 @@
-"""Places: points with a distance around them, and boxes, as conditions on the position of a memory.
+"""Places: points with a distance around them, and boxes, read from a request, and in SQL on the position of a memory.
 
 Only positions of one space are compared: one field, in one frame of the current map.
 """
@@ -15,7 +15,7 @@ from .. import validation
 from ..config.parameters import Parameters
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
 from ..storage.indexing import POSE_FIELD, context_field
-from .condition import NONE, Condition, Source, Wanted
+from .candidates import Condition, Source
 
 POSITION = POSE_FIELD
 _NO_FIELDS = ("pose", "orientation", "x", "y", "z")
@@ -58,45 +58,6 @@ class Box:
     field: Field
     least: tuple[float, ...]
     most: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Near(Wanted):
-    """A position within the radius of a place."""
-
-    place: Place
-
-    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
-        """Return it in SQL."""
-        space = find_space(connection, self.place.field)
-        return (NONE if space.id is None else within(self.place, space),)
-
-    def unknown(self, connection: sqlite3.Connection) -> Iterable[str]:
-        """Say that no memory has the field, or that positions in other frames were not compared."""
-        return unknown_positions(connection, self.place.field)
-
-
-@dataclass(frozen=True)
-class Within(Wanted):
-    """A position in a box."""
-
-    box: Box
-
-    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
-        """Return it in SQL."""
-        space = find_space(connection, self.box.field)
-        if space.id is None:
-            return (NONE,)
-        test = "p.x BETWEEN ? AND ? AND p.y BETWEEN ? AND ?"
-        limits: tuple[float, ...] = (self.box.least[0], self.box.most[0], self.box.least[1], self.box.most[1])
-        if len(self.box.least) > 2:
-            test += " AND (p.z IS NULL OR p.z BETWEEN ? AND ?)"
-            limits += self.box.least[2], self.box.most[2]
-        return (_placed(space, test, limits, overlapping(space, limits)),)
-
-    def unknown(self, connection: sqlite3.Connection) -> Iterable[str]:
-        """Say that no memory has the field, or that positions in other frames were not compared."""
-        return unknown_positions(connection, self.box.field)
 
 
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
@@ -166,7 +127,7 @@ def within(place: Place, space: Space) -> Condition:
         return Condition("EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = ?)", (space.id,))
     squared, arguments = squared_distance(place.target)
     limits = (*arguments, greatest_square(place.max_distance))
-    return _placed(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
+    return placed(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
 
 
 def squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...]]:
@@ -185,7 +146,8 @@ def box_around(place: Place, space: Space, radius: float) -> Source:
     return overlapping(space, (x - radius, x + radius, y - radius, y + radius))
 
 
-def _placed(space: Space, test: str, arguments: tuple[object, ...], box: Source) -> Condition:
+def placed(space: Space, test: str, arguments: tuple[object, ...], box: Source) -> Condition:
+    """Require a position `p` in the space that a test holds for; all of these lie in the box."""
     return Condition(
         f"EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ? AND {test})",
         (space.id, *arguments),

@@ -6,10 +6,8 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ..errors import did_you_mean, shown
 from ..storage import bulk, rows, vector_rows
 from .candidates import Candidates, filter_ids
-from .comparison import OWN_FIELDS, Comparison, context_path
 from .conditions import LeastConfidence
 from .places import Space
 from .query import Query
@@ -22,8 +20,8 @@ _TEXTS = """
     SELECT c.id, c.c0 || ' ' || c.c1 || ' ' || c.c2 || ' ' || c.c3
     FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
 """
-_NAMES, _TOLD = 1000, 3
-"""How many names are searched for near ones, and how many unknown ones are named."""
+_TOLD = 3
+"""How many unknown names are told."""
 _ELSEWHERE = """
     SELECT m.id FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
     WHERE NOT EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ?) AND {check}
@@ -70,19 +68,6 @@ def unconfirmed(connection: sqlite3.Connection, candidates: Candidates, words: S
         least = "at least " if len(newest) > _CHECKED else ""
         what = "object is" if len(found) == 1 else "objects are"
         yield f"{least}{len(found)} {what} left out because not confirmed (include_unconfirmed)"
-
-
-def unknown_paths(connection: sqlite3.Connection, comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Name the paths of a filter that no context ever had, and near ones that there are."""
-    paths = {context_path(comparison.path): comparison.path for comparison in comparisons}
-    find = "SELECT 1 FROM json_paths WHERE path = ?"
-    unknown = [path for path in paths if path and not connection.execute(find, (path,)).fetchone()]
-    for path in unknown[:_TOLD]:
-        seen = connection.execute("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (_NAMES,))
-        others = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in seen)])
-        yield f"context_filter: no memory ever had {shown(paths[path])}{others}"
-    if len(unknown) > _TOLD:
-        yield f"nor {len(unknown) - _TOLD} other paths of the filter"
 
 
 def not_relevant(best: float, wanted: float) -> str:

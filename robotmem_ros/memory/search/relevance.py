@@ -19,7 +19,6 @@ from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..models import ScoreExplanation, ScorePart
-from .calibration import relevance, tells_meaning
 from .candidates import Candidates, filter_ids, only
 from .result import Mode, Ranking
 from .scoring import (
@@ -34,8 +33,10 @@ from .scoring import (
     blend,
     blend_depth,
     reciprocal_rank_fusion,
+    relevance,
     rrf_depth,
     scoring_steps,
+    tells_meaning,
 )
 from .session_context import Places, gains_in_session, has_sessions, measure_in_session, neighbors_of_best, read_places
 from .stopwatch import Stopwatch
@@ -53,7 +54,7 @@ class Evidence(NamedTuple):
     words: tuple[str, ...]
     """The words of the query that it contains, as they are indexed."""
     relevance: float
-    """In [0, 1], see `calibration`."""
+    """In [0, 1], see `scoring.relevance`."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Relevance:
     def _fused(self, text: Ranking, vector: Ranking) -> Scores:
         if self.parameters.fusion == "rrf":
             return reciprocal_rank_fusion(text, vector, self._weights, self.parameters.rrf_k)
-        return blend(text, vector, self._weights, self.text.max_score(self.connection) if text else 0.0)
+        return blend(text, vector, self._weights, self.text.max_score() if text else 0.0)
 
     def _parts_of_fusion(self, rankings: tuple[Ranking, Ranking], fused: Scores) -> Parts:
         parts: Parts = defaultdict(list)
@@ -168,7 +169,7 @@ class Relevance:
         text_ranks, vector_ranks = (
             {hit.memory_id: rank for rank, hit in enumerate(found, start=1)} for found in (text, vector)
         )
-        most = self.text.max_score(self.connection)
+        most = self.text.max_score()
         bm25 = {memory_id: self.text.score(memory_id) for memory_id in scores}
         return {
             memory_id: ScoreExplanation(
@@ -223,7 +224,7 @@ class Relevance:
         if not self.has_text:
             return _Retrieved([], "the text search is switched off (text_weight is 0)")
         try:
-            return _Retrieved(self.text.search(self.connection, candidates, depth), self.tokens_missing)
+            return _Retrieved(self.text.search(candidates, depth), self.tokens_missing)
         except sqlite3.Error as error:
             _LOG.warning("text search failed: %s", error)
             return _Retrieved([], f"text search failed: {error}")
@@ -242,7 +243,7 @@ class Relevance:
         # What one search found is measured by the other one too.
         by_text, by_vector = _ids(text), _ids(vector)
         if text and vector:
-            text = [*text, *self.text.rank(self.connection, sorted(by_vector - by_text))]
+            text = [*text, *self.text.rank(sorted(by_vector - by_text))]
             if only_by_text := sorted(by_text - by_vector):
                 vector = [*vector, *self._search_vectors(only(only_by_text), len(only_by_text)).ranking]
         return text, vector
@@ -255,7 +256,7 @@ class Relevance:
         joined = sorted(filter_ids(self.connection, candidates, beside))
         text, vector = measured
         if text and joined:
-            text = [*text, *self.text.rank(self.connection, joined)]
+            text = [*text, *self.text.rank(joined)]
         if vector and joined:
             vector = [*vector, *self._search_vectors(only(joined), len(joined)).ranking]
         return fused | dict.fromkeys(joined, 0.0), (text, vector)
@@ -280,7 +281,7 @@ class Relevance:
         def evidence(memory_id: int) -> Evidence:
             similarity = similarities.get(memory_id, math.nan)
             words = self.text.matched_words(memory_id)
-            share = self.text.share(self.connection, words)
+            share = self.text.share(words)
             probable = relevance(similarity if counts else math.nan, share)
             return Evidence(similarity, words, probable)
 

@@ -11,8 +11,24 @@ Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 
 
+@dataclass(slots=True, kw_only=True)
+class _Conditions:
+    """The conditions that a recall and a timeline have in common."""
+
+    collections: Names = argument((), "memories of these collections")
+    session_ids: Names = argument((), "memories of these sessions")
+    excluded_session_ids: Names = argument((), "no memories of these sessions")
+    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes")
+    categories: Names = argument((), "facts of these categories")
+    labels: Names = argument((), "perceptions with these labels")
+    tags: Names = argument((), "memories with all of these tags")
+    any_tags: Names = argument((), "memories with at least one of these tags")
+    areas: Names = argument((), "memories in these areas")
+    include_unconfirmed: bool = argument(False, "also objects that are not confirmed")
+
+
 @dataclass(slots=True)
-class RecallRequest:
+class RecallRequest(_Conditions):
     """The arguments of `RobotMemory.recall`, named like the fields of `Recall.srv`; `parse_query` checks them.
 
     A condition that takes several values has a plural name. `session_id` and `collection`, which all verbs have, name
@@ -37,14 +53,6 @@ class RecallRequest:
     min_relevance: float | None = argument(
         None, "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter"
     )
-    collections: Names = argument((), "memories of these collections")
-    session_ids: Names = argument((), "memories of these sessions")
-    excluded_session_ids: Names = argument((), "no memories of these sessions")
-    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes")
-    categories: Names = argument((), "facts of these categories")
-    labels: Names = argument((), "perceptions with these labels")
-    tags: Names = argument((), "memories with all of these tags")
-    any_tags: Names = argument((), "memories with at least one of these tags")
     ids: Iterable[int] | int | None = argument((), "these memories")
     near: Mapping[str, object] | str | None = argument(
         None, 'memories near a place, such as \'{"target": [1.0, 2.0], "max_distance": 5.0}\''
@@ -54,42 +62,29 @@ class RecallRequest:
         None, 'memories in a box, such as \'{"min_corner": [0.0, 0.0], "max_corner": [4.0, 3.0]}\''
     )
     """`field` and `frame_id` as in `spatial_sort`, and corners of two or three numbers in metres."""
-    areas: Names = argument((), "memories in these areas")
     since_last_visit: Mapping[str, object] | str | None = argument(
         None, "memories observed since the robot's last visit to a place, given as for --near"
     )
     representatives_only: bool = argument(False, "of similar facts, only the representative")
-    include_unconfirmed: bool = argument(False, "also objects that are not confirmed")
     explain: bool = argument(False, "how each score came about")
     fold: bool = argument(True, "list memories of the same text and place one by one")
     """Whether the newest memory stands for the others of the same text and place."""
 
 
-@dataclass(slots=True)
-class TimelineRequest:
+@dataclass(slots=True, kw_only=True)
+class TimelineRequest(_Conditions):
     """The arguments of `RobotMemory.timeline`, named like the fields of `Timeline.srv`.
 
     The conditions are those of a recall, and mean the same.
     """
 
-    _: KW_ONLY
     n: int = argument(50, "largest number of memories")
     cursor: str = argument("", "the cursor of the page before")
     oldest_first: bool = argument(False, "the oldest memories first")
     after: int | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
     before: int | None = argument(None, "memories observed before this time")
     collection: str | None = argument(None, "memories of this collection; `*` is all")
-    collections: Names = argument((), "memories of these collections")
-    session_ids: Names = argument((), "memories of these sessions")
-    excluded_session_ids: Names = argument((), "no memories of these sessions")
-    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes")
-    categories: Names = argument((), "facts of these categories")
-    labels: Names = argument((), "perceptions with these labels")
-    tags: Names = argument((), "memories with all of these tags")
-    any_tags: Names = argument((), "memories with at least one of these tags")
-    areas: Names = argument((), "memories in these areas")
     min_confidence: float = argument(0.0, "smallest confidence of a memory now, in [0, 1]")
-    include_unconfirmed: bool = argument(False, "also objects that are not confirmed")
     include_forgotten: bool = argument(False, "also memories that were forgotten or superseded")
 
     def as_recall(self) -> RecallRequest:

@@ -1,17 +1,25 @@
-"""Results: of a recall, and of the single searches."""
+"""Results: of a recall, in full or in brief, and of the single searches."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
 from ..models import Kind, Memory, Pose
-from .snippet import snippet
+from ..text.graphemes import clusters, one_line
+from ..text.tokens import WrittenWord, written_words
 
 DISTANCE_DIGITS = 6
 """Cosine distances are rounded to this many digits, so that equal ones tie whatever the order of summation."""
+LENGTH = 160
+"""Greatest number of code points of the text in a snippet."""
+MARK = "**"
+_SPECIAL = re.compile(r"[\\*]")
+_NEAR = 24
+"""How far back a cut may go to end between two words."""
 
 
 class Mode(str, Enum):
@@ -82,3 +90,72 @@ class Hit(NamedTuple):
 
 Ranking = list[Hit]
 """Hits, best first; equals stand newest first."""
+
+
+class _Window(NamedTuple):
+    """A part of a text."""
+
+    start: int
+    end: int
+
+
+def snippet(text: str, weights: Mapping[str, float], length: int = LENGTH) -> str:
+    r"""Cut the part of a text that has most to do with a query, on one line, with the words of the query marked.
+
+    A marked word stands between two `**`. What the text itself has of `*` and `\` stands behind a `\`, so that every
+    `**` without one is a mark. A "…" stands where the text is cut, and a single space for all white space between two
+    words. `weights` are of the words of the query, as they are indexed.
+    """
+    found = [one for one in written_words(text) if one.word in weights]
+    window = _Window(0, len(text)) if len(text) <= length else _best(text, found, weights, length)
+    written, at = [], window.start
+    for first, last in _joined(found):
+        start, end = max(first, at), min(last, window.end)
+        if start < end:
+            written += [_escaped(text[at:start]), MARK, _escaped(text[start:end]), MARK]
+            at = end
+    written.append(_escaped(text[at : window.end]))
+    shown = one_line("".join(written)).strip()
+    return f"{'…' if window.start else ''}{shown}{'…' if window.end < len(text) else ''}"
+
+
+def _best(text: str, found: Sequence[WrittenWord], weights: Mapping[str, float], length: int) -> _Window:
+    # The window from a word on whose different words weigh most together, and of these the first one.
+    best, last_of_best, most = 0, 0, 0.0
+    for index, first in enumerate(found):
+        inside = [one for one in found[index : index + length] if one.end <= first.start + length]
+        weight = sum(weights[word] for word in {one.word for one in inside})
+        if weight > most:
+            most, best, last_of_best = weight, first.start, max(one.end for one in inside)
+    # What room is left shows what stands before and after.
+    start = max(0, min(best - (length - (last_of_best - best)) // 2, len(text) - length))
+    return _between_words(text, _Window(start, min(start + length, len(text))), _Window(best, last_of_best))
+
+
+def _between_words(text: str, window: _Window, needed: _Window) -> _Window:
+    whole = [0, *(end for _, end in clusters(text))]
+    start, end = window
+    if start:
+        start = min((one for one in whole if one >= start), default=start)
+        near = re.compile(r"\s").search(text, start, min(start + _NEAR, needed.start))
+        start = near.end() if near else start
+    if end < len(text):
+        end = max((one for one in whole if start < one <= end), default=end)
+        spaces = [found.start() for found in re.compile(r"\s").finditer(text, max(end - _NEAR, needed.end), end)]
+        end = spaces[-1] if spaces and not text[end].isspace() else end
+    return _Window(start, end)
+
+
+def _joined(found: Sequence[WrittenWord]) -> list[tuple[int, int]]:
+    # Pairs of characters overlap; what touches is marked as one.
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted((one.start, one.end) for one in found):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", text)

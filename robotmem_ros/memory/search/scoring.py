@@ -1,4 +1,4 @@
-"""Score what the searches found: fusion first, then a list of steps, each with its least and greatest factor.
+"""Score what the searches found: its relevance, fusion, then a list of steps, each with least and greatest factor.
 
 A new step is an entry in `scoring_steps` with its parameter; the depth of the searches follows from the list.
 """
@@ -21,6 +21,9 @@ Scores = dict[int, float]
 Parts = defaultdict[int, list[ScorePart]]
 """What each step did, by memory id."""
 ADD, MULTIPLY = "add", "multiply"
+_COSINE, _SHARE, _NEITHER = 7.3, 3.1, -4.1
+_SHARE_ALONE, _NOTHING = 7.3, -1.7
+_LAST_LATIN = "\u024f"
 
 _ANY_REAL = """
     SELECT 1 FROM json_values
@@ -215,3 +218,33 @@ def normalise(scores: Scores) -> Scores:
     """Divide the scores by the highest one, so that results of different queries can be compared."""
     best = max(scores.values(), default=0.0)
     return {memory_id: score / best if best > 0 else 1.0 for memory_id, score in scores.items()}
+
+
+def relevance(similarity: float, share: float) -> float:
+    """Return how probable it is that a memory answers a query, by its own text alone, in [0, 1].
+
+        1 / (1 + exp(-x)),  x = 7.3 * similarity + 3.1 * share ** 3 - 4.1,  or  x = 7.3 * share ** 3 - 1.7
+
+    The second is for a memory without a cosine similarity (NaN). The share is that of the query's words which the
+    memory contains, weighed by their rarity; the cube says that half of the words is little, and all of them nearly
+    enough. With neither of the two the relevance is 0. Both curves are logistic regressions over queries that a memory
+    answers and queries that none does, one half each; `python3 -m bench relevance` fits them again.
+    """
+    if math.isnan(similarity):
+        return _logistic(_SHARE_ALONE * share**3 + _NOTHING) if share else 0.0
+    return _logistic(_COSINE * similarity + _SHARE * share**3 + _NEITHER)
+
+
+def tells_meaning(query: str) -> bool:
+    """Return whether cosines tell anything of a query: not if most of its letters are beyond Latin script.
+
+    To the default model, which reads English, any two Chinese texts are about as near as a question and its answer.
+    """
+    if query.isascii():
+        return True
+    letters = [letter for letter in query if letter.isalpha()]
+    return 2 * sum(letter > _LAST_LATIN for letter in letters) <= len(letters)
+
+
+def _logistic(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x))

@@ -22,9 +22,8 @@ from ..errors import InvalidFieldError
 from ..models import Kind, Pose
 from ..storage.decay import Decay
 from ..text.graphemes import beginning
-from .candidates import Candidates, enumerate_if_few, in_sql
-from .condition import Condition, Wanted
-from .conditions import Given, parse_conditions
+from .candidates import Condition, Wanted, enumerate_if_few, find_candidates
+from .query import Given, parse_conditions
 from .request import TimelineRequest
 
 DEFAULT_N = 50
@@ -158,10 +157,7 @@ def read_timeline(connection: sqlite3.Connection, query: TimelineQuery) -> Timel
     Raises:
         InvalidFieldError: a condition cannot be met in this database.
     """
-    conditions = in_sql(connection, query.conditions)
-    if not query.include_forgotten:
-        conditions = (Condition("m.status = 'active'"), *conditions)
-    candidates = Candidates(conditions)
+    candidates = find_candidates(connection, query.conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
         candidates = candidates.and_(query.behind.condition())
     candidates = enumerate_if_few(connection, candidates)

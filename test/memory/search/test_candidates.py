@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.candidates import Candidates, narrow_down
-from robotmem_ros.memory.search.condition import Condition, Source
+from robotmem_ros.memory.search.candidates import Candidates, Condition, Source, narrow_down
 from robotmem_ros.memory.storage import Database
 
 from ...support.clock import Clock

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.search.calibration import relevance, tells_meaning
 from robotmem_ros.memory.search.result import Mode
+from robotmem_ros.memory.search.scoring import relevance, tells_meaning
 
 from ...support.embedders import WordVectors
 

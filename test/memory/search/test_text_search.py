@@ -18,7 +18,6 @@ from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import Ranking
 from robotmem_ros.memory.search.text_index import TextReader
-from robotmem_ros.memory.search.text_index.bm25 import Shape
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import tokens
@@ -55,9 +54,6 @@ def crowd() -> Iterator[sqlite3.Connection]:
     database.close()
 
 
-SHAPE = Shape.of(Parameters())
-
-
 def search(
     connection: sqlite3.Connection,
     query: str,
@@ -65,13 +61,14 @@ def search(
     *,
     depth: int = SIZE,
     session: str = "",
-    shape: Shape = SHAPE,
+    k1: float = 0.9,
+    b: float = 0.4,
 ) -> Ranking:
     """What the text search finds."""
     parsed = parse_query(Parameters(), RecallRequest(query, session_id=session), decay=Decay(0.0, now=0))
-    return TextReader((), query, limit, shape, ["default"]).search(
-        connection, find_candidates(connection, parsed), depth
-    )
+    parameters = Parameters(text_candidates=limit, bm25_k1=k1, bm25_b=b)
+    reader = TextReader(connection, (), query, parameters, ["default"])
+    return reader.search(find_candidates(connection, parsed.conditions), depth)
 
 
 def content(connection: sqlite3.Connection, memory_id: int) -> list[str]:
@@ -118,19 +115,19 @@ def test_a_search_with_room_for_all_is_the_formula(
         score = 0.0
         for word in words:
             idf = math.log1p((len(memories) - frequency[word] + 0.5) / (frequency[word] + 0.5))
-            count = held.count(word)
-            score -= idf * count * (k1 + 1) / (count + k1 * (1 - b + b * len(held) / mean))
+            if count := held.count(word):
+                score -= idf * count * (k1 + 1) / (count + k1 * (1 - b + b * len(held) / mean))
         if score:
             expected[memory_id] = score
-    found = search(crowd, " ".join(words), UNBOUNDED, shape=Shape(k1, b))
+    found = search(crowd, " ".join(words), UNBOUNDED, k1=k1, b=b)
     assert dict(found) == pytest.approx(expected, abs=1e-9)
 
 
 def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.Connection) -> None:
     query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
-    few = enumerate_if_few(crowd, find_candidates(crowd, query))
+    few = enumerate_if_few(crowd, find_candidates(crowd, query.conditions))
     assert few.ids is not None
-    found = TextReader((), "red mug", 100, Shape.of(Parameters()), ["default"]).search(crowd, few, SIZE)
+    found = TextReader(crowd, (), "red mug", Parameters(text_candidates=100), ["default"]).search(few, SIZE)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 

@@ -15,8 +15,7 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates, only
-from robotmem_ros.memory.search.condition import Condition, Source
+from robotmem_ros.memory.search.candidates import Candidates, Condition, Source, only
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect

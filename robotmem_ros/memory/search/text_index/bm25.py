@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...config.parameters import Parameters
 from ...storage import bulk
 from ...text import phrases, tokens
 from ...text.stop_words import SPATIAL_WORDS
@@ -78,11 +77,6 @@ class Shape(NamedTuple):
 
     k1: float
     b: float
-
-    @classmethod
-    def of(cls, parameters: Parameters) -> Shape:
-        """Read the parameters."""
-        return cls(parameters.bm25_k1, parameters.bm25_b)
 
 
 class Formula(NamedTuple):

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
-from ...config.parameters import Parameters
 from ...storage import Database, text_rows
-from .block import REACH, SPAN, Block, BlockBuilder
-from .bm25 import Shape
-from .reader import TextReader, outdated
+from .postings import REACH, SPAN, Block, BlockBuilder
+from .reader import outdated
 
 _READ = 256
 _FRESH = 250
@@ -34,16 +31,12 @@ class TextIndex:
         self._database = database
         self._minimum = minimum
         self.blocks: tuple[Block, ...] = ()
-        """In the order of their ids; they cover all ids up to the last one of the last block."""
+        """In the order of their ids; they cover all ids up to the last one of the last block.
+
+        Take them before the snapshot of the database that is searched: so no text in them is newer than that.
+        """
         self._updating = threading.Lock()
         self._work: Iterator[None] | None = None
-
-    def reader(self, text: str, parameters: Parameters) -> Callable[[Sequence[str]], TextReader]:
-        """Make a function from the collections to search to a reader for one query.
-
-        Call this before the snapshot of the database that it searches: so no text in the postings is newer than that.
-        """
-        return partial(TextReader, self.blocks, text, parameters.text_candidates, Shape.of(parameters))
 
     def update(self) -> bool:
         """Read a few hundred texts that the postings lack; return whether there is more to do.

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ...config.parameters import Parameters
 from ...storage import bulk, text_rows
 from ...text import tokens
 from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
 from . import bm25
-from .block import Block
 from .bm25 import Match, Shape, Statistics, Terms, parse_terms
 from .fts import bounded_choice
-from .scores import Best, Scores
+from .postings import Best, Block, Scores
 
 _RANKED = 400
 """Up to this many listed candidates are all ranked by their texts."""
@@ -36,25 +36,30 @@ _WITH_ALL_OF_CHANGED = """
 class TextReader:
     """Search the texts for one query, on one snapshot of the database; no text is read twice.
 
-    `limit` bounds the work without postings, see `fts`; `shape` is that of BM25. Every candidate is in one of
-    `collections`, which give the words their weights; none for all.
+    Every candidate is in one of `collections`, which give the words their weights; none for all.
     """
 
     def __init__(
-        self, blocks: Sequence[Block], text: str, limit: int, shape: Shape, collections: Sequence[str]
+        self,
+        connection: sqlite3.Connection,
+        blocks: Sequence[Block],
+        text: str,
+        parameters: Parameters,
+        collections: Sequence[str],
     ) -> None:
+        self._connection = connection
         self._blocks = blocks
         self._collections = collections
         self._terms = parse_terms(text)
-        self._limit = limit
-        self._shape = shape
+        self._limit = parameters.text_candidates
+        self._shape = Shape(parameters.bm25_k1, parameters.bm25_b)
         self._known: Statistics | None = None
         self._rarities: dict[str, float] | None = None
         self._asked = 0.0
         self._matches: dict[int, Match] = {}
         self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
 
-    def search(self, connection: sqlite3.Connection, candidates: Candidates, depth: int) -> Ranking:
+    def search(self, candidates: Candidates, depth: int) -> Ranking:
         """Find the best `depth` candidates that contain a word of the query, by BM25 (more negative is better).
 
         The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
@@ -63,26 +68,26 @@ class TextReader:
             return []
         ids = candidates.ids
         if ids is not None and len(ids) <= _RANKED:
-            return self.rank(connection, ids)[:depth]
+            return self.rank(ids)[:depth]
         covered = self._blocks[-1].high if self._blocks else 0
         if ids is None:
-            statistics = self._statistics(connection)
+            statistics = self._statistics()
             others = bounded_choice(
-                connection, self._terms.words, statistics, candidates, limit=self._limit, behind=covered
+                self._connection, self._terms.words, statistics, candidates, limit=self._limit, behind=covered
             )
         else:
             others = {memory_id for memory_id in ids if memory_id > covered}
         if self._blocks:
-            return self._best(connection, candidates, others, depth)
-        return self.rank(connection, others)[:depth]
+            return self._best(candidates, others, depth)
+        return self.rank(others)[:depth]
 
-    def rank(self, connection: sqlite3.Connection, ids: Iterable[int]) -> Ranking:
+    def rank(self, ids: Iterable[int]) -> Ranking:
         """Rank those of some memories that contain a word of the query, best first."""
         ids = list(ids)
         unread = [memory_id for memory_id in ids if memory_id not in self._matches]
         if unread and self._terms.words:
-            statistics = self._statistics(connection)
-            self._matches.update(bm25.matches(connection, unread, self._terms, statistics, self._shape))
+            statistics = self._statistics()
+            self._matches.update(bm25.matches(self._connection, unread, self._terms, statistics, self._shape))
         found = self._matches
         return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
 
@@ -95,12 +100,12 @@ class TextReader:
         held = self._match(memory_id).texts.split()
         return tuple(word for word in self._terms.words if word in held)
 
-    def share(self, connection: sqlite3.Connection, words: Sequence[str]) -> float:
+    def share(self, words: Sequence[str]) -> float:
         """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
         if not words:
             return 0.0
         if self._rarities is None:
-            statistics = self._statistics(connection)
+            statistics = self._statistics()
             self._rarities = {word: statistics.rarity(word) for word in self._terms.subject}
             self._asked = sum(self._rarities.values())
         return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
@@ -110,55 +115,57 @@ class TextReader:
         known = self._known
         return {word: known.rarity(word) if known else 1.0 for word in self._terms.words}
 
-    def max_score(self, connection: sqlite3.Connection) -> float:
+    def max_score(self) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
-        return sum(map(self._statistics(connection).weight, self._terms.words))
+        return sum(map(self._statistics().weight, self._terms.words))
 
-    def frequencies(self, connection: sqlite3.Connection, words: Sequence[str]) -> Mapping[str, int]:
+    def frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return in how many memories of the collections some words stand; words of none are left out."""
-        return bm25.read_statistics(connection, Terms(words, ()), self._collections).frequencies
+        return bm25.read_statistics(self._connection, Terms(words, ()), self._collections).frequencies
 
     @property
     def has_postings(self) -> bool:
         """Tell whether `with_all` can be used."""
         return bool(self._blocks)
 
-    def with_all(self, connection: sqlite3.Connection, words: Sequence[str]) -> npt.NDArray[np.int64]:
+    def with_all(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """Find all memories that contain all of some words, ascending by id; there must be a word."""
         key = tuple(words)
         if key not in self._with_all:
-            changed = outdated(connection, self._blocks)
+            changed = outdated(self._connection, self._blocks)
             covered = np.concatenate([block.ids(block.holding(words)) for block in self._blocks])
             found = [covered[~np.isin(covered, changed)]]
             last = self._blocks[-1].high
-            if text_rows.are_behind(connection, last):
-                found.append(bulk.array(connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
+            if text_rows.are_behind(self._connection, last):
+                found.append(bulk.array(self._connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
             if changed:
-                found.append(bulk.array(connection, _WITH_ALL_OF_CHANGED, (json.dumps(changed), "\n".join(words))))
+                found.append(
+                    bulk.array(self._connection, _WITH_ALL_OF_CHANGED, (json.dumps(changed), "\n".join(words)))
+                )
             self._with_all[key] = np.sort(np.concatenate(found))
         return self._with_all[key]
 
-    def newest_with_all(self, connection: sqlite3.Connection, words: Sequence[str], limit: int) -> list[int]:
+    def newest_with_all(self, words: Sequence[str], limit: int) -> list[int]:
         """Find the newest memories that contain all of some words, newest first, at most `limit`."""
         if not words:
             return []
         if self._blocks:
-            found: list[int] = self.with_all(connection, words)[::-1][:limit].tolist()
+            found: list[int] = self.with_all(words)[::-1][:limit].tolist()
             return found
         sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
-        return bulk.ids(connection, sql, (tokens.all_of(words), limit))
+        return bulk.ids(self._connection, sql, (tokens.all_of(words), limit))
 
     def _match(self, memory_id: int) -> Match:
         return self._matches.get(memory_id, _NO_MATCH)
 
-    def _statistics(self, connection: sqlite3.Connection) -> Statistics:
+    def _statistics(self) -> Statistics:
         if self._known is None:
-            self._known = bm25.read_statistics(connection, self._terms, self._collections)
+            self._known = bm25.read_statistics(self._connection, self._terms, self._collections)
         return self._known
 
-    def _best(self, connection: sqlite3.Connection, candidates: Candidates, others: set[int], depth: int) -> Ranking:
+    def _best(self, candidates: Candidates, others: set[int], depth: int) -> Ranking:
         # The best of what the postings cover, and of some others.
-        statistics = self._statistics(connection)
+        statistics = self._statistics()
         scores = Scores(
             self._blocks,
             {word: statistics.weight(word) for word in self._terms.words},
@@ -167,15 +174,15 @@ class TextReader:
         )
         superset = candidates.superset if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))
         # The postings of these are out of date.
-        changed = outdated(connection, self._blocks)
+        changed = outdated(self._connection, self._blocks)
         seen = set(changed)
-        hits = self.rank(connection, others | filter_ids(connection, candidates, changed))
+        hits = self.rank(others | filter_ids(self._connection, candidates, changed))
         wanted = depth + _MORE
         while True:
             best = scores.best(wanted, superset)
             new = [memory_id for memory_id in best.ids if memory_id not in seen]
             seen.update(new)
-            hits += self.rank(connection, new if candidates.ids else filter_ids(connection, candidates, new))
+            hits += self.rank(new if candidates.ids else filter_ids(self._connection, candidates, new))
             hits = _sorted(hits)[:depth]
             if len(best.ids) < wanted or (len(hits) == depth and _is_before_others(hits[-1], best)):
                 return hits

@@ -1,7 +1,8 @@
-"""Search for the vectors nearest to a query in batches, until there are enough."""
+"""Search for the vectors nearest to a query in batches, until enough of them belong to candidates."""
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
@@ -10,14 +11,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ...embedding import Vector
-from ...storage import codec, vector_rows
+from ...storage import bulk, codec, vector_rows
+from ..candidates import Candidates, Source, filter_ids
+from ..result import DISTANCE_DIGITS, Hit, Ranking
 from . import segment
 from .brute_force import Rows
 from .segment import Distances, Ids, Segment
 
+MARGIN = 1.5
+"""The factor on the number of vectors that it takes if the candidates are spread evenly."""
+_ROUNDING = 2e-6
+"""What rounding may move a distance by."""
 _READ = 8192
 _WIDEST = 4
 """If more than one in this many vectors is wanted, the index cannot help: all are compared."""
+_MORE, _GROWTH, _TOGETHER = 16, 4, 1024
+"""How many vectors are looked up at once: first so many more than are wanted, then ever more, up to the last number."""
+_EACH, _ROWS = 4, 8192
+"""How many memories are read at once for each wanted one, and how many in all if they are checked later."""
 
 
 class Batch(NamedTuple):
@@ -116,3 +127,109 @@ def measured(kept: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Dis
 def _limit(near: Distances, width: int) -> float:
     # Vectors at the same distance stand in the same batch.
     return float(np.partition(near, width - 1)[width - 1]) if width < len(near) else math.inf
+
+
+class _Found(NamedTuple):
+    """A memory and its vector."""
+
+    distance: float
+    memory_id: int
+    vector_id: int
+
+
+def find(batches: Batches, candidates: Candidates, depth: int, width: int, *, deep: bool) -> Ranking:
+    """Go through batch after batch, until the nearest `depth` candidates are known and nothing nearer is missing."""
+    hits: Ranking = []
+    while (batch := batches.next(width, deep=deep)) is not None:
+        deep = True
+        found, is_enough = _found_in(batches.connection, batch, candidates, hits, depth)
+        if batch.error:
+            exact = batches.exact({one.vector_id for one in found})
+            found = [one._replace(distance=exact[one.vector_id]) for one in found]
+        hits += [Hit(one.memory_id, round(one.distance, DISTANCE_DIGITS)) for one in found]
+        hits.sort(key=lambda hit: (hit.measure, -hit.memory_id))
+        complete_up_to = batch.complete_up_to - batch.error - _ROUNDING
+        if is_enough or (len(hits) >= depth and hits[depth - 1].measure < complete_up_to):
+            break
+        # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
+        width = int(width * min(max(MARGIN * depth / max(len(hits), 1), 2), 16))
+    return hits[:depth]
+
+
+def _found_in(
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, before: Ranking, wanted: int
+) -> tuple[list[_Found], bool]:
+    # The candidates of a batch, nearest first. The second says that with those before there are as many as are wanted,
+    # and that what is farther was left out.
+    found: list[_Found] = []
+    farthest = before[wanted - 1].measure if len(before) >= wanted else math.inf
+    for distance, vector_id, memory_ids in _candidates_with(connection, batch, candidates, wanted):
+        if distance > farthest + 2 * batch.error + _ROUNDING:
+            return found, True
+        found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
+        if farthest == math.inf and len(before) + len(found) >= wanted:
+            farthest = distance
+    return found, False
+
+
+def _candidates_with(
+    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, wanted: int
+) -> Iterator[tuple[float, int, list[int]]]:
+    # The vectors of a batch, nearest first, each with its distance and the candidates that have it. Many memories can
+    # have the same vector: of each, no more are given than are wanted, the newest.
+    read = _checked if candidates.superset is None else _intersected
+    start, together = 0, wanted + _MORE
+    while start < len(batch.ids):
+        positions, memories, count = read(connection, batch.ids[start : start + together], candidates, wanted)
+        having: list[list[int]] = [[] for _ in range(count)]
+        for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
+            if len(having[position]) < wanted:
+                having[position].append(memory_id)
+        end = start + count
+        yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), having, strict=True)
+        start, together = end, min(_GROWTH * together, _TOGETHER)
+
+
+def _checked(
+    connection: sqlite3.Connection, vector_ids: Ids, candidates: Candidates, wanted: int
+) -> tuple[Sequence[int], Sequence[int], int]:
+    return _having(connection, vector_ids, candidates.check(), most=_EACH * wanted, of_one=wanted)
+
+
+def _intersected(
+    connection: sqlite3.Connection, vector_ids: Ids, candidates: Candidates, wanted: int
+) -> tuple[Sequence[int], Sequence[int], int]:
+    # The memories of a vector are read from an index alone, and only those in the superset are checked.
+    positions, memories, count = _having(connection, vector_ids, None, most=_ROWS, of_one=-1)
+    allowed = candidates.may_contain(np.array(memories, np.int64))
+    possible = np.array((positions, memories), np.int64)[:, allowed]
+    right = filter_ids(connection, candidates, possible[1].tolist())
+    pairs = [(position, memory_id) for position, memory_id in possible.T.tolist() if memory_id in right]
+    return [position for position, _ in pairs], [memory_id for _, memory_id in pairs], count
+
+
+def _having(
+    connection: sqlite3.Connection, vector_ids: Ids, check: Source | None, *, most: int, of_one: int
+) -> tuple[list[int], list[int], int]:
+    # The positions of vectors and the memories that have them, for the first vectors that have less than `most`
+    # together, and how many vectors these are; at least one, of which the newest `of_one` are read if it has more.
+    sql = (
+        "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
+        "CROSS JOIN memories_vec AS v ON v.vector_id = j.value"
+    )
+    if check is not None:
+        sql += f" CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
+    arguments = check.arguments if check is not None else ()
+
+    def read(those: Ids, order: str, limit: int) -> list[list[int]]:
+        wanted = (json.dumps(those.tolist()), *arguments, limit)
+        return bulk.read(connection, f"{sql} {order} LIMIT ?", wanted, "position", "memory")
+
+    positions, memories = read(vector_ids, "", most)
+    if len(positions) < most:
+        return positions, memories, len(vector_ids)
+    if count := positions[-1]:
+        complete = positions.index(count)
+        return positions[:complete], memories[:complete], count
+    positions, memories = read(vector_ids[:1], "ORDER BY v.memory_id DESC", of_one)
+    return positions, memories, 1

@@ -18,25 +18,20 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...embedding import Vector, Vectors
 from ...storage import Database, bulk, codec, rows, vector_rows
-from ..candidates import Candidates, enumerate_if_few, filter_ids, only
-from ..condition import Condition
+from ..candidates import Candidates, Condition, enumerate_if_few, filter_ids, only
 from ..result import DISTANCE_DIGITS, Hit, Ranking
 from . import segment
-from .batches import Batch, Batches, measured
+from .batches import MARGIN, Batches, find, measured
 from .brute_force import BruteForceVectors, Rows
 from .index_builder import IndexBuilder
-from .lookup import candidates_with
 from .segment import Distances, Ids
 
-_ROUNDING = 2e-6
-"""What rounding may move a distance by."""
 _LOOKUP_COST = 4
 """What it costs to find a vector in the index and to see which of its memories are candidates, over comparing one."""
 _SELECTION_COST, _SELECTION_COST_BRUTE_FORCE = 32, 2
@@ -59,8 +54,6 @@ Upper bytes are rounded, which puts a distance off by a standard deviation of 0.
 """
 _LISTED = 200
 """How many similar memories are listed by id at most."""
-_MARGIN = 1.5
-"""The factor on the number of vectors that it takes if the candidates are spread evenly."""
 _FIRST_WIDTH = 64
 _FEW_FACTS, _FEW_AMONG = 2_000, 8
 """To compare so many facts takes no longer than to search the index for the nearest vectors of any memory. Without an
@@ -105,10 +98,10 @@ class VectorIndex:
                 return self.rank(connection, query, candidates.ids, depth)
             if candidates.superset is not None:
                 # As many as it takes if the memories that the narrowest condition allows are spread evenly.
-                width = int(_MARGIN * vectors / max(len(candidates.superset), 1) * (depth + 16))
+                width = int(MARGIN * vectors / max(len(candidates.superset), 1) * (depth + 16))
                 deep = True
         batches = self.batches(connection, query, selected)
-        return _widen(batches, candidates, depth, width, deep=deep)
+        return find(batches, candidates, depth, width, deep=deep)
 
     def rank(
         self, connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int | None = None
@@ -274,49 +267,6 @@ def _ranking(memory_ids: Ids, distances: Distances, depth: int | None) -> Rankin
     rounded = distances.astype(np.float64).round(DISTANCE_DIGITS)
     order = np.lexsort((-memory_ids, rounded))[:depth]
     return [Hit(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]
-
-
-class _Found(NamedTuple):
-    """A memory and its vector."""
-
-    distance: float
-    memory_id: int
-    vector_id: int
-
-
-def _widen(batches: Batches, candidates: Candidates, depth: int, width: int, *, deep: bool) -> Ranking:
-    # Batch after batch, until `depth` candidates are known and nothing nearer is missing.
-    hits: Ranking = []
-    while (batch := batches.next(width, deep=deep)) is not None:
-        deep = True
-        found, is_enough = _found(batches.connection, batch, candidates, hits, depth)
-        if batch.error:
-            exact = batches.exact({one.vector_id for one in found})
-            found = [one._replace(distance=exact[one.vector_id]) for one in found]
-        hits += [Hit(one.memory_id, round(one.distance, DISTANCE_DIGITS)) for one in found]
-        hits.sort(key=lambda hit: (hit.measure, -hit.memory_id))
-        complete_up_to = batch.complete_up_to - batch.error - _ROUNDING
-        if is_enough or (len(hits) >= depth and hits[depth - 1].measure < complete_up_to):
-            break
-        # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
-        width = int(width * min(max(_MARGIN * depth / max(len(hits), 1), 2), 16))
-    return hits[:depth]
-
-
-def _found(
-    connection: sqlite3.Connection, batch: Batch, candidates: Candidates, before: Ranking, wanted: int
-) -> tuple[list[_Found], bool]:
-    # The candidates of a batch, nearest first. The second says that with those before there are as many as are wanted,
-    # and that what is farther was left out.
-    found: list[_Found] = []
-    farthest = before[wanted - 1].measure if len(before) >= wanted else math.inf
-    for distance, vector_id, memory_ids in candidates_with(connection, batch, candidates, wanted):
-        if distance > farthest + 2 * batch.error + _ROUNDING:
-            return found, True
-        found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
-        if farthest == math.inf and len(before) + len(found) >= wanted:
-            farthest = distance
-    return found, False
 
 
 def _preselected(connection: sqlite3.Connection, query: Vector, ids: Collection[int], depth: int) -> Collection[int]:

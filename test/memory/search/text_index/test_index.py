@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.memory.search.text_index import TextIndex
-from robotmem_ros.memory.search.text_index.block import Block
+from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.search.text_index.reader import outdated
 from robotmem_ros.memory.storage import Database, text_rows
 

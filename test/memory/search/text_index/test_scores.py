@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.text_index.block import Block
-from robotmem_ros.memory.search.text_index.scores import Scores
+from robotmem_ros.memory.search.text_index.postings import Block, Scores
 
 from ....support.text_blocks import FORMULA, WORDS, Texts, block_of, build, score, texts_behind_three
 

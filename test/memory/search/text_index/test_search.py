@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.search.text_index.block import Block
+from robotmem_ros.memory.search.text_index.postings import Block
 
 from ....support import corpus
 

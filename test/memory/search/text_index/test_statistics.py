@@ -17,7 +17,7 @@ from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextReader
-from robotmem_ros.memory.search.text_index.bm25 import Shape, Terms, read_statistics
+from robotmem_ros.memory.search.text_index.bm25 import Terms, read_statistics
 from robotmem_ros.memory.storage import Database, changes, rows
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text.tokens import indexed_text
@@ -88,7 +88,8 @@ def test_without_postings_what_holds_a_word_that_only_others_often_have_is_found
     stored(database, [("default", "blue mug")] * 3000)
     with database.reader() as connection:
         request = RecallRequest("red mug", min_confidence=0.0)
-        candidates = find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)))
-        hits = TextReader((), "red mug", LIMIT, Shape.of(Parameters()), ["default"]).search(connection, candidates, 50)
+        candidates = find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
+        parameters = Parameters(text_candidates=LIMIT)
+        hits = TextReader(connection, (), "red mug", parameters, ["default"]).search(candidates, 50)
     assert [hit.memory_id for hit in hits] == [number + 1 for number in range(999, 0, -1) if number % 20 == 7]
     database.close()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.text_index.block import SPAN, Postings
+from robotmem_ros.memory.search.text_index.postings import SPAN, Postings
 
 from ....support.text_blocks import WORDS, Texts, block_of, build, texts_behind_three
 

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotmem_ros.memory import Parameters
-from robotmem_ros.memory.learning.candidates import Neighbours, candidates_of, measured, similar_among
 from robotmem_ros.memory.learning.classification import Classifier, load_classifier
-from robotmem_ros.memory.learning.store_or_merge import contradicted_among
+from robotmem_ros.memory.learning.comparison import (
+    Neighbours,
+    candidates_of,
+    contradicted_among,
+    measured,
+    similar_among,
+)
 from robotmem_ros.memory.models import NewFact, NewMemory
 from robotmem_ros.memory.new_memory import new_fact
 from robotmem_ros.memory.storage import Database

@@ -10,8 +10,7 @@ from typing import Any
 
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.embedding import Embedder, Vector, Vectors
-from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
-from robotmem_ros.memory.embedding.model_files import find_folder, inspect
+from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder, find_folder, inspect
 from robotmem_ros.memory.search import result, scoring
 from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query

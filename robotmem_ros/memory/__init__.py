@@ -15,7 +15,7 @@ from .errors import (
     StorageError,
 )
 from .learning.explanation import Explanation
-from .learning.store_or_merge import Learned
+from .learning.learning import Learned
 from .maps import OccupancyGrid, Origin, PathPoint
 from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .notes.reading import NoteLines, NotesState

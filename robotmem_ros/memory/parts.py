@@ -11,8 +11,7 @@ from .areas import Areas
 from .background import MaintenanceLoop, Step
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
-from .embedding.background import BackgroundEmbedder
-from .embedding.embedder import Embedder, ModelUnavailableError
+from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
 from .embedding.fastembed_provider import FastEmbedEmbedder
 from .learning.classification import classifier_loader
 from .learning.learning import Learning

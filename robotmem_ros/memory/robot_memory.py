@@ -17,12 +17,11 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from . import validation
 from .config.parameters import Parameters
-from .embedding.background import BackgroundEmbedder
-from .embedding.embedder import Embedder
+from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import DatabaseUnusableError, ForkedMemoryError, InvalidFieldError, MemoryNotFoundError, ReadOnlyError
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
-from .learning.store_or_merge import Learned
+from .learning.learning import Learned
 from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint
 from .models import (
     Change,

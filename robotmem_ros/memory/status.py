@@ -6,8 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from .embedding import ModelUnavailableError
-from .embedding.background import BackgroundEmbedder
-from .embedding.embedder import check_kept_model
+from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .parts import Parts
 from .search.result import Mode
 from .storage import note_rows, rows, vector_rows

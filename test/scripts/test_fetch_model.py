@@ -18,7 +18,7 @@ from fetch_model import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError,
 from integer_model import integer_model
 
 from robotmem_ros.memory.config.parameters import Parameters
-from robotmem_ros.memory.embedding.model_files import find_folder
+from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 
 from .test_integer_model import integer_weights, products
 

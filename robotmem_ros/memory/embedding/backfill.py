@@ -14,7 +14,7 @@ from ..background import piecewise
 from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
 from ..storage.vector_rows import text_digest
-from .background import BackgroundEmbedder
+from .embedder import BackgroundEmbedder
 
 _BATCH = 64
 _PIECE = 8

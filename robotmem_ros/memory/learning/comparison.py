@@ -1,4 +1,4 @@
-"""Compare two facts: whether their contexts let them be merged, and whether they contradict.
+"""Find the facts that a fact is compared with, and tell whether they are similar, can be merged or contradict it.
 
 Facts contradict if they have the same subject, and another value of one quantity or another outcome, not both. 8 N
 failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so do 12 N worked and 12 N failed.
@@ -7,26 +7,160 @@ failed and 12 N worked do not contradict; 12 N worked and 15 N worked do, and so
 from __future__ import annotations
 
 import json
+import logging
 import math
+import sqlite3
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import NamedTuple
 
+from ..config.parameters import Parameters
+from ..embedding.embedder import BackgroundEmbedder, check_kept_model
+from ..models import NewMemory, Similarity
+from ..search.vector_index import VectorIndex
+from ..storage import Database, fact_index
+from ..storage.fact_index import Candidate
 from ..text.entities import unit_named
-from ..text.statement import Claim, Statement, Values, load_terms
+from ..text.normal_form import digest
+from ..text.statement import Claim, Statement, Values, jaccard, load_terms, statement
 from ..validation import compact_json
 
+_MOST = 5_000
+_LOG = logging.getLogger(__name__)
 _is_close = partial(math.isclose, rel_tol=1e-9)
 _OUTCOMES = (("task", "success"), ("task", "outcome"), ("success",), ("outcome",))
 _ABSENT = object()
 
 
-def can_merge(one: str, other: str) -> bool:
-    """Return whether two facts of the same text can be merged: their contexts agree in all keys that both have.
+@dataclass(frozen=True)
+class Neighbours:
+    """The facts nearest in meaning to a text, found before it is written so that the writer does not wait."""
+
+    vector: bytes | None = None
+    """Vector of the text; None if there is no model."""
+    model: str = ""
+    ids: tuple[int, ...] = ()
+    """Facts that may be similar enough."""
+    last_id: int = 0
+    """Greatest id when they were found; later facts must be compared, too."""
+    reason: str = ""
+    """Why there is no vector."""
+
+
+class Compared(NamedTuple):
+    """A fact that another one is compared with."""
+
+    fact: Candidate
+    cosine: float
+    """Similarity of the vectors; 0 if unknown."""
+
+
+def find_neighbours(
+    database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str, cosine: float
+) -> Neighbours:
+    """Return the vector of a text and the facts that may have at least this cosine similarity.
+
+    Does not wait for a model that is still being loaded. If the model fails, the fact is learned without it.
+    """
+    if not embedder.available:
+        return Neighbours(reason=f"meanings were not compared: {embedder.why_not}")
+    try:
+        vector = embedder.embed_one(text)
+        with database.snapshot() as connection:
+            check_kept_model(connection, embedder.name)
+            ids = tuple(vectors.facts_within(connection, vector, 1.0 - cosine, _MOST))
+            return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(connection))
+    except Exception as error:
+        _LOG.warning("meanings were not compared: %s", error)
+        return Neighbours(reason=f"meanings were not compared: {error}")
+
+
+def candidates_of(
+    connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters, *, but: int = 0
+) -> Mapping[int, Compared]:
+    """Return the facts that a fact is compared with: of the same text, with common words, or of similar meaning."""
+    found = {
+        one.id: Compared(one, 0.0)
+        for one in (
+            *fact_index.with_digest(connection, new.collection, digest(new.content)),
+            *fact_index.sharing_words(
+                connection, new.collection, new.content, similarity=parameters.similar_jaccard, but=but
+            ),
+        )
+    }
+    if near.vector is not None:
+        close = fact_index.near(
+            connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
+            cosine=parameters.similar_cosine,
+        )  # fmt: skip
+        found |= {one.id: Compared(one, cosine) for one, cosine in close}
+    found.pop(but, None)
+    return found
+
+
+def similar_among(new: NewMemory, candidates: Mapping[int, Compared], parameters: Parameters) -> list[Similarity]:
+    """Return the facts that are similar to another one, most similar first; of equally similar ones the newest."""
+    found, text, stated = [], digest(new.content), statement(new.content)
+    for one, cosine in candidates.values():
+        method, similarity = "exact", 1.0
+        if one.content_hash != text:
+            method, similarity = measured(stated, statement(one.content), cosine, parameters)
+        if method:
+            found.append(Similarity(one.id, method, similarity))
+    return sorted(found, key=lambda one: (-one.similarity, -one.memory_id))
+
+
+def measured(one: Statement, other: Statement, cosine: float, parameters: Parameters) -> tuple[str, float]:
+    """Return the method by which different texts are similar and their similarity in [0, 1]; "" and 0 if they are not.
+
+    `cosine` is the similarity of their vectors, 0 if unknown.
+    """
+    by_words = jaccard(one.terms, other.terms)
+    if by_words and by_words >= parameters.similar_jaccard:
+        return "jaccard", round(by_words, 6)
+    if cosine and cosine >= parameters.similar_cosine:
+        return "cosine", round(cosine, 6)
+    return "", 0.0
+
+
+def can_merge(known: Candidate, new: NewMemory) -> bool:
+    """Return whether two facts of the same text can be merged: in one place, with contexts that agree in common keys.
 
     An outcome must be in both or in neither: that something worked once does not make it a general statement.
     """
-    left, right = json.loads(one), json.loads(other)
+    if not _same_place(known, new):
+        return False
+    left, right = json.loads(known.context), json.loads(new.context)
     return all(_same(_at(left, path), _at(right, path)) for path in _OUTCOMES) and _agree(left, right)
+
+
+def contradicted_among(
+    memory_id: int, new: NewMemory, candidates: Mapping[int, Compared], limit: float
+) -> list[tuple[int, str]]:
+    """Return the facts that a fact contradicts, with the reason of each; oldest id first."""
+    stated, found = _stated(new.content, new.context), []
+    for _, (one, _) in sorted(candidates.items()):
+        known = _stated(one.content, one.context)
+        is_older = (one.observed_at, one.id) < (new.observed_at, memory_id)
+        reason = contradiction(known, stated, limit) if is_older else contradiction(stated, known, limit)
+        if reason and _same_place(one, new) and _comparable(one.context, new.context):
+            found.append((one.id, reason))
+    return found
+
+
+def contradiction(older: Statement, newer: Statement, limit: float) -> str:
+    """Return the reason why two facts contradict, such as `force: 12.5 N, now 15 N`; empty if they do not.
+
+    `limit` is the Jaccard similarity in [0, 1] from which two sets of words have one subject.
+    """
+    if older.names != newer.names or not _same_subject(older.words, newer.words, limit):
+        return ""
+    was, now = older.claim, newer.claim
+    differences = [_other_values(was.values, now.values), _other_polarities(was, now)]
+    found = [difference for difference in differences if difference is not None]
+    reasons = [difference for difference in found if difference]
+    return reasons[0] if len(found) == 2 and len(reasons) == 1 else ""
 
 
 def merged_context(one: str, other: str) -> str:
@@ -36,17 +170,29 @@ def merged_context(one: str, other: str) -> str:
     return one if left == merged else compact_json(merged)
 
 
-def comparable(one: str, other: str) -> bool:
-    """Return whether two facts can contradict: their contexts agree, parameters and outcome aside."""
-    return one == other or _agree(_without_claims(one), _without_claims(other))
-
-
 @lru_cache(maxsize=1024)
 def outcome(context: str) -> frozenset[str]:
     """Return the outcome of a context as a polarity of a statement; empty if it has none."""
     parsed = json.loads(context)
     found = [value for path in _OUTCOMES if isinstance(value := _at(parsed, path), bool)]
     return frozenset({"outcome+" if found[0] else "outcome-"}) if found else frozenset()
+
+
+def _same_place(one: Candidate, new: NewMemory) -> bool:
+    return (one.frame_id, one.map_id) == (new.frame_id, new.map_id)
+
+
+def _stated(content: str, context: str) -> Statement:
+    # An outcome in the context counts like one in the text.
+    stated, added = statement(content), outcome(context)
+    if not added:
+        return stated
+    return replace(stated, claim=stated.claim._replace(polarities=stated.claim.polarities | added))
+
+
+def _comparable(one: str, other: str) -> bool:
+    # Contexts of facts that can contradict agree, parameters and outcome aside.
+    return one == other or _agree(_without_claims(one), _without_claims(other))
 
 
 def _agree(left: Mapping[str, object], right: Mapping[str, object]) -> bool:
@@ -81,20 +227,6 @@ def _at(context: Mapping[str, object], path: tuple[str, ...]) -> object:
     for name in path:
         value = value.get(name, _ABSENT) if isinstance(value, dict) else _ABSENT
     return value
-
-
-def contradiction(older: Statement, newer: Statement, limit: float) -> str:
-    """Return the reason why two facts contradict, such as `force: 12.5 N, now 15 N`; empty if they do not.
-
-    `limit` is the Jaccard similarity in [0, 1] from which two sets of words have one subject.
-    """
-    if older.names != newer.names or not _same_subject(older.words, newer.words, limit):
-        return ""
-    was, now = older.claim, newer.claim
-    differences = [_other_values(was.values, now.values), _other_polarities(was, now)]
-    found = [difference for difference in differences if difference is not None]
-    reasons = [difference for difference in found if difference]
-    return reasons[0] if len(found) == 2 and len(reasons) == 1 else ""
 
 
 def _same_subject(left: frozenset[str], right: frozenset[str], limit: float) -> bool:

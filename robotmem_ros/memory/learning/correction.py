@@ -12,16 +12,18 @@ from typing import Any
 
 from ..areas import Areas
 from ..config.parameters import Parameters
-from ..models import CALLER, Decision, Memory, MemoryUpdate, NewMemory
+from ..errors import InvalidFieldError
+from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
 from ..new_memory import new_values
 from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
 from ..storage.decay import Decay
 from .classification import Classifier, tags_given
-from .correction_check import check_fits, with_area
 from .repetition import COMPARED, FILLED, folded, given_tags, without_parameters
 
 _OPEN = ("category", "confidence", "scope_files", "scope_entities")
+_OF_PERCEPTIONS = {"label": "label", "perception_type": "perception_type", "x": "pose"}
+"""Columns that facts do not have, and the fields that they come from."""
 _DERIVED_FROM = frozenset({"content", "context"})
 
 
@@ -58,11 +60,11 @@ def correct(connection: sqlite3.Connection, classifier: Classifier, areas: Areas
     rows.check_active(connection, memory_id)
     memory = rows.read(connection, [memory_id], Decay(0.0, 0))[memory_id]
     correction = _with_all_tags(memory, correction)
-    check_fits(memory, correction.columns)
+    _check_fits(memory, correction.columns)
     known = rows.stored_fact(connection, memory_id)
     if known is None or not known.decisions:
         # A memory that was never classified keeps what was given.
-        moved = with_area(areas, memory, correction.columns)
+        moved = _with_area(areas, memory, correction.columns)
         changes.update(connection, memory_id, moved, correction.tags, reason=correction.reason)
         contribution_rows.delete_of(connection, memory_id)
         if "label" in correction.columns:
@@ -89,6 +91,45 @@ def _with_all_tags(memory: Memory, correction: Correction) -> Correction:
         return correction
     tags = {*memory.tags, *correction.added_tags} - {*correction.removed_tags}
     return replace(correction, tags=tuple(sorted(tags)))
+
+
+def _check_fits(memory: Memory, columns: Mapping[str, Any]) -> None:
+    # A fact has nothing that only perceptions have, and an object keeps what makes it one.
+    given = {column: field for column, field in _OF_PERCEPTIONS.items() if column in columns}
+    if memory.kind is Kind.FACT:
+        for column, field in given.items():
+            why = f"is for perceptions only, and memory {memory.id} is a fact"
+            raise InvalidFieldError(field, _shown(field, columns, column), why)
+    if not memory.times_seen:
+        return
+    for column, field in given.items():
+        value = columns[column]
+        if value in OF_THE_ROBOT if field == "perception_type" else not value and value != 0.0:
+            why = (
+                f"does not fit memory {memory.id}: an object has a label, a pose and a sense of things around the robot"
+            )
+            raise InvalidFieldError(field, _shown(field, columns, column), why)
+
+
+def _with_area(areas: Areas, memory: Memory, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    # With a context that names the area of the place; an area that a new context names stays, but that of an object is
+    # always that of its position.
+    if "context" not in columns and "x" not in columns:
+        return columns
+    context = columns.get("context", memory.context_json)
+    frame = columns.get("frame_id", memory.frame_id)
+    pose = memory.pose
+    if "x" in columns:
+        pose = None if columns["x"] is None else Pose(*(columns[axis] for axis in Pose._fields))
+    is_replaced = memory.times_seen > 0 or "context" not in columns
+    tagged = areas.retagged(context, frame, memory.map_id, pose, replace_area=is_replaced)
+    return columns if tagged == context else {**columns, "context": tagged}
+
+
+def _shown(field: str, columns: Mapping[str, Any], column: str) -> object:
+    if field != "pose" or columns[column] is None:
+        return columns[column]
+    return tuple(columns[axis] for axis in Pose._fields)
 
 
 def _corrected(classifier: Classifier, first: NewMemory, correction: Correction) -> NewMemory:

@@ -7,22 +7,62 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..areas import Areas
 from ..config.parameters import Parameters
-from ..embedding.background import BackgroundEmbedder
+from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
-from ..models import NewMemory
+from ..models import NewMemory, Similarity, Stored
 from ..search.vector_index import VectorIndex
-from ..storage import Database, fact_rows, object_rows
+from ..storage import Database, fact_rows, object_rows, rows, vector_rows
 from ..text.statement import statement
-from .candidates import Neighbours, find_neighbours
 from .classification import Classifier
+from .comparison import (
+    Compared,
+    Neighbours,
+    can_merge,
+    candidates_of,
+    contradicted_among,
+    find_neighbours,
+    similar_among,
+)
 from .correction import Correction, correct
-from .store_or_merge import Learned, link_again, store_or_merge
+from .repetition import repeat
 
+EQUAL, SEED, OFF = "equal", "seed", "off"
+"""Values of the parameter `deduplication`."""
+_LINKED = 16
+"""Number of similar facts that a fact is linked with, the most similar."""
 _LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Learned(Stored):
+    """The result of learning a fact."""
+
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    confidence: float = 0.0
+    """As it is stored now, in [0, 1]."""
+    method: str = ""
+    """Method that found the fact it repeats, or the most similar one: `exact`, `jaccard` or `cosine`."""
+    similarity: float = 0.0
+    """Similarity by that method, in [0, 1]."""
+    similar_ids: tuple[int, ...] = ()
+    """The similar facts of another text, most similar first. Each fact stays as it is."""
+    contradicts: tuple[int, ...] = ()
+    """The facts that it contradicts."""
+    reason: str = ""
+    """Why meanings were not compared, such as a missing model; empty if they were."""
+
+    @property
+    def status(self) -> str:
+        """`stored`; `similar`, stored and linked with `similar_ids`; or `duplicate`, which reinforced this fact."""
+        if not self.is_new:
+            return "duplicate"
+        return "similar" if self.similar_ids else "stored"
 
 
 class Learning:
@@ -95,6 +135,60 @@ class Learning:
         if "confidence" in correction.columns:
             object_rows.confirm(connection, correction.memory_id, self._parameters().object_min_existence)
         link_again(connection, correction.memory_id, near, self._parameters())
+
+
+def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbours, parameters: Parameters) -> Learned:
+    """Store a prepared fact, unless it repeats one of the collection. To be called in a transaction."""
+    candidates = candidates_of(connection, new, near, parameters)
+    alike = similar_among(new, candidates, parameters)
+    repeated = _repeated(new, candidates, alike, parameters.deduplication)
+    if repeated is not None:
+        fact = repeat(connection, repeated, new, parameters.reinforcement_gain)
+        return Learned(
+            repeated.memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
+            method=repeated.method, similarity=repeated.similarity,
+        )  # fmt: skip
+    memory_id = rows.insert(connection, new)
+    fact_rows.add_decisions(connection, memory_id, new.decisions)
+    if near.vector is not None:
+        vector_rows.add(connection, memory_id, new.content, vector=near.vector, of=near.model)
+    similar = alike[:_LINKED]
+    fact_rows.link_similar(connection, memory_id, similar)
+    contradicts = contradicted_among(memory_id, new, candidates, parameters.similar_jaccard)
+    fact_rows.link_contradictions(connection, memory_id, contradicts)
+    nearest = similar[0] if similar else Similarity(0, "", 0.0)
+    return Learned(
+        memory_id, category=new.category, tags=new.tags, confidence=new.confidence, method=nearest.method,
+        similarity=nearest.similarity, similar_ids=tuple(one.memory_id for one in similar),
+        contradicts=tuple(other for other, _ in contradicts), reason=near.reason,
+    )  # fmt: skip
+
+
+def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours | None, parameters: Parameters) -> None:
+    """Replace the links of a corrected fact: its contradictions and, with a new text, the similar facts.
+
+    `near` is None if the text is as it was.
+    """
+    fact = rows.stored_fact(connection, memory_id)
+    if fact is None:
+        return
+    candidates = candidates_of(connection, fact, near or Neighbours(), parameters, but=memory_id)
+    if near is not None:
+        fact_rows.unlink_similar(connection, memory_id)
+        fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_LINKED])
+    contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
+    fact_rows.unlink_contradictions(connection, memory_id)
+    fact_rows.link_contradictions(connection, memory_id, contradicts)
+
+
+def _repeated(
+    new: NewMemory, candidates: Mapping[int, Compared], similar: Sequence[Similarity], deduplication: str
+) -> Similarity | None:
+    for one in similar if deduplication != OFF else ():
+        known = candidates[one.memory_id].fact
+        if (one.method == "exact" or deduplication == SEED) and can_merge(known, new):
+            return one
+    return None
 
 
 def _described(learned: Learned) -> str:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..config.parameters import Parameters
-from ..learning.candidates import Neighbours
+from ..learning.comparison import Neighbours
+from ..learning.learning import link_again
 from ..learning.repetition import COMPARED, folded, given_tags
-from ..learning.store_or_merge import link_again
 from ..storage import contribution_rows, fact_rows, purge_rows, rows, sighting_rows
 from ..storage.purge_rows import Selection
 from ..validation import compact_json

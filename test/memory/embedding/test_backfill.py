@@ -12,7 +12,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Mode, Parameters, RobotMemory
 from robotmem_ros.memory.embedding import ModelUnavailableError, Vector, Vectors
-from robotmem_ros.memory.embedding.background import BackgroundEmbedder
+from robotmem_ros.memory.embedding.embedder import BackgroundEmbedder
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Mode, RobotMemory
 from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding import Embedder, ModelUnavailableError
-from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
-from robotmem_ros.memory.embedding.model_files import MODEL_VARIABLE, find_folder, inspect
+from robotmem_ros.memory.embedding.fastembed_provider import MODEL_VARIABLE, FastEmbedEmbedder, find_folder, inspect
 
 DEFAULT = Parameters().embedding_model
 

@@ -26,10 +26,10 @@ class _Queued:
 class IntakeWorker:
     """Run jobs one after the other in a thread of its own, until `close`.
 
-    `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`: then
-    callers have to put no more while it is `full`. No more than 256 MB wait either. `backlog` says
-    whether to pause because the memory does not keep up with writing; `look` is called after jobs, and again while it
-    says that something waits for its transform. A job that fails is given to `failed`. `yield_to_queries` is called
+    `limit` gives how many may wait, and `policy` what happens to more: `drop_newest`, `drop_oldest`, or `block`, which
+    holds whoever puts one more until there is room or `unblock` is called. No more than 256 MB wait either. `backlog`
+    says whether to pause because the memory does not keep up with writing; `look` is called after jobs, and again while
+    it says that something waits for its transform. A job that fails is given to `failed`. `yield_to_queries` is called
     before jobs, unless more came than was done at once.
     """
 
@@ -53,6 +53,7 @@ class IntakeWorker:
         self._jobs: deque[_Queued] = deque()
         self._bytes = 0
         self._changed = threading.Condition()
+        self._unblocked = False
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="memory-intake", daemon=True)
         self._thread.start()
@@ -71,11 +72,12 @@ class IntakeWorker:
     def put(self, job: Job, dropped: Job, size: int) -> None:
         """Queue the reading of a message of `size` bytes; call the `dropped` of those without room."""
         with self._changed:
-            policy = self._policy()
-            if not self._fits(size) and (policy == "drop_newest" or not self._jobs):
+            while (policy := self._policy()) == "block" and not self._fits(size) and not self._unblocked:
+                self._changed.wait(_PAUSE)
+            if not self._fits(size) and policy == "drop_newest":
                 dropped()
                 return
-            while policy != "block" and not self._fits(size) and self._jobs:
+            while not self._fits(size) and policy == "drop_oldest":
                 oldest = self._jobs.popleft()
                 self._bytes -= oldest.size
                 oldest.dropped()
@@ -83,11 +85,11 @@ class IntakeWorker:
             self._bytes += size
             self._changed.notify_all()
 
-    @property
-    def full(self) -> bool:
-        """Return whether callers must wait, because the queue is full and the policy is `block`."""
+    def unblock(self) -> None:
+        """Let in what was taken already, though it is full: nothing more will be taken."""
         with self._changed:
-            return self._policy() == "block" and not self._fits(0)
+            self._unblocked = True
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Do what is queued and end the thread; a second call does nothing."""

@@ -23,14 +23,13 @@ class MatchedSubscription:
 
     If reliability or durability is `match`, subscribing waits for the first publisher: reliable and transient local
     only if all publishers are, so that all of them are heard and what a publisher latched arrives once. `receive` is
-    called in `thread`, by default in that of the node's executor, with many messages in one turn while `more` is true.
+    called in that of the node's executor, or in `thread`, with many messages in one turn; there it may wait.
     `lost` gets the number of messages that were published and never came.
     """
 
     def __init__(
         self, node: Node, kind: Any, type_name: str, topic: str, receive: Receive, *,
         reliability: str, durability: str, depth: int, thread: CallbackThread | None = None,
-        more: Callable[[], bool] = lambda: False,
         lost: Callable[[int], None] = lambda number: None,
     ) -> None:  # fmt: skip
         self._node = node
@@ -41,7 +40,6 @@ class MatchedSubscription:
         self._wanted = reliability, durability
         self._depth = depth
         self._thread = thread
-        self._more = more
         self._lost = lost
         self._gaps = LostMessages(alone=lambda: self.publishers <= 1)
         self._current: tuple[str, str] | None = None
@@ -92,10 +90,10 @@ class MatchedSubscription:
         # The one use of what rclpy does not document: `take_message`. Between two turns of an executor another busy
         # thread gets the interpreter, for 5 ms. With a message in each turn, above 4,000 a second some were lost.
         subscription, deadline = self._subscription, time.monotonic() + _TURN
-        if subscription is None:
+        if subscription is None or self._thread is None:
             return
         with subscription.handle:
-            while self._more() and time.monotonic() < deadline:
+            while time.monotonic() < deadline:
                 taken = subscription.handle.take_message(self._kind, True)
                 if taken is None:
                     return

@@ -23,7 +23,6 @@ from .parameters import declare_group
 from .subscriptions import MatchedSubscription
 
 _LOG_PERIOD = 5.0
-_PAUSE = 0.002
 
 
 def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ...]:
@@ -81,7 +80,7 @@ class PerceptionTopics:
         self._node = node
         self._intake = intake
         self._worker = worker
-        self._thread = CallbackThread(node, "memory-topics", self._pause)
+        self._thread = CallbackThread(node, "memory-topics")
         self._topics = [_Topic(node, intake, worker, config, clock=clock, thread=self._thread) for config in configs]
         self._thread.start()
 
@@ -119,14 +118,10 @@ class PerceptionTopics:
 
     def close(self) -> None:
         """End the subscriptions."""
+        self._worker.unblock()
         self._thread.close(0)
         for topic in self._topics:
             topic.subscription.close()
-
-    def _pause(self) -> None:
-        # Messages stay with the middleware, which keeps as many as the history of the subscription is deep.
-        while self._worker.full and not self._thread.closing.wait(_PAUSE):
-            pass
 
 
 class _Topic:
@@ -151,7 +146,7 @@ class _Topic:
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
             reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
-            more=lambda: not worker.full, lost=lambda number: self._count(DropReason.LOST, number),
+            lost=lambda number: self._count(DropReason.LOST, number),
         )  # fmt: skip
 
     def counts(self) -> tuple[int, Counter[DropReason]]:
@@ -173,6 +168,8 @@ class _Topic:
         receipt_ns = self._clock()
         with self._lock:
             self._arrivals += 1
+        # May wait for room: messages stay with the middleware, which keeps as many as the subscription's history is
+        # deep. An executor alone would not stop: it hands over in one turn all that came before it first looked.
         self._worker.put(lambda: self._read(raw, receipt_ns), self._drop_unread, len(raw))
 
     def _drop_unread(self) -> None:

@@ -1,9 +1,10 @@
-"""What waits to be read: what happens to more than fits, and when callers may go on."""
+"""What waits to be read: what happens to more than fits, and when who puts it may go on."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
 
 import pytest
 
@@ -19,8 +20,9 @@ class Held:
         self.let_go = threading.Event()
         self.done: list[int] = []
         self.dropped: list[int] = []
+        self.policy = policy
         self.worker = IntakeWorker(
-            limit=lambda: limit, policy=lambda: policy, backlog=lambda: False, look=lambda: False,
+            limit=lambda: limit, policy=lambda: self.policy, backlog=lambda: False, look=lambda: False,
             yield_to_queries=lambda: None, failed=lambda error: self.dropped.append(-1),
         )  # fmt: skip
         busy = threading.Event()
@@ -36,34 +38,63 @@ class Held:
         for number in numbers:
             self.worker.put(lambda n=number: self.done.append(n), lambda n=number: self.dropped.append(n), size)  # type: ignore[misc]
 
+    def putting(self, *numbers: int, size: int = 1) -> threading.Thread:
+        thread = threading.Thread(target=self.put, args=numbers, kwargs={"size": size}, daemon=True)
+        thread.start()
+        return thread
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while not holds():
+            assert time.monotonic() < deadline
+            threading.Event().wait(0.001)
+
     def close(self) -> None:
         self.let_go.set()
         self.worker.close()
 
 
-@pytest.fixture(params=["drop_newest", "drop_oldest", "block"])
-def held(request: pytest.FixtureRequest) -> Iterator[Held]:
-    opened = Held(request.param)
-    yield opened
-    opened.close()
-
-
-def test_more_than_fits_is_dropped_or_asked_to_wait(held: Held, request: pytest.FixtureRequest) -> None:
-    policy = request.node.callspec.params["held"]
+@pytest.mark.parametrize(("policy", "expected"), [("drop_newest", [0, 1, 2, 3]), ("drop_oldest", [2, 3, 4, 5])])
+def test_more_than_fits_is_dropped(policy: str, expected: list[int]) -> None:
+    held = Held(policy)
     held.put(*range(6))
-    assert held.worker.full == (policy == "block")
-    assert held.worker.depth == (6 if policy == "block" else 4)
+    assert held.worker.depth == 4
     held.close()
-    expected = {"drop_newest": [0, 1, 2, 3], "drop_oldest": [2, 3, 4, 5], "block": [0, 1, 2, 3, 4, 5]}
-    assert held.done == expected[policy]
+    assert held.done == expected
     assert sorted(held.done + held.dropped) == list(range(6))
-    assert not held.worker.full
 
 
-def test_a_large_message_fits_alone_and_fills_the_queue() -> None:
-    held = Held("block", limit=100)
-    held.put(0, size=1 << 30)
-    assert held.worker.full
+@pytest.mark.parametrize("size", [1, 1 << 30])
+def test_who_puts_more_than_fits_is_held_until_there_is_room(size: int) -> None:
+    held = Held("block", limit=4 if size == 1 else 100)
+    room = 4 if size == 1 else 1
+    putting = held.putting(*range(6), size=size)
+    held.until(lambda: held.worker.depth == room)
+    putting.join(timeout=0.1)
+    assert putting.is_alive()
+    assert held.worker.depth == room
+    held.let_go.set()
+    putting.join(_PATIENCE)
     held.close()
-    assert held.done == [0]
-    assert not held.worker.full
+    assert (held.done, held.dropped) == (list(range(6)), [])
+
+
+def test_who_is_held_is_let_in_before_the_end() -> None:
+    held = Held("block")
+    putting = held.putting(*range(6))
+    held.until(lambda: held.worker.depth == 4)
+    held.worker.unblock()
+    putting.join(_PATIENCE)
+    assert held.worker.depth == 6
+    held.close()
+    assert (held.done, held.dropped) == (list(range(6)), [])
+
+
+def test_whoever_is_held_goes_on_when_the_policy_is_another() -> None:
+    held = Held("block")
+    putting = held.putting(*range(6))
+    held.until(lambda: held.worker.depth == 4)
+    held.policy = "drop_newest"
+    putting.join(_PATIENCE)
+    held.close()
+    assert (held.done, held.dropped) == ([0, 1, 2, 3], [4, 5])

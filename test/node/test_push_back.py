@@ -11,13 +11,15 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robotmem_ros.msg import Perception
+from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.srv import Recall
 
 from ..support.node.configured import CAPTIONS, IN_MEMORY, stored, topic, values
 from ..support.node.graph import Client
 
 BLOCK = ("-p", "queue_limit:=3", "-p", "queue_policy:=block")
+MOST_TAKEN = 16
+"""Three wait to be read, three to be written, three are being written, and a few are on their way between."""
 MARKERS = {"topic": "/markers", "type": "visualization_msgs/msg/MarkerArray"}
 
 
@@ -42,9 +44,40 @@ def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any, tmp_path
         assert client.call(Recall, "recall", query="sentence").success
         assert client.status is not None
         assert sum(client.status.topic_stored) == 0
+        assert sum(client.status.topic_received) <= MOST_TAKEN
         other.execute("ROLLBACK")
     stored(client, 150)
     assert "dropped.lost" not in values(client, "captions")
+
+
+def test_a_burst_that_is_ready_before_its_topic_is_first_looked_at_is_held_back_too(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    path, number = tmp_path / "memory.db", 600
+    database = ("-p", f"db_path:={path}", "-p", "embedding_model:=''", "-p", "busy_timeout:=60.0")
+    late = [f"late.{key}:={value}" for key, value in {**CAPTIONS, "topic": "/late", "qos.depth": number}.items()]
+    arguments = [*topic("captions", **CAPTIONS), *(part for value in late for part in ("-p", value))]
+    arguments[1] = "perception_topics:=[captions, late]"
+    start(*database, *BLOCK, "-p", "status_period:=0.1", *arguments)
+    client: Client = connect()
+    client.until_active()
+    captions = client.publisher(String, "/vlm/caption")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # nothing can be stored meanwhile, so that topics wait
+        for index in range(20):
+            captions.publish(String(data=f"sentence {index}"))
+        client.until_status(lambda status: status.topic_received[0] > 6, "a full queue")
+        publisher = client.publisher(String, "/late")
+        for index in range(number):
+            publisher.publish(String(data=f"late {index}"))
+        other.execute("ROLLBACK")
+    ahead = []
+
+    def all_are_stored(status: MemoryStatus) -> bool:
+        ahead.append(sum(status.topic_received) - sum(status.topic_stored))
+        return list(status.topic_stored) == [20, number]
+
+    client.until_status(all_are_stored, "all stored")
+    assert max(ahead) <= MOST_TAKEN
 
 
 def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:

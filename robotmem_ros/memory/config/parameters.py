@@ -263,12 +263,12 @@ class Parameters:
         1000, "QoS history depth of `~/perception`.", unit="messages", minimum=1, maximum=100_000, read_only=True
     )
     queue_limit: int = parameter(
-        20_000, "Largest number of perceptions that wait to be written.", unit="messages", minimum=1,
-        maximum=10_000_000,
+        20_000, "Largest number of messages that wait to be read, and of perceptions that wait to be written.",
+        unit="messages", minimum=1, maximum=10_000_000,
     )  # fmt: skip
     queue_policy: str = parameter(
         "drop_newest",
-        "Drop messages when `queue_limit` is reached, or `block`: take none until there is room.",
+        "Drop messages when `queue_limit` is reached, or `block`: leave them to the middleware until there is room.",
         choices=("drop_newest", "drop_oldest", "block"),
     )  # fmt: skip
     presets_file: str = parameter(

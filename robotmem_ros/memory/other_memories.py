@@ -3,18 +3,23 @@
 A file is opened when it is first asked, and again when another one took its place. What cannot be read is an error of
 that call alone. Its memories keep their ids within their file; outside, each has one that no other file has, so that
 an id alone tells where a memory is.
+
+Verbs of `RobotMemory` look there by `by_request`, `by_collection` and `by_id`.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
+from . import validation
 from .config.other_memories import FIELD, OtherFile
 from .config.parameters import Parameters
 from .errors import (
@@ -25,12 +30,9 @@ from .errors import (
     OtherMemoryError,
     StorageError,
 )
-from .models import Memory, PerceptionData, Session
 from .search.details import MemoryDetails
 from .search.query import ALL_COLLECTIONS, collection_names
 from .search.request import RecallRequest, TimelineRequest
-from .search.result import RecallResult
-from .search.timeline import Timeline
 
 if TYPE_CHECKING:
     from .robot_memory import RobotMemory
@@ -39,6 +41,55 @@ Open = Callable[[Path, Parameters], "RobotMemory"]
 """Opens a file to read it with these parameters."""
 Request = TypeVar("Request", RecallRequest, TimelineRequest)
 T = TypeVar("T")
+P = ParamSpec("P")
+_IDS = frozenset({"id", "memory_id", "contradicted_by", "similar_ids", "folded_ids"})
+_INNER = frozenset({"memory", "memories", "entries", "data"})
+"""Fields of results that are ids of memories, and fields that may hold values with such."""
+
+
+def by_request(verb: Callable[[RobotMemory, Request], T]) -> Callable[[RobotMemory, Request], T]:
+    """Let a verb answer a request that names the collection of another robot from that one's file."""
+
+    @wraps(verb)
+    def ask(self: RobotMemory, request: Request) -> T:
+        other, wanted = self.others.asked(request)
+        return verb(self, wanted) if other is None else other.ask(lambda memory: verb(memory, other.inside(wanted)))
+
+    return ask
+
+
+def by_collection(verb: Callable[Concatenate[RobotMemory, P], T]) -> Callable[Concatenate[RobotMemory, P], T]:
+    """Let a verb with the argument `collection` answer for that of another robot from all of that one's file."""
+    signature = inspect.signature(verb)
+
+    @wraps(verb)
+    def ask(self: RobotMemory, /, *arguments: P.args, **named: P.kwargs) -> T:
+        _, *given = signature.bind(self, *arguments, **named).arguments.items()
+        wanted, anywhere = dict(given), cast(Callable[..., T], verb)
+        other = self.others.named(wanted.pop("collection", None))
+        return (
+            verb(self, *arguments, **named) if other is None else other.ask(lambda memory: anywhere(memory, **wanted))
+        )
+
+    return ask
+
+
+def by_id(verb: Callable[Concatenate[RobotMemory, P], T]) -> Callable[Concatenate[RobotMemory, P], T]:
+    """Let a verb with the argument `memory_id`, which is checked, answer from the file that this memory is in."""
+    signature = inspect.signature(verb)
+
+    @wraps(verb)
+    def ask(self: RobotMemory, /, *arguments: P.args, **named: P.kwargs) -> T:
+        _, *given = signature.bind(self, *arguments, **named).arguments.items()
+        wanted, anywhere = dict(given), cast(Callable[..., T], verb)
+        wanted["memory_id"] = validation.whole("memory_id", wanted["memory_id"])
+        located = self.others.of(wanted["memory_id"])
+        if located is None:
+            return anywhere(self, **wanted)
+        other, wanted["memory_id"] = located
+        return other.ask(lambda memory: anywhere(memory, **wanted))
+
+    return ask
 
 
 @dataclass(eq=False)
@@ -72,37 +123,8 @@ class OtherMemory:
         """Return the name under which it is asked."""
         return self.file.collection
 
-    def recall(self, request: RecallRequest) -> RecallResult:
-        """Answer a recall from all collections of the file."""
-        wanted = replace(request, collection=ALL_COLLECTIONS, collections=(), ids=self._inside(request.ids))
-        found = self.ask(lambda memory: memory.recall(**_arguments(wanted)))
-        return replace(found, memories=tuple(map(self._outside, found.memories)))
-
-    def timeline(self, request: TimelineRequest) -> Timeline:
-        """Answer a timeline from all collections of the file."""
-        wanted = replace(request, collection=ALL_COLLECTIONS, collections=())
-        page = self.ask(lambda memory: memory.timeline(**_arguments(wanted)))
-        entries = tuple(replace(one, id=self.file.outside(one.id), collection=self.collection) for one in page.entries)
-        return replace(page, entries=entries)
-
-    def details(self, ids: Iterable[int], *, include_forgotten: bool) -> tuple[MemoryDetails, ...]:
-        """Read memories in full, by their ids in the file."""
-        found = self.ask(lambda memory: memory.get_memories(ids, include_forgotten=include_forgotten))
-        return tuple(
-            replace(one, memory=self._outside(one.memory), data=one.data and self.data_outside(one.data))
-            for one in found
-        )
-
-    def data_outside(self, data: PerceptionData) -> PerceptionData:
-        """Return data with the id that its memory has outside of the file."""
-        return replace(data, memory_id=self.file.outside(data.memory_id))
-
-    def sessions(self, n: int) -> tuple[Session, ...]:
-        """Return the last sessions of all collections of the file."""
-        return tuple(replace(one, collection=self.collection) for one in self.ask(lambda memory: memory.sessions(n=n)))
-
     def ask(self, verb: Callable[[RobotMemory], T]) -> T:
-        """Ask the memory in the file.
+        """Ask the memory in the file; the result names ids and collection as they are outside of it.
 
         Raises:
             MemoryNotFoundError: there is no such memory; it names the id that the memory has outside of the file.
@@ -118,7 +140,16 @@ class OtherMemory:
             self.trouble = str(OtherMemoryError(self.collection, cause))
             raise OtherMemoryError(self.collection, cause) from cause
         self.trouble = ""
-        return answer
+        outside: T = self._outside(answer)
+        return outside
+
+    def inside(self, request: Request) -> Request:
+        """Return a request as the memory in the file is asked: for its own ids, in all of its collections."""
+        wanted = replace(request, collection=ALL_COLLECTIONS, collections=())
+        if isinstance(wanted, RecallRequest) and wanted.ids is not None and not isinstance(wanted.ids, (str, bytes)):
+            listed = wanted.ids if isinstance(wanted.ids, Iterable) else [wanted.ids]
+            return replace(wanted, ids=tuple(map(self._inside, listed)))
+        return wanted
 
     def close(self, *, for_good: bool = False) -> None:
         """Close the file once no call uses it; the next call opens it again, unless it is closed for good."""
@@ -169,27 +200,29 @@ class OtherMemory:
         if not opened.is_current and not opened.users:
             opened.memory.close()
 
-    def _inside(self, ids: Iterable[int] | int | None) -> Iterable[int] | int | None:
-        if ids is None or isinstance(ids, (str, bytes)):
-            return ids
-        return tuple(map(self._inside_id, ids if isinstance(ids, Iterable) else [ids]))
-
-    def _inside_id(self, memory_id: int) -> int:
+    def _inside(self, memory_id: int) -> int:
         inside = self.file.inside(memory_id) if isinstance(memory_id, int) else memory_id
         if inside is None:
             raise InvalidFieldError("ids", memory_id, f"is no memory of the collection {self.collection!r}")
         return inside
 
-    def _outside(self, memory: Memory) -> Memory:
+    def _outside(self, value: Any) -> Any:
+        # Ids and collections, in whatever a verb returns.
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return tuple(map(self._outside, value))
+        if not is_dataclass(value) or isinstance(value, type):
+            return value
         outside = self.file.outside
-        return replace(
-            memory,
-            id=outside(memory.id),
-            collection=self.collection,
-            contradicted_by=outside(memory.contradicted_by),
-            similar_ids=tuple(map(outside, memory.similar_ids)),
-            folded_ids=tuple(map(outside, memory.folded_ids)),
-        )
+        changes: dict[str, Any] = {}
+        for name in (one.name for one in fields(value)):
+            held = getattr(value, name)
+            if name in _IDS:
+                changes[name] = tuple(map(outside, held)) if isinstance(held, tuple) else outside(held)
+            elif name == "collection":
+                changes[name] = self.collection
+            elif name in _INNER:
+                changes[name] = self._outside(held)
+        return replace(value, **changes)
 
 
 class OtherMemories:
@@ -229,12 +262,16 @@ class OtherMemories:
                     return other, inside
         return None
 
-    def by_memory(self, ids: Iterable[int]) -> list[tuple[OtherMemory, list[int]]]:
-        """Return the memories of other robots that some ids are of, with the ids in their files."""
-        found: dict[str, tuple[OtherMemory, list[int]]] = {}
+    def details(self, ids: Iterable[int], *, include_forgotten: bool) -> list[MemoryDetails]:
+        """Return in full those memories among some that are of other robots."""
+        wanted: dict[OtherMemory, list[int]] = {}
         for other, inside in filter(None, map(self.of, ids)):
-            found.setdefault(other.collection, (other, []))[1].append(inside)
-        return list(found.values())
+            wanted.setdefault(other, []).append(inside)
+        return [
+            found
+            for other, its in wanted.items()
+            for found in other.ask(partial(_details, ids=its, include_forgotten=include_forgotten))
+        ]
 
     def check_own(self, *ids: object) -> None:
         """Check that ids are of the own memory.
@@ -260,8 +297,8 @@ class OtherMemories:
             other.close(for_good=True)
 
 
-def _arguments(request: RecallRequest | TimelineRequest) -> dict[str, Any]:
-    return {one.name: getattr(request, one.name) for one in fields(request)}
+def _details(memory: RobotMemory, *, ids: Iterable[int], include_forgotten: bool) -> tuple[MemoryDetails, ...]:
+    return memory.get_memories(ids, include_forgotten=include_forgotten)
 
 
 def _stamp(file: OtherFile) -> tuple[int, ...] | None:

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 from sqlite3 import Connection
@@ -42,13 +42,12 @@ from .new_memory import new_fact, new_perception
 from .notes.reading import NoteLines, NotesState, note_lines, notes_state
 from .objects.field_of_view import Detection, FieldOfView
 from .objects.sightings import is_sighting
-from .other_memories import OtherMemories
+from .other_memories import OtherMemories, by_collection, by_id, by_request
 from .parts import Parts
 from .purge.purge import Purged, finish, parse_selection, purge
 from .retention.retention import Report
-from .search.counts import DEFAULT_N as MOST_COUNTS
-from .search.counts import Count, parse_counts, read_counts
-from .search.density import Density, Sighted, parse_density, read_density, read_sighted
+from .search.counts import Count, CountQuery, parse_counts, read_counts
+from .search.density import Density, DensityQuery, Sighted, parse_density, read_density, read_sighted
 from .search.details import MemoryDetails, parse_ids, read_details
 from .search.query import may_give_notes, parse_query
 from .search.request import RecallRequest, TimelineRequest
@@ -62,7 +61,7 @@ from .storage import Database, changes, imports, map_rows, path_rows, rows
 from .storage.decay import Decay
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
-from .storage.purge_rows import Preview, preview
+from .storage.purge_rows import Preview, Selection, preview
 
 _LOAD_PATIENCE = 60.0
 P = ParamSpec("P")
@@ -160,6 +159,7 @@ class RobotMemory:
         self._parts.maintenance.notify()
         return learned
 
+    @by_id
     def data(self, memory_id: int) -> PerceptionData:
         """Return what recall leaves out of a perception: its raw data or thumbnail, and its metadata.
 
@@ -168,12 +168,7 @@ class RobotMemory:
             MemoryNotFoundError: no active memory has this id, or this one has neither data nor metadata.
             StorageError: the database could not be read.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        if located := self._others.of(wanted):
-            other, inside = located
-            return other.data_outside(other.ask(lambda memory: memory.data(inside)))
-        with self._database.snapshot() as connection:
-            return rows.perception_data(connection, wanted)
+        return self._read(rows.perception_data, memory_id)
 
     def explain(self, memory_id: int) -> Explanation:
         """Explain what was decided about a memory, and by which rules.
@@ -183,10 +178,7 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        self._others.check_own(wanted)
-        with self._database.snapshot() as connection:
-            return explain(connection, wanted)
+        return self._read(explain, self._own(memory_id))
 
     @takes(NewPerception)
     def save_perception(self, perception: NewPerception) -> Stored:
@@ -235,6 +227,7 @@ class RobotMemory:
         future.add_done_callback(lambda done: self._parts.maintenance.notify())
         return future
 
+    @by_id
     def object_history(self, memory_id: int, n: int = 100) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
 
@@ -243,9 +236,6 @@ class RobotMemory:
             MemoryNotFoundError: no active object has this id.
             StorageError: the database could not be read.
         """
-        if located := self._others.of(memory_id):
-            other, inside = located
-            return other.ask(lambda memory: memory.object_history(inside, n))
         return self._parts.objects.history(memory_id, n)
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
@@ -287,14 +277,7 @@ class RobotMemory:
         if grid.frame_id != frame:
             why = f"is the frame of the map, but the memory frame is {frame!r}; only maps in that frame are kept"
             raise InvalidFieldError("frame_id", grid.frame_id, why)
-        database, new = self._writable.database, map_rows.packed(grid)
-
-        def save(connection: Connection) -> bool:
-            return imports.claim(connection, key) and map_rows.save(
-                connection, new, collection, keeps_newer=keeps_newer
-            )
-
-        return database.write(save)
+        return self._write(map_rows.save, map_rows.packed(grid), collection, keeps_newer=keeps_newer, key=key)
 
     def occupancy_grid(self, map_id: str | None = None) -> OccupancyGrid | None:
         """Return the occupancy grid of a map, None if there is none.
@@ -306,17 +289,15 @@ class RobotMemory:
             InvalidFieldError: the name of the map cannot be used.
             StorageError: the database could not be read.
         """
-        with self._database.snapshot() as connection:
-            return map_rows.load(connection, self._map(map_id))
+        return self._read(map_rows.load, self._map(map_id))
 
     def maps(self) -> tuple[MapInfo, ...]:
         """Return what occupancy grids there are, without their cells, by the names of their maps."""
-        with self._database.snapshot() as connection:
-            return map_rows.infos(connection)
+        return self._read(map_rows.infos)
 
     def store_path(self, part: PathPart) -> Future[int]:
         """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new."""
-        return self._writable.database.write(lambda connection: path_rows.insert(connection, part))
+        return self._write(path_rows.insert, part)
 
     def robot_path(
         self, *, after: int | None = None, before: int | None = None, map_id: str | None = None, n: int = 5000
@@ -329,14 +310,9 @@ class RobotMemory:
             InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
             StorageError: the database could not be read.
         """
-        since, until = (
-            None if value is None else validation.time_ns(name, value)
-            for name, value in (("after", after), ("before", before))
-        )
-        if not 1 <= (most := validation.whole("n", n)) <= MAX_POINTS:
-            raise InvalidFieldError("n", n, f"must lie in 1 to {MAX_POINTS:,}")
-        with self._database.snapshot() as connection:
-            return path_rows.read(connection, after=since, before=until, map_id=self._map(map_id), n=most)
+        since, until = validation.window(after, before)
+        most = validation.whole("n", n, low=1, high=MAX_POINTS)
+        return self._read(path_rows.read, after=since, before=until, map_id=self._map(map_id), n=most)
 
     def begin_import(self, recording: Recording) -> int:
         """Return the id for the import keys of one topic of a recording; an import that was begun before goes on.
@@ -344,7 +320,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be written.
         """
-        return self._writable.database.write(lambda connection: imports.begin(connection, recording)).result()
+        return self._write(imports.begin, recording).result()
 
     def finish_import(self, import_id: int) -> None:
         """Note that an import is complete.
@@ -352,9 +328,10 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be written.
         """
-        self._writable.database.write(lambda connection: imports.finish(connection, import_id)).result()
+        self._write(imports.finish, import_id).result()
 
     @takes(RecallRequest)
+    @by_request
     def recall(self, request: RecallRequest) -> RecallResult:
         """Find memories: by relevance, by distance with a spatial sort, else most recent first; best first.
 
@@ -371,27 +348,22 @@ class RobotMemory:
             FrameMismatchError: a position is in a frame that cannot be compared.
             StorageError: the database could not be read.
         """
-        other, request = self._others.asked(request)
-        if other is not None:
-            return other.recall(request)
-        decay = self.decay()
         parts = self._parts
-        query = parse_query(self.parameters, request, decay=decay, areas=parts.areas.by_name())
+        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
         if query.may_give_notes:
             parts.notes.refresh()
         with parts.database.query_priority:
             result = parts.pipeline.run(query, self.parameters)
-        parts.usage.add(result, max(decay.now, 0))
+        parts.usage.add(result, max(query.decay.now, 0))
         return result
 
+    @by_request
     def offer(self, request: RecallRequest) -> RecallResult:
         """Recall what nobody asked for, such as what to know before a task: it does not count as used. Raises as it."""
-        other, request = self._others.asked(request)
-        if other is not None:
-            return other.recall(request)
-        query = parse_query(self.parameters, request, decay=self.decay(), areas=self._parts.areas.by_name())
-        with self._database.query_priority:
-            return self._parts.pipeline.run(query, self.parameters)
+        parts = self._parts
+        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
+        with parts.database.query_priority:
+            return parts.pipeline.run(query, self.parameters)
 
     def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Memory, ...]:
         """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
@@ -405,6 +377,7 @@ class RobotMemory:
         )
 
     @takes(TimelineRequest)
+    @by_request
     def timeline(self, request: TimelineRequest) -> Timeline:
         """Return a page of memories by the time of their observation, newest or oldest first, each in brief.
 
@@ -415,23 +388,19 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
-        other, request = self._others.asked(request)
-        if other is not None:
-            return other.timeline(request)
         parts = self._parts
         query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
         if may_give_notes(query.conditions):
             parts.notes.refresh()
-        with parts.database.query_priority, parts.database.snapshot() as connection:
-            return read_timeline(connection, query)
+        return self._query(read_timeline, query)
 
     def reload_areas(self) -> None:
         """Read `areas_file` again at once, as after a change by this program; others are seen within a second."""
         self._parts.areas.reload()
 
-    def density(
-        self, *, bins: int = 100, after: int | None = None, before: int | None = None, collection: str | None = None
-    ) -> Density:
+    @by_collection
+    @takes(parse_density)
+    def density(self, query: DensityQuery) -> Density:
         """Return how many active memories of each kind were observed in each of some equal parts of `[after, before)`.
 
         An object counts whenever it was sighted. Without a window it reaches from the first observation to the last.
@@ -440,12 +409,7 @@ class RobotMemory:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
             StorageError: the database could not be read.
         """
-        query = parse_density(bins, after, before, collection)
-        other = self._others.named(collection)
-        if other is not None:
-            return other.ask(lambda memory: memory.density(bins=bins, after=after, before=before))
-        with self._database.query_priority, self._database.snapshot() as connection:
-            return read_density(connection, query)
+        return self._query(read_density, query)
 
     def sighted(self, after: int, before: int, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.
@@ -457,10 +421,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         since, until = validation.time_ns("after", after), validation.time_ns("before", before)
-        if (most := validation.whole("n", n)) < 1:
-            raise InvalidFieldError("n", n, "must be 1 or more")
-        with self._database.query_priority, self._database.snapshot() as connection:
-            return read_sighted(connection, since, until, most)
+        return self._query(read_sighted, since, until, validation.whole("n", n, low=1))
 
     def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
         """Return at most 100 memories in full, with history, sightings and data, in the order of their ids.
@@ -473,16 +434,13 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         wanted, all_of_them = parse_ids(ids), validation.flag("include_forgotten", include_forgotten)
-        found = [
-            details
-            for other, its_ids in self._others.by_memory(wanted)
-            for details in other.details(its_ids, include_forgotten=all_of_them)
-        ]
-        with self._database.query_priority, self._database.snapshot() as connection:
-            found += read_details(connection, wanted, self.decay(), include_forgotten=all_of_them)
+        found = self.others.details(wanted, include_forgotten=all_of_them)
+        found += self._query(read_details, wanted, self.decay(), include_forgotten=all_of_them)
         return tuple(sorted(found, key=lambda one: wanted.index(one.memory.id)))
 
-    def counts(self, field: str, *, collection: str | None = None, n: int = MOST_COUNTS) -> tuple[Count, ...]:
+    @by_collection
+    @takes(parse_counts)
+    def counts(self, query: CountQuery) -> tuple[Count, ...]:
         """Return how many active memories each value of a field has, in a collection or in all; largest first.
 
         `field` is `collections`, `categories`, `tags`, `labels`, `areas`, `sessions` or `kinds`. Objects that are not
@@ -492,13 +450,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used.
             StorageError: the database could not be read.
         """
-        query = parse_counts(field, collection, n)
-        other = self._others.named(query.collection)
-        if other is not None:
-            return other.ask(lambda memory: memory.counts(field, n=n))
-        areas = self._parts.areas.by_name()
-        with self._database.query_priority, self._database.snapshot() as connection:
-            return read_counts(connection, query, self.parameters, areas)
+        return self._query(read_counts, query, self.parameters, self._parts.areas.by_name())
 
     def note(self, path: str, first_line: int = 1, n: int = 100) -> NoteLines:
         """Return `n` lines of a note from `first_line` on, as it was read last.
@@ -510,8 +462,7 @@ class RobotMemory:
             InvalidFieldError: there is no such note, it could not be read, or it has no such line.
             StorageError: the database could not be read.
         """
-        with self._database.snapshot() as connection:
-            return note_lines(connection, path, first_line, n)
+        return self._read(note_lines, path, first_line, n)
 
     def notes(self) -> NotesState:
         """Return the folders and files of notes, and what could not be read of them.
@@ -519,8 +470,7 @@ class RobotMemory:
         Raises:
             StorageError: the database could not be read.
         """
-        with self._database.snapshot() as connection:
-            return notes_state(connection)
+        return self._read(notes_state)
 
     def yield_to_queries(self) -> None:
         """Wait until no query is being answered, at most for a moment; call it before work that can wait."""
@@ -533,8 +483,7 @@ class RobotMemory:
             InvalidFieldError: there is no reason, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        self._others.check_own(wanted)
+        wanted = self._own(memory_id)
         why = validation.text("reason", reason, limit=self.parameters.content_limit, required=True)
         database = self._writable.database
         if database.write(lambda connection: changes.invalidate(connection, wanted, why), frees_room=True).result():
@@ -546,11 +495,10 @@ class RobotMemory:
         Raises:
             MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        self._others.check_own(wanted)
-        self._writable.database.write(lambda connection: changes.restore(connection, wanted)).result()
+        self._write(changes.restore, self._own(memory_id)).result()
         self._parts.maintenance.notify()
 
+    @by_id
     def history(self, memory_id: int) -> tuple[Change, ...]:
         """Return the last 100 changes of a memory, newest first: what was done, when and why, and what it was before.
 
@@ -558,14 +506,10 @@ class RobotMemory:
             MemoryNotFoundError: there is no such memory, not even a forgotten one.
             StorageError: the database could not be read.
         """
-        wanted = validation.whole("memory_id", memory_id)
-        if located := self._others.of(wanted):
-            other, inside = located
-            return other.ask(lambda memory: memory.history(inside))
         with self._database.snapshot() as connection:
-            if not rows.exists(connection, wanted):
-                raise MemoryNotFoundError(wanted)
-            return changes.history(connection, wanted)
+            if not rows.exists(connection, memory_id):
+                raise MemoryNotFoundError(memory_id)
+            return changes.history(connection, memory_id)
 
     @takes(MemoryUpdate)
     def update(self, values: MemoryUpdate) -> None:
@@ -579,7 +523,7 @@ class RobotMemory:
             InvalidFieldError: a field cannot be used, nothing is to be changed, or it is a note.
             MemoryNotFoundError: no active memory has this id.
         """
-        self._others.check_own(values.memory_id)
+        self.others.check_own(values.memory_id)
         self._writable.learning.correct(parse_correction(self.parameters, values))
         if values.content is not None:
             self._parts.maintenance.notify()
@@ -617,10 +561,10 @@ class RobotMemory:
         parameters, decay = self.parameters, self.decay()
         return self._parts.sessions.end(parameters, decay, session_id, outcome_score, self.offer)
 
+    @by_collection
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
-        other = self._others.named(collection)
-        return self._parts.sessions.latest(collection, n) if other is None else other.sessions(n)
+        return self._parts.sessions.latest(collection, n)
 
     def consolidate(self, session_id: str, collection: str | None = None, *, dry_run: bool = False) -> Consolidation:
         """Group the similar facts of a session, or with `dry_run` tell what the groups would be.
@@ -636,29 +580,14 @@ class RobotMemory:
         parts = self._parts if dry_run else self._writable
         return parts.sessions.consolidate(self.parameters, session_id, collection, dry_run=dry_run)
 
-    def preview_purge(
-        self,
-        *,
-        ids: Iterable[int] | None = None,
-        session_id: str | None = None,
-        collection: str | None = None,
-        before: int | None = None,
-    ) -> Preview:
+    @takes(parse_selection)
+    def preview_purge(self, chosen: Selection) -> Preview:
         """Return what a purge with these conditions would delete now; raises as `purge` does."""
-        wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
-        self._others.check_own(*(wanted.ids or ()))
-        self.parameters.own_collection("collection", wanted.collection)
-        with self._database.snapshot() as connection:
-            return preview(connection, wanted)
+        self._check_own(chosen)
+        return self._read(preview, chosen)
 
-    def purge(
-        self,
-        *,
-        ids: Iterable[int] | None = None,
-        session_id: str | None = None,
-        collection: str | None = None,
-        before: int | None = None,
-    ) -> Purged:
+    @takes(parse_selection)
+    def purge(self, chosen: Selection) -> Purged:
         """Delete memories for good, active or not, and every trace of them in the file. There is no way back.
 
         If several conditions are given, all must hold; `before` is a time of observation in nanoseconds. What a session
@@ -671,12 +600,10 @@ class RobotMemory:
             PurgeUnfinishedError: all is deleted, but another process keeps the traces from being overwritten.
             StorageError: the database could not be written.
         """
-        wanted = parse_selection(ids=ids, session_id=session_id, collection=collection, before=before)
-        self._others.check_own(*(wanted.ids or ()))
-        self.parameters.own_collection("collection", wanted.collection)
+        self._check_own(chosen)
         parts = self._writable
         with parts.vectors.stopped():
-            purged = purge(parts.database, wanted, self.parameters)
+            purged = purge(parts.database, chosen, self.parameters)
         parts.maintenance.notify()  # facts that stay may have another text
         return purged
 
@@ -702,8 +629,7 @@ class RobotMemory:
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
-        found = status(self._parts)
-        return replace(found, reason="; ".join(filter(None, (found.reason, self._others.trouble))))
+        return status(self._parts, self.others.trouble)
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""
@@ -747,6 +673,27 @@ class RobotMemory:
         """Return the vectors of the memories."""
         return self._parts.vectors
 
+    def _read(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+        with self._database.snapshot() as connection:
+            return work(connection, *arguments, **named)
+
+    def _query(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> T:
+        with self._database.query_priority:
+            return self._read(work, *arguments, **named)
+
+    def _write(self, work: Callable[Concatenate[Connection, P], T], *arguments: P.args, **named: P.kwargs) -> Future[T]:
+        return self._writable.database.write(lambda connection: work(connection, *arguments, **named))
+
+    def _own(self, memory_id: int) -> int:
+        # The id of a memory of another robot's file, which is only read, is refused.
+        wanted = validation.whole("memory_id", memory_id)
+        self.others.check_own(wanted)
+        return wanted
+
+    def _check_own(self, chosen: Selection) -> None:
+        self.others.check_own(*(chosen.ids or ()))
+        self.parameters.own_collection("collection", chosen.collection)
+
     def _map(self, map_id: str | None) -> str | None:
         # The parameter is empty if maps have no names, and in programs that do not know the name.
         return (self.parameters.map_id or None) if map_id is None else validation.name("map_id", map_id)
@@ -759,7 +706,8 @@ class RobotMemory:
         return self._opened
 
     @property
-    def _others(self) -> OtherMemories:
+    def others(self) -> OtherMemories:
+        """Return the memories of other robots."""
         if os.getpid() != self._process:
             raise ForkedMemoryError
         return self._asked

@@ -43,8 +43,8 @@ class Status:
         return self.facts + self.perceptions + self.notes
 
 
-def status(parts: Parts) -> Status:
-    """Return what a memory holds now, and what is missing.
+def status(parts: Parts, *trouble: str) -> Status:
+    """Return what a memory holds now, and what is missing, with other trouble.
 
     Raises:
         StorageError: the database could not be read.
@@ -73,6 +73,7 @@ def status(parts: Parts) -> Status:
         missing.append("jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters")
     if not scripts.has_icu():
         missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
+    missing += trouble
     return Status(
         mode=Mode.HYBRID if embedder.available and not foreign else Mode.BM25_ONLY,
         reason="; ".join(filter(None, missing)),

@@ -102,8 +102,8 @@ def number(field: str, value: object, *, low: float = -math.inf, high: float = m
     return result
 
 
-def whole(field: str, value: object) -> int:
-    """Return a whole number that fits 64 bits, as Python's own."""
+def whole(field: str, value: object, *, low: int = -_LATEST_NS, high: int = _LATEST_NS) -> int:
+    """Return a whole number within `low` and `high`, both included, that fits 64 bits, as Python's own."""
     try:
         result: int = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -112,6 +112,9 @@ def whole(field: str, value: object) -> int:
         raise InvalidFieldError(field, value, "must be a whole number")
     if not -_LATEST_NS <= result <= _LATEST_NS:
         raise InvalidFieldError(field, value, "does not fit 64 bits")
+    if not low <= result <= high:
+        wanted = f"must be {low:,} or more" if high == _LATEST_NS else f"must lie in {low:,} to {high:,}"
+        raise InvalidFieldError(field, value, wanted)
     return result
 
 
@@ -128,6 +131,13 @@ def time_ns(field: str, value: object) -> int:
     if result < 0:
         raise InvalidFieldError(field, value, "must not lie before the epoch")
     return result
+
+
+def window(after: object, before: object) -> tuple[int | None, int | None]:
+    """Return the ends of a window `[after, before)` in nanoseconds since the epoch; None leaves one open."""
+    since = None if after is None else time_ns("after", after)
+    until = None if before is None else time_ns("before", before)
+    return since, until
 
 
 def vector(

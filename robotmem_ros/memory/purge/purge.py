@@ -49,7 +49,13 @@ class Purged:
     """Occupancy grids."""
 
 
-def parse_selection(*, ids: object, session_id: object, collection: object, before: object) -> Selection:
+def parse_selection(
+    *,
+    ids: Iterable[int] | None = None,
+    session_id: str | None = None,
+    collection: str | None = None,
+    before: int | None = None,
+) -> Selection:
     """Check what a caller chose; None is no condition.
 
     Raises:

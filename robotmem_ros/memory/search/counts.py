@@ -95,7 +95,7 @@ class CountQuery(NamedTuple):
     n: int
 
 
-def parse_counts(field: object, collection: object, n: object) -> CountQuery:
+def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_N) -> CountQuery:
     """Check all fields; no collection and `*` mean all, `n` is cut to 1..10000 and 0 means 1000.
 
     Raises:

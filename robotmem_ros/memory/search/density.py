@@ -71,17 +71,16 @@ class DensityQuery:
     """Empty for all."""
 
 
-def parse_density(bins: object, after: object, before: object, collection: object) -> DensityQuery:
+def parse_density(
+    *, bins: int = 100, after: int | None = None, before: int | None = None, collection: str | None = None
+) -> DensityQuery:
     """Check all fields; no collection and `*` mean all.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    wanted = validation.whole("bins", bins)
-    if not 1 <= wanted <= MAX_BINS:
-        raise InvalidFieldError("bins", bins, f"must lie in 1 to {MAX_BINS:,}")
-    since = None if after is None else validation.time_ns("after", after)
-    until = None if before is None else validation.time_ns("before", before)
+    wanted = validation.whole("bins", bins, low=1, high=MAX_BINS)
+    since, until = validation.window(after, before)
     if since is not None and until is not None and until <= since:
         raise InvalidFieldError("before", before, f"must be later than after, {since}")
     named = validation.name("collection", collection)

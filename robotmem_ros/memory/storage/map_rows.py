@@ -7,6 +7,8 @@ import zlib
 from typing import NamedTuple
 
 from ..maps import OccupancyGrid, Origin
+from ..models import ImportKey
+from . import imports
 from .path_rows import newest_map
 
 _LEVEL = 3
@@ -43,8 +45,20 @@ def packed(grid: OccupancyGrid) -> PackedGrid:
     return PackedGrid(grid, grid.digest(), zlib.compress(grid.cells, _LEVEL))
 
 
-def save(connection: sqlite3.Connection, new: PackedGrid, collection: str, *, keeps_newer: bool = False) -> bool:
-    """Store a grid in place of the one of its map; return whether it differs. With `keeps_newer` a newer one stays."""
+def save(
+    connection: sqlite3.Connection,
+    new: PackedGrid,
+    collection: str,
+    *,
+    keeps_newer: bool = False,
+    key: ImportKey | None = None,
+) -> bool:
+    """Store a grid in place of the one of its map; return whether it differs. With `keeps_newer` a newer one stays.
+
+    A grid with a `key` is stored only once.
+    """
+    if not imports.claim(connection, key):
+        return False
     grid = new.grid
     found = connection.execute(
         "SELECT digest, observed_at FROM occupancy_grids WHERE map_id = ?", (grid.map_id,)

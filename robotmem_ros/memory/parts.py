@@ -17,7 +17,7 @@ from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .notes.notes import Notes
 from .objects.objects import Objects
-from .purge.finisher import PurgeFinisher
+from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
 from .search.pipeline import Pipeline
 from .search.text_index import TextIndex

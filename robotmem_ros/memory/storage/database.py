@@ -15,12 +15,11 @@ from ..config.parameters import Parameters
 from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError
 from ..models import NewMemory, Stored
 from . import imports, index_schemes, vector_rows
-from .connection import IN_MEMORY, check_readable, connect, create_file, resolve
-from .disk_reserve import DiskReserve
+from .connection import IN_MEMORY, check_readable, connect, create_file, note_closed, note_open, resolve
+from .disk_room import DiskReserve
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
-from .open_files import note_closed, note_open
 from .writer import Writer
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from pathlib import Path
 from ..errors import PurgeUnfinishedError
 from . import text_rows, vector_rows
 from .connection import IN_MEMORY
+from .disk_room import is_full
 from .file_size import file_size, give_back
-from .log_space import is_full
 from .purge_rows import UNFINISHED, delete_names
 
 _NO_ROOM = "the disk has no room to rewrite the file", "make room"

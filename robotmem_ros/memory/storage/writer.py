@@ -21,8 +21,7 @@ from ..background import QueryPriority
 from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..models import NewMemory, Stored
 from . import text_rows
-from .disk_reserve import DiskReserve
-from .log_space import LogSpace, is_full
+from .disk_room import DiskReserve, LogSpace, is_full
 
 T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]

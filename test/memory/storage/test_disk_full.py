@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.storage.disk_reserve import DiskReserve
+from robotmem_ros.memory.storage.disk_room import DiskReserve
 
 from ...support.subprocesses import output_of
 
@@ -119,7 +119,7 @@ def test_without_a_reserve_a_full_disk_takes_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every disk count as one with little room left."""
-    monkeypatch.setattr("robotmem_ros.memory.storage.disk_reserve._LOW", 2**62)
+    monkeypatch.setattr("robotmem_ros.memory.storage.disk_room._LOW", 2**62)
 
 
 @pytest.mark.usefixtures("little_room")
@@ -131,7 +131,7 @@ def test_room_is_held_only_while_the_disk_has_little(tmp_path: Path, monkeypatch
         assert reserve.stat().st_blocks * 512 >= 100_000
         assert reserve.stat().st_mode & 0o777 == 0o600
         assert memory.status().db_bytes < 2**20
-        monkeypatch.setattr("robotmem_ros.memory.storage.disk_reserve._LOW", 0)
+        monkeypatch.setattr("robotmem_ros.memory.storage.disk_room._LOW", 0)
         memory.flush()
         assert not reserve.exists()
 

@@ -3,22 +3,31 @@
 A deletion writes to the write-ahead log before it frees a page: on a disk without a free byte, nothing could be purged,
 evicted or forgotten. So a file beside the database holds room (as the ballast of CockroachDB does), which is lent to
 such writes alone; all others are refused when the disk is full. There is no such file while the disk has room enough.
+
+The log is as a rule emptied into the database at every thousandth page. If it takes the last bytes of the disk before
+that, the database cannot grow by what the log holds, so the log can never be emptied. Where room is scarce, it is
+emptied after every commit; and a commit that finds no room is tried again after that.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from .connection import IN_MEMORY, LOG_LIMIT
 
 _LOW = 1 << 30
 """Bytes free on the disk from which on room is held: a recording at 50 MB/s takes 20 s to fill them."""
 _LEAST = 1 << 16
 _SHARE = 8
 """At most one in so many bytes of the disk is held."""
+_SCARCE = 4 * LOG_LIMIT
+"""Bytes free on the disk."""
 
 
 class DiskReserve:
@@ -80,3 +89,45 @@ class DiskReserve:
         finally:
             os.close(file)
         return True
+
+
+class LogSpace:
+    """The room for the log of the connection that writes to a file."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, reserve: DiskReserve) -> None:
+        self._connection = connection
+        self._reserve = reserve
+        self._folder = None if str(path) == IN_MEMORY else path.parent
+
+    def after_commit(self) -> None:
+        """Give the room of the log back if room is scarce, as soon as the readers of the log are done."""
+        if self._folder is not None and _free(self._folder) < _SCARCE:
+            self.make_room()
+
+    def make_room(self) -> None:
+        """Write the log back into the file and give its room back."""
+        # What is committed is safe in the log; if it cannot be emptied now, the next commit asks again.
+        with suppress(sqlite3.Error):
+            try:
+                self._empty()
+            except sqlite3.OperationalError as error:
+                if not is_full(error):
+                    raise
+                # The file grows by no more than the log has, whose room is free afterwards.
+                with self._reserve.lent(whole=True):
+                    self._empty()
+
+    def _empty(self) -> None:
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def is_full(error: BaseException | None) -> bool:
+    """Tell whether SQLite found no room on the disk."""
+    return isinstance(error, sqlite3.OperationalError) and "disk is full" in str(error)
+
+
+def _free(folder: Path) -> int:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return _SCARCE

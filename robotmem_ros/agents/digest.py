@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..memory import Kind, Memory, validation
 from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
 from ..memory.search.request import RecallRequest
+from .desk import Desk
 from .requests import DigestRequest
-from .tokens import estimate
 from .views import rounded, source
-
-if TYPE_CHECKING:
-    from .tool import Desk
 
 _LEAST_TOKENS, _MOST_TOKENS = 100, 8000
 _FACTS, _FAILURES, _OBJECTS, _OBJECTS_OF_TASK, _NOTES, _SESSIONS, _LATEST = 12, 6, 12, 4, 3, 3, 6
@@ -27,6 +25,9 @@ _FAILURE_TAGS = ("gotcha", "postmortem")
 """Categories, and tags of the same names."""
 _LONGEST = 240
 """Characters of a text that a line shows."""
+
+
+_PIECE = re.compile(r"[A-Za-z]+|[0-9]+|[\x21-\x7e]|\n|[^\x00-\x7f]+")
 
 
 class Line(NamedTuple):
@@ -259,3 +260,21 @@ def _short(text: str, length: int = _LONGEST) -> str:
 
 def _quoted(text: str) -> str:
     return f"“{_short(text, 80)}”"
+
+
+def estimate(text: str) -> int:
+    """Return how many tokens of a language model a text takes, rather too many than too few.
+
+    Tokenizers differ, and none is here. What they have in common: a short English word is one token, a long one a token
+    for each four letters; figures go in groups of three at most, here of two; each sign is one; what is not ASCII takes
+    about two tokens for three bytes of UTF-8 at most, so two for a Chinese character.
+    """
+    return sum(_of_piece(piece) for piece in _PIECE.findall(text))
+
+
+def _of_piece(piece: str) -> int:
+    if not piece.isascii():
+        return -(-len(piece.encode("utf-8", "replace")) * 2 // 3)
+    if piece.isalpha():
+        return -(-len(piece) // 4)
+    return -(-len(piece) // 2) if piece.isdigit() else 1

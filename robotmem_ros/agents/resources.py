@@ -11,7 +11,7 @@ from ..memory.areas import read_areas
 from ..memory.errors import RobotMemoryError, shown
 from ..memory.learning.taxonomy import load_taxonomy
 from ..memory.validation import expanded_path
-from .tool import Desk
+from .desk import Desk
 from .tools import doctor
 from .views import Shown, rounded
 

@@ -15,9 +15,7 @@ import anyio.to_thread
 
 from ..memory.errors import RobotMemoryError
 from . import prompts, resources
-from .catalogue import hints
-from .schema import MissingPackageError, json_schema
-from .tool import Tool
+from .tool import MissingPackageError, Tool, hints, json_schema
 from .toolbox import Answer, Toolbox
 
 if TYPE_CHECKING:

@@ -1,35 +1,30 @@
-"""The shape of a tool, and what it works on."""
+"""The shape of a tool, the JSON Schema of its arguments, and the check of what a caller gives.
+
+Schema and check come from one pydantic model, which is made of the request's dataclass: its fields, defaults and help.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, Field, dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ..memory import RobotMemory
-from . import times
-from .collection import collections
-from .views import Shown, View
+from ..memory.argument import arguments_of
+from ..memory.errors import RobotMemoryError, did_you_mean, shown
+from ..memory.models import Kind, PerceptionType
+from .desk import Desk
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
 
-@dataclass(frozen=True)
-class Desk:
-    """What a tool works on."""
-
-    memory: RobotMemory
-    view: View
-    is_simulated: bool = False
-    """Whether the robot's clock is that of a simulation, and now the newest time in the file."""
-    read_only: bool = False
-
-    def about(self) -> Shown:
-        """Say what holds for all tools."""
-        clock = "of a simulation: now is the time of the newest memory" if self.is_simulated else "of this machine"
-        return {
-            "now": times.iso(self.view.now, self.view.zone), "clock": clock, "read_only": self.read_only,
-            "collection": self.memory.parameters.collection, "collections": dict(collections(self.memory)),
-            "memory_frame": self.view.memory_frame,
-        }  # fmt: skip
+_TIME_FORMS = ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]
+_SHOWN_ERRORS = 3
+_LONGEST_NAME = 40
+TIMES = frozenset({"after", "before", "observed_at"})
+"""Arguments that are times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +50,270 @@ class Tool:
     """Whether a second call with the same arguments changes nothing more."""
     time_limit: float = 30.0
     """Seconds."""
+
+
+def hints(tool: Tool) -> dict[str, bool]:
+    """Return the hints of a tool, by their names in MCP."""
+    return {
+        "readOnlyHint": not tool.writes, "destructiveHint": tool.destructive, "idempotentHint": tool.idempotent,
+        "openWorldHint": False,
+    }  # fmt: skip
+
+
+def as_tools(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """Return tools with name, description and input schema, as a message API takes them, and their hints and examples.
+
+    Raises:
+        MissingPackageError: pydantic is not installed.
+    """
+    return [
+        {
+            "name": tool.name,
+            "title": tool.title,
+            "description": tool.description,
+            "input_schema": json_schema(tool),
+            "annotations": hints(tool),
+            "input_examples": [dict(example) for example in tool.examples],
+        }
+        for tool in tools
+    ]
+
+
+def as_functions(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """Return tools as functions of a chat completion.
+
+    Raises:
+        MissingPackageError: pydantic is not installed.
+    """
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": json_schema(tool)},
+        }
+        for tool in tools
+    ]
+
+
+def json_schema(tool: Tool) -> dict[str, Any]:
+    """Return the JSON Schema of the arguments, without references and titles.
+
+    Raises:
+        MissingPackageError: pydantic is not installed.
+    """
+    schema = model_of(tool).model_json_schema()
+    definitions = schema.pop("$defs", {})
+    plain = _plain(schema, definitions)
+    plain.setdefault("properties", {})
+    return {"type": "object", **{key: value for key, value in plain.items() if key != "type"}}
+
+
+def checked(tool: Tool, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """Return the arguments that were given, with the types of the schema. An argument that is null was not given.
+
+    What models often write in another way is read all the same: one name for a list of one, a JSON text for an object.
+
+    Raises:
+        InvalidFieldError: an argument is unknown, missing or of a wrong type; the error names all such, up to three.
+        MissingPackageError: pydantic is not installed.
+    """
+    taken = model_of(tool)
+    from pydantic import ValidationError
+
+    given = {name: value for name, value in arguments.items() if value is not None}
+    try:
+        model = taken.model_validate(given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+        sentences = [_sentence(tool, one) for one in wrong[:_SHOWN_ERRORS]]
+        if len(wrong) > _SHOWN_ERRORS:
+            sentences.append(f"and {len(wrong) - _SHOWN_ERRORS} more")
+        raise ArgumentsError("; ".join(sentences)) from None
+    return {**tool.defaults, **model.model_dump(exclude_unset=True)}
+
+
+class MissingPackageError(RobotMemoryError):
+    """A package is missing that agents need."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"{package} is not installed; pip install 'robotmem_ros[mcp]' brings what agents need")
+
+
+class ArgumentsError(RobotMemoryError):
+    """Arguments of a tool cannot be used; the message names them."""
+
+
+@cache
+def model_of(tool: Tool) -> type[BaseModel]:
+    """Return the pydantic model of the arguments.
+
+    Raises:
+        MissingPackageError: pydantic is not installed.
+    """
+    try:
+        from pydantic import ConfigDict, create_model
+    except ImportError:
+        raise MissingPackageError("pydantic") from None
+    offered = [one for one in arguments_of(tool.request) if one.name not in tool.left_out]
+    declared: dict[str, Any] = {one.name: _declared(one, tool) for one in offered}
+    return create_model(tool.name, __config__=ConfigDict(extra="forbid", strict=True), **declared)
+
+
+def _declared(one: Field[Any], tool: Tool) -> tuple[Any, Any]:
+    from pydantic import Field as Declared
+
+    about = one.metadata.get("about") or None
+    default = ... if one.default is MISSING else tool.defaults.get(one.name, one.default)
+    return _type_of(one), Declared(default=default, description=about)
+
+
+def _type_of(one: Field[Any]) -> Any:
+    types = _types()
+    found = types.get(one.name) or types.get(str(one.type))
+    if found is None:
+        raise TypeError(f"{one.name}: there is no type for agents for {one.type!r}")
+    return found
+
+
+@cache
+def _types() -> Mapping[str, Any]:
+    """Return the types of arguments, by their name or else by the annotation of the field."""
+    from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+    class Strict(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+
+    def listed(value: object) -> object:
+        return [value] if isinstance(value, (str, int)) and not isinstance(value, bool) else value
+
+    def whole(value: object) -> object:
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+
+    def parsed(value: object) -> object:
+        if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+            try:
+                return json.loads(value)
+            except (ValueError, RecursionError):
+                return value
+        return value
+
+    number = Annotated[float, Field(allow_inf_nan=False)]
+    point = Annotated[list[number], Field(min_length=2, max_length=3, description="x, y and z in metres")]
+
+    class Place(Strict):
+        target: point
+        max_distance: Annotated[float, Field(gt=0, description="metres")] | None = None
+        frame_id: Annotated[str, Field(description="if it is not the memory frame")] | None = None
+
+    class Near(Strict):
+        target: point
+        max_distance: Annotated[float, Field(gt=0, description="metres")]
+        frame_id: Annotated[str, Field(description="if it is not the memory frame")] | None = None
+
+    class Box(Strict):
+        min_corner: point
+        max_corner: point
+        frame_id: Annotated[str, Field(description="if it is not the memory frame")] | None = None
+
+    integer = Annotated[int, BeforeValidator(whole)]
+    names = Annotated[list[str], BeforeValidator(listed)]
+    json_object = Annotated[dict[str, Any], BeforeValidator(parsed)]
+    time = Annotated[
+        str | int, WithJsonSchema({"type": ["string", "integer"], "examples": _TIME_FORMS}), BeforeValidator(whole)
+    ]
+    kinds = {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in Kind]}}
+    senses = {"type": "string", "enum": [one.value for one in PerceptionType]}
+    return {
+        "after": time,
+        "before": time,
+        "observed_at": time,
+        "ids": Annotated[list[integer], BeforeValidator(listed)],
+        "kinds": Annotated[list[str], BeforeValidator(listed), WithJsonSchema(kinds)],
+        "spatial_sort": Annotated[Place, BeforeValidator(parsed)],
+        "nearest_to": Annotated[Place, BeforeValidator(parsed)],
+        "near": Annotated[Near, BeforeValidator(parsed)],
+        "since_last_visit": Annotated[Near, BeforeValidator(parsed)],
+        "within": Annotated[Box, BeforeValidator(parsed)],
+        "pose": Annotated[list[number], BeforeValidator(parsed), Field(min_length=3, max_length=7)],
+        "place": Annotated[point | str, BeforeValidator(parsed)],
+        "context": Annotated[dict[str, Any] | str, BeforeValidator(parsed)],
+        "context_filter": json_object,
+        "perception_type": Annotated[str, WithJsonSchema(senses)],
+        "str": str,
+        "str | None": str,
+        "int": integer,
+        "float": number,
+        "float | None": number,
+        "bool": bool,
+        "Names": names,
+        "Iterable[str]": names,
+        "Iterable[str] | None": names,
+        "Iterable[int] | int | None": Annotated[list[integer], BeforeValidator(listed)],
+    }
+
+
+def _plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Put definitions where they are used, and leave out what says nothing to a model."""
+    if isinstance(schema, list):
+        return [_plain(one, definitions) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        named = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+    nullable = schema.get("anyOf")
+    if isinstance(nullable, list) and {"type": "null"} in nullable and len(nullable) == 2:
+        (only,) = [one for one in nullable if one != {"type": "null"}]
+        schema = {**only, **{key: value for key, value in schema.items() if key != "anyOf"}}
+    return {
+        key: {name: _plain(one, definitions) for name, one in value.items()}
+        if key == "properties"
+        else _plain(value, definitions)
+        for key, value in schema.items()
+        if key != "title" and not (key == "default" and value in (None, [], (), ""))
+    }
+
+
+_WANTED = {
+    "missing": "is missing",
+    "string_type": "must be text",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be a JSON object",
+    "model_type": "must be a JSON object",
+}
+_LIMITS = (("least", "min_length"), ("most", "max_length"))
+
+
+def _sentence(tool: Tool, error: ErrorDetails) -> str:
+    offered = [one.name for one in arguments_of(tool.request) if one.name not in tool.left_out]
+    parts = [part for part in error["loc"] if isinstance(part, int) or not _is_choice(str(part))]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{_named(part)}" for part in parts).lstrip(".")
+    kind = error["type"]
+    if kind == "missing":
+        takes = json_schema(tool)["properties"].get(str(error["loc"][0]), {}).get("description", "")
+        return f"{name}: is missing; {tool.name} needs it{f' ({takes})' if takes else ''}"
+    if kind == "extra_forbidden":
+        if len(error["loc"]) == 1:
+            others = f"it takes {', '.join(offered) or 'none'}"
+            return f"{name}: is no argument of {tool.name}{did_you_mean(name, offered)}; {others}"
+        return f"{name}: {shown(error['input'])} is unknown there"
+    wanted = _WANTED.get(kind)
+    if kind in {"too_short", "too_long"}:
+        limits = [f"at {word} {error['ctx'][key]}" for word, key in _LIMITS if key in error.get("ctx", {})]
+        wanted = f"must have {' and '.join(limits)} entries"
+    if wanted is None:
+        message = error["msg"]
+        wanted = f"cannot be used: {message[:1].lower()}{message[1:]}"
+    return f"{name}: {shown(error['input'])} {wanted}"
+
+
+def _named(part: str) -> str:
+    return part if part.isidentifier() and len(part) <= _LONGEST_NAME else shown(part)
+
+
+def _is_choice(part: str) -> bool:
+    # In a union pydantic names the choice that failed, such as `list[float]`.
+    return part in {"str", "int", "float", "dict[str,any]"} or "[" in part

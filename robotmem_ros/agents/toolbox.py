@@ -1,26 +1,50 @@
-"""Call tools on one memory: check the arguments, read times, answer every error with a sentence."""
+"""Open a memory for agents and call tools on it: check arguments, read times, answer every error with a sentence."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
+from pathlib import Path
 
 from ..memory import RobotMemory
+from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
-from .clock import RobotClock
-from .collection import CollectionInUse
-from .schema import TIMES, checked
+from .desk import CollectionInUse, Desk, RobotClock
 from .times import moment
-from .tool import Desk, Tool
+from .tool import TIMES, Tool, checked
 from .tools import BY_NAME, TOOLS
 from .views import View
 
 _LOG = logging.getLogger(__name__)
+_PATIENCE = 20.0
+"""Seconds that a recall waits for the model: less than a tool may take."""
 _LONGEST_ANSWER = 200_000
 """Characters: about what fits into the context of a model."""
+
+
+@contextmanager
+def opened(path: Path, given: Mapping[str, object], *, read_only: bool) -> Iterator[Toolbox]:
+    """Open a memory with these parameters, and yield its tools.
+
+    What `given` does not name is taken from the file: the model of its vectors, since another one would compute all of
+    them again, and the collection, see `CollectionInUse`.
+
+    Raises:
+        DatabaseUnusableError: the file cannot be opened.
+        InvalidFieldError: a parameter cannot be used.
+        StorageError: the file cannot be read.
+    """
+    found = _model_of(path) if path.exists() and "embedding_model" not in given else {}
+    # Sessions that expire and budgets are the node's to look after.
+    options: dict[str, object] = {"session_maintenance": False, **found, **given}
+    clock = RobotClock()
+    with RobotMemory(path, clock=clock, patience=_PATIENCE, read_only=read_only, **options) as memory:  # type: ignore[arg-type]
+        in_use = CollectionInUse(is_given="collection" in given)
+        yield Toolbox(memory, clock, in_use, read_only=read_only)
 
 
 @dataclass(frozen=True)
@@ -119,6 +143,15 @@ class Toolbox:
         if tool.writes and self._read_only:
             raise CallError(f"{tool.name}: the memory is open read-only here, so nothing can be changed; only look")
         return tool
+
+
+def _model_of(path: Path) -> dict[str, object]:
+    with RobotMemory(path, read_only=True, embedding_model="", session_maintenance=False) as memory:
+        model = memory.status().model_of_vectors
+    if model in {"", Parameters().embedding_model}:
+        return {}
+    _LOG.info("the vectors in the file are of the model %r, so that one is used", model)
+    return {"embedding_model": model}
 
 
 def _sendable(text: str) -> str:

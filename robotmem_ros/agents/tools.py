@@ -8,6 +8,7 @@ from typing import Any
 from ..memory.errors import InvalidFieldError
 from ..memory.models import MemoryUpdate, NewFact, NewPerception
 from ..memory.search.request import RecallRequest, TimelineRequest
+from .desk import Desk
 from .digest import IS_OBJECT, digest
 from .requests import (
     DigestRequest,
@@ -21,7 +22,7 @@ from .requests import (
     RestoreRequest,
     StartSessionRequest,
 )
-from .tool import Desk, Tool
+from .tool import Tool
 from .views import Shown, filled, rounded
 
 _NEWEST = 5

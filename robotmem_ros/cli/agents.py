@@ -28,7 +28,7 @@ _OF_THE_NODE = {
 
 
 def _tools(arguments: argparse.Namespace) -> None:
-    from ..agents.catalogue import as_functions, as_tools
+    from ..agents.tool import as_functions, as_tools
     from ..agents.tools import TOOLS
 
     tools = [tool for tool in TOOLS if not (arguments.read_only and tool.writes)]
@@ -50,7 +50,7 @@ def _call(arguments: argparse.Namespace) -> int:
 
 def _mcp(arguments: argparse.Namespace) -> None:
     try:
-        from ..agents import server, stdio
+        from ..agents import server, transports
     except ImportError as cause:
         raise CommandError(f"mcp needs {cause.name} (pip install 'robotmem_ros[mcp]')") from cause
     # Nothing but messages of the protocol goes to stdout.
@@ -63,18 +63,18 @@ def _mcp(arguments: argparse.Namespace) -> None:
         else:
             if sys.stdin.isatty():
                 sys.stderr.write("robotmem mcp: a client starts this, and speaks to it on stdin; Ctrl-C ends it\n")
-            stdio.run(built)
+            transports.serve_stdio(built)
 
 
 def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
-    from ..agents import http
+    from ..agents import transports
     from ..web.access import Access, given_token, new_token
     from ..web.guard import Guard, Limits
     from ..web.server import bound, serve, url
 
     token = given_token(arguments.token_file, {})
     with bound(arguments.host, arguments.port) as listening:
-        told = f"MCP at {url(listening, arguments.host).rstrip('/')}{http.PATH}\n"
+        told = f"MCP at {url(listening, arguments.host).rstrip('/')}{transports.PATH}\n"
         if not token:
             token = new_token()
             told += f"token: {token}\n"
@@ -83,12 +83,13 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
             sys.stderr.write(told)
             sys.stderr.flush()
 
-        app = Guard(http.application(server), Access(token), hosts=(arguments.host,), limits=Limits(body=http.BODY))
+        limits = Limits(body=transports.BODY)
+        app = Guard(transports.http_application(server), Access(token), hosts=(arguments.host,), limits=limits)
         serve(app, listening, started=started)
 
 
 def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
-    from ..agents.opening import opened
+    from ..agents.toolbox import opened
 
     path = resolve(arguments.db)
     if not path.is_file() and not getattr(arguments, "create", False):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.agents.opening import opened
-from robotmem_ros.agents.toolbox import Toolbox
+from robotmem_ros.agents.toolbox import Toolbox, opened
 
 from ..support.agents import kitchen
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from robotmem_ros.agents.digest import Line, Section, fitted
-from robotmem_ros.agents.opening import opened
-from robotmem_ros.agents.tokens import estimate
-from robotmem_ros.agents.toolbox import Toolbox
+from robotmem_ros.agents.digest import Line, Section, estimate, fitted
+from robotmem_ros.agents.toolbox import Toolbox, opened
 from robotmem_ros.memory import RobotMemory
 
 

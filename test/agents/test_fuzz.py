@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.agents.opening import opened
-from robotmem_ros.agents.schema import json_schema
+from robotmem_ros.agents.tool import json_schema
+from robotmem_ros.agents.toolbox import opened
 from robotmem_ros.agents.tools import TOOLS
 
 from ..support.agents import kitchen

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from robotmem_ros.agents import prompts, resources
-from robotmem_ros.agents.opening import opened
 from robotmem_ros.agents.prompts import PromptError
 from robotmem_ros.agents.resources import ResourceError
-from robotmem_ros.agents.toolbox import Toolbox
+from robotmem_ros.agents.toolbox import Toolbox, opened
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.memory.maps import OccupancyGrid, Origin

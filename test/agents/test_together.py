@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from robotmem_ros.agents import server, tools
-from robotmem_ros.agents.tool import Desk
+from robotmem_ros.agents.desk import Desk
 from robotmem_ros.agents.toolbox import Toolbox
 from robotmem_ros.memory import RobotMemory
 

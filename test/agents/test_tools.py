@@ -10,10 +10,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from robotmem_ros.agents.opening import opened
-from robotmem_ros.agents.schema import checked, json_schema
-from robotmem_ros.agents.tool import Tool
-from robotmem_ros.agents.toolbox import Answer, Toolbox
+from robotmem_ros.agents.tool import Tool, checked, json_schema
+from robotmem_ros.agents.toolbox import Answer, Toolbox, opened
 from robotmem_ros.agents.tools import BY_NAME, TOOLS
 from robotmem_ros.memory import RobotMemory
 

@@ -1,4 +1,4 @@
-"""Serve MCP on stdin and stdout, until the client closes stdin or a signal ends it."""
+"""Carry MCP on stdin and stdout, until the client or a signal ends it, or by streamable HTTP, for a guard before it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from typing import Any
 
 import anyio
 
+PATH = "/mcp"
+BODY = 1_000_000
+"""Bytes of the largest request by HTTP."""
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _LOG = logging.getLogger(__name__)
 _GONE = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 _CHUNK = 65_536
@@ -19,7 +26,7 @@ _LONGEST_LINE = 4 * 1024 * 1024
 """Bytes of one message; what is longer is not kept."""
 
 
-def run(server: Any) -> None:
+def serve_stdio(server: Any) -> None:
     """Serve until stdin ends, the client goes away, or SIGINT or SIGTERM comes."""
     try:
         anyio.run(_serve, server)
@@ -28,6 +35,33 @@ def run(server: Any) -> None:
         if not all(isinstance(one, _GONE) for one in _leaves(error)):
             raise
         _LOG.info("the client is gone")
+
+
+def http_application(server: Any) -> App:
+    """Return the application of an MCP server.
+
+    No call depends on one before, so nothing is kept for a client that does not come back, and there is no stream that
+    the server would speak on by itself.
+    """
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    inner: App = server.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=BODY,
+        # The guard checks Host and Origin.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+    async def without_streams(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] in {"GET", "DELETE"} and scope["path"] == PATH:
+            await send({"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await inner(scope, receive, send)
+
+    return without_streams
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -13,7 +13,7 @@ count, or pause, and messages stay with the middleware. What its history pushes 
 
 The way of a request:
 
-    memory-requests      take the request, convert it and hand it on (`service`, `services`)
+    memory-requests      take the request, convert it and hand it on (`services`)
     memory-service       what waits for something: recall, learn, sessions
     robotmem-writer      save_perception
                          the thread that has the result fills the response (`conversions`) and sends it

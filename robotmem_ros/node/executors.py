@@ -7,10 +7,9 @@ executor of its own. `ThreadedNode` hides them from the executor of the node.
 
 from __future__ import annotations
 
-import inspect
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -122,24 +121,6 @@ class ThreadedNode(LifecycleNode):
     def services(self) -> Iterator[Any]:
         """Services for the executor of the node."""
         return (found for found in super().services if not isinstance(found.callback_group, OwnThreadGroup))
-
-
-class Receiver:
-    """A callback of a subscription that gets each message and its information, on any executor and any rclpy.
-
-    EventsExecutor of Kilted hands both as one tuple, and Humble no information at all.
-    """
-
-    __signature__ = inspect.signature(lambda message, info: None)
-
-    def __init__(self, receive: Callable[[Any, Mapping[str, Any]], None]) -> None:
-        self._receive = receive
-
-    def __call__(self, message: Any, info: Mapping[str, Any] | None = None) -> None:
-        """Receive a message."""
-        if isinstance(message, tuple):
-            message, info = message
-        self._receive(message, info or {})
 
 
 class _Part:

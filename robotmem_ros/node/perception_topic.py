@@ -21,8 +21,8 @@ from ..memory.models import NewMemory
 from ..perception import DropReason
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
-from .executors import CallbackThread, Receiver
-from .subscriptions import LostMessages
+from .executors import CallbackThread
+from .subscriptions import LostMessages, Receiver
 
 _LOG = logging.getLogger(__name__)
 _LOG_PERIOD = 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
-from .executors import CallbackThread, Receiver
+from .executors import CallbackThread
 
 _TURN = 0.005
 """Seconds after which other topics get their turn."""
@@ -126,6 +127,24 @@ class MatchedSubscription:
         )
         if self._thread is not None:
             self._thread.add(self._subscription)
+
+
+class Receiver:
+    """A callback of a subscription that gets each message and its information, on any executor and any rclpy.
+
+    EventsExecutor of Kilted hands both as one tuple, and Humble no information at all.
+    """
+
+    __signature__ = inspect.signature(lambda message, info: None)
+
+    def __init__(self, receive: Callable[[Any, Mapping[str, Any]], None]) -> None:
+        self._receive = receive
+
+    def __call__(self, message: Any, info: Mapping[str, Any] | None = None) -> None:
+        """Receive a message."""
+        if isinstance(message, tuple):
+            message, info = message
+        self._receive(message, info or {})
 
 
 _MOST_PUBLISHERS = 256

@@ -18,9 +18,9 @@ from ..perception.topic_config import flattened
 _NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
 _NOT_DECIDING = ("qos_", "field_of_view_")
-_DECIDING = ("collection", "memory_frame", "map_id", "on_missing_transform")
-
-_DECIDING_PATH = ("collection", "memory_frame", "map_id", "robot_frame", "path_distance", "path_interval")
+_DECIDING_MAP = ("collection", "memory_frame", "map_id")
+_DECIDING = (*_DECIDING_MAP, "on_missing_transform")
+_DECIDING_PATH = (*_DECIDING_MAP, "robot_frame", "path_distance", "path_interval")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,12 @@ class ReplayConfig:
     def path_digest(self) -> str:
         """Return the digest of everything that decides which points the path of the robot gets."""
         return hashlib.sha256(repr([getattr(self.parameters, name) for name in _DECIDING_PATH]).encode()).hexdigest()
+
+    @property
+    def map_digest(self) -> str:
+        """Return the digest of everything that decides what a message of the map's topic becomes."""
+        deciding = tuple(getattr(self.parameters, name) for name in _DECIDING_MAP)
+        return hashlib.sha256(repr(deciding).encode()).hexdigest()
 
     def digest_of(self, topic: TopicConfig) -> str:
         """Return the digest of everything that decides which memories a message of the topic becomes."""

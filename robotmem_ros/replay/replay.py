@@ -16,13 +16,14 @@ from typing import Any
 from ..frames import TimeJumps, TransformBuffer
 from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
+from ..memory.errors import RobotMemoryError
 from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
 from ..perception import Intake, PathRecorder, TopicConfig, TopicCounts
+from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .bag import Bag, Recorded, TopicTypeError
 from .config import ReplayConfig
-from .recorded_map import RecordedMap
 
 _NS = 1_000_000_000
 _TF, _TF_STATIC = "/tf", "/tf_static"
@@ -137,7 +138,7 @@ class Replay:
         self._path = PathRecorder(memory, buffer) if parameters.robot_frame and not only else None
         self._intake = Intake(memory, self._topics, bag.types, buffer=buffer, transform_timeout=0.0, path=self._path)
         map_topic = f"/{parameters.map_topic.lstrip('/')}"
-        self._map = RecordedMap(bag, memory, map_topic) if parameters.map_topic and not only else None
+        self._map = _RecordedMap(bag, memory, map_topic) if parameters.map_topic and not only else None
         self._ahead = _Ahead(self._ahead_ns)
         self._last_origins: dict[str, tuple[int, int]] = {}
         self._times = TimeJumps()
@@ -193,20 +194,18 @@ class Replay:
         memory = self._memory
         if not isinstance(memory, RobotMemory):
             return
-        self._import_ids = {one.name: memory.begin_import(self._recording(one)) for one in self._topics}
+        for one in self._topics:
+            self._import_ids[one.name] = memory.begin_import(self._recorded(one.topic, self._config.digest_of(one)))
         if self._path is not None and _TF in self._bag.topics:
             self._path.import_id = memory.begin_import(self._recorded(_TF, self._config.path_digest))
         if self._map is not None and self._map.is_there:
-            self._map.import_id = memory.begin_import(self._recorded(self._map.topic, self._map.digest))
+            self._map.import_id = memory.begin_import(self._recorded(self._map.topic, self._config.map_digest))
 
     def _take(self, message: Recorded, localisation: str) -> None:
         if message.topic in self._names or message.topic == localisation:
             self._ahead.put(message, self._times.newest_ns)
         if self._map is not None and message.topic == self._map.topic:
             self._map.latest = message
-
-    def _recording(self, topic: TopicConfig) -> Recording:
-        return self._recorded(topic.topic, self._config.digest_of(topic))
 
     def _recorded(self, topic: str, configuration: str) -> Recording:
         return Recording(self._bag.digest, topic, configuration, str(self._bag.path))
@@ -277,3 +276,39 @@ class _Ahead:
         self._messages.popleft()
         self._bytes -= len(message.raw)
         return message
+
+
+class _RecordedMap:
+    """The map topic of a recording: each map replaces the one before it, so that only the last one is read."""
+
+    def __init__(self, bag: Bag, memory: RobotMemory | DryRun, topic: str) -> None:
+        self._bag = bag
+        self._memory = memory
+        self.topic = topic
+        recorded = bag.topics.get(topic)
+        self.is_there = recorded is not None and recorded.type_name == MAP_TYPE
+        self.import_id: int | None = None
+        self.latest: Recorded | None = None
+        """The last message that was read."""
+        self.outcome = ""
+        """What became of it, in words."""
+
+    def store(self) -> None:
+        """Store the last map, unless that was done before or a later one is known."""
+        if self.latest is None:
+            return
+        receipt_ns = self.latest.receipt_ns
+        key = None if self.import_id is None else ImportKey(self.import_id, receipt_ns, 0, 0)
+        try:
+            check_message_size(self.latest.raw)
+            message = self._bag.deserialised(self.latest)
+            if message is None:
+                self.outcome = "the last map cannot be read"
+                return
+            grid = occupancy_grid(message, self._memory.parameters, received_at=receipt_ns)
+            is_new = self._memory.store_map(grid, keeps_newer=True, key=key).result()
+        except RobotMemoryError as error:
+            self.outcome = f"the last map is not stored: {error}"
+        else:
+            size = f"{grid.width} x {grid.height} cells"
+            self.outcome = f"the last map is stored: {size}" if is_new else "the last map, or a later one, is known"

@@ -14,7 +14,7 @@ from rclpy.context import Context
 
 from robotmem_ros.memory.errors import InvalidFieldError
 from robotmem_ros.node.executors import CallbackThread, ThreadedNode, new_executor
-from robotmem_ros.node.service import serve as create_service
+from robotmem_ros.node.services import serve as create_service
 from robotmem_ros.srv import Forget
 
 from ..support.node.graph import Client, own_domain

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from tabulate import tabulate
@@ -75,11 +76,20 @@ def opened(path: str, *, read_only: bool = False, **parameters: object) -> Robot
         DatabaseUnusableError: the file does not exist or cannot be opened.
         InvalidFieldError: a parameter is invalid.
     """
+    passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
+    return RobotMemory(existing(path), read_only=read_only, **(passive | parameters))
+
+
+def existing(path: str) -> Path:
+    """Return the path of an existing database.
+
+    Raises:
+        DatabaseUnusableError: the file does not exist.
+    """
     found = resolve(path)
     if not found.is_file():
         raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
-    passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
-    return RobotMemory(found, read_only=read_only, **(passive | parameters))
+    return found
 
 
 def confirm(question: str, *, yes: bool) -> None:

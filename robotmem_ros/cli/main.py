@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
-from . import agents, changing, maps, notes, reading, replaying, scanning, transfer, web
+from . import changing, maps, reading, replaying, scanning, serving, transfer
 from .command import printable
 
-_MODULES = (replaying, reading, scanning, notes, changing, maps, transfer, web, agents)
+_MODULES = (replaying, reading, scanning, changing, maps, transfer, serving)
 _INTERRUPTED = 130
 
 

@@ -1,4 +1,4 @@
-"""Scan a memory, and read some of it in full: timeline, list, get."""
+"""Scan a memory, and read some of it in full: timeline, list, get, notes, note."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..memory.search.request import TimelineRequest
 from .command import DATABASE, JSON, Command, json_values, opened, option, position_text, show, table, time_text
 from .reading import change_rows, request_option
 
+_LINES = 100
 _HEAD = ("time", "id", "kind", "what", "")
 
 
@@ -87,6 +88,26 @@ def _list(arguments: argparse.Namespace) -> None:
     show(arguments, {arguments.field: found}, table((), found) or "none\n")
 
 
+def _note(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        found = memory.note(arguments.path, arguments.first_line, arguments.lines)
+    show(arguments, found, f"{found.text}\n" if found.text else "")
+
+
+def _notes(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        state = memory.notes()
+    folders = [
+        (one.name, one.path, one.collection, one.files, one.notes, one.errors, one.error) for one in state.folders
+    ]
+    head = ("folder", "path", "collection", "files", "notes", "unread", "error")
+    text = table(head, folders) or "no folders of notes (parameter notes_folders)\n"
+    files = [one for one in state.files if arguments.files or one.error]
+    if files:
+        text += "\n" + table(("file", "notes", "error"), [(one.path, one.notes, one.error) for one in files])
+    show(arguments, state, text)
+
+
 COMMANDS = (
     Command(
         "timeline", "list memories by time", "List memories in brief, page by page, newest first.", _timeline,
@@ -112,6 +133,21 @@ COMMANDS = (
             option("--n", type=int, default=DEFAULT_N, help="largest number of values"),
             JSON,
         ),
+    ),
+    Command(
+        "note", "print lines of a note", "Print lines of a note, as the memory read it last.", _note,
+        (
+            option("path", help="as recall gives it, such as handbook/battery.md"),
+            option("--from", dest="first_line", type=int, default=1, metavar="N", help="first line; default: 1"),
+            option("--lines", type=int, default=_LINES, metavar="M", help="how many lines; default: %(default)s"),
+            DATABASE,
+            JSON,
+        ),
+    ),
+    Command(
+        "notes", "list folders of notes, and files that cannot be read",
+        "List the folders of notes with what was read of them, and the files that could not be read.", _notes,
+        (option("--files", action="store_true", help="list all files"), DATABASE, JSON),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

@@ -6,28 +6,37 @@ import argparse
 import base64
 import errno
 import json
+import math
 import os
 import sqlite3
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
+from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, TextIO
 
 from ..memory.errors import MALFORMED, InvalidFieldError, StorageError
+from ..memory.maps import Move, OccupancyGrid, Origin, PathPart
+from ..memory.maps.occupancy_grid import check_size
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_memory import LEFT_TO_RULES
 from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
-from ..memory.storage import rows
+from ..memory.storage import map_rows, path_rows, rows
 from ..memory.storage.connection import resolve
 from ..memory.storage.migrations import exportable
 from ..memory.storage.retention_rows import active_ids
 from ..memory.validation import compact_json
-from . import places
 from .command import DATABASE, Command, option
+
+_MAP, _PATH = "map", "path"
+"""Types of lines that hold no memory."""
+_POINTS = 500
+"""Points of the path in one line."""
 
 
 def _export(arguments: argparse.Namespace) -> None:
@@ -40,7 +49,7 @@ def _export(arguments: argparse.Namespace) -> None:
                 some = lines(connection, active[start : start + 256])
                 file.writelines(f"{line}\n" for line in some)
                 written += len(some)
-            file.writelines(f"{line}\n" for line in places.lines(connection))
+            file.writelines(f"{line}\n" for line in _place_lines(connection))
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
@@ -76,8 +85,8 @@ def _import(arguments: argparse.Namespace) -> None:
     first = next(memories, None)
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
         for new in chain(() if first is None else (first,), memories):
-            if isinstance(new, places.Place):
-                places.store(memory, new)
+            if isinstance(new, _Place):
+                _store_place(memory, new)
                 continue
             if new.kind is Kind.FACT:
                 memory.learn_fact(new)
@@ -87,7 +96,7 @@ def _import(arguments: argparse.Namespace) -> None:
     sys.stdout.write(f"imported: {stored} memories\n")
 
 
-def _read(path: Path) -> Iterator[NewMemory | places.Place]:
+def _read(path: Path) -> Iterator[NewMemory | _Place]:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -98,10 +107,10 @@ def _read(path: Path) -> Iterator[NewMemory | places.Place]:
         raise InvalidFieldError("FILE.jsonl", path, "is no UTF-8 text") from cause
 
 
-def _parsed(line: str, where: str) -> NewMemory | places.Place:
+def _parsed(line: str, where: str) -> NewMemory | _Place:
     try:
         row = json.loads(line)
-        return places.Place.read(row) if row["type"] in places.TYPES else _new(row)
+        return _Place.read(row) if row["type"] in (_MAP, _PATH) else _new(row)
     except (KeyError, TypeError, ValueError) as cause:
         raise InvalidFieldError(where, line, "was not written by `robotmem export`") from cause
 
@@ -122,6 +131,79 @@ def _new(row: dict[str, Any]) -> NewMemory:
         received_at=row["refreshed_at"],
         given=frozenset(name for name in LEFT_TO_RULES if row[name]),
     )
+
+
+def _place_lines(connection: sqlite3.Connection) -> list[str]:
+    """Return the maps and the path as JSON, one map or many points a line."""
+    grids = map_rows.rows(connection)
+    points = path_rows.rows(connection)
+    parts = [points[start : start + _POINTS] for start in range(0, len(points), _POINTS)]
+    of_maps = [{"type": _MAP, **grid, **{name: _text(grid[name]) for name in ("digest", "cells")}} for grid in grids]
+    return [json.dumps(row, ensure_ascii=False) for row in (*of_maps, *({"type": _PATH, "points": p} for p in parts))]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a line holds: a map or a part of the path."""
+
+    collection: str = ""
+    """Of the map."""
+    grid: OccupancyGrid | None = None
+    parts: tuple[PathPart, ...] = ()
+
+    @classmethod
+    def read(cls, row: dict[str, Any]) -> _Place:
+        """Read what `lines` wrote.
+
+        Raises:
+            KeyError: something is missing; or TypeError, ValueError.
+            InvalidFieldError: a map cannot be used.
+        """
+        if row["type"] == _MAP:
+            return cls(collection=str(row["collection"]), grid=_grid(row))
+        names = ("frame_id", "map_id", "collection", "session_id")
+        parts = []
+        for (frame_id, map_id, collection, session_id), points in groupby(
+            row["points"], key=lambda point: [str(point[name]) for name in names]
+        ):
+            moves = tuple(_move(point) for point in points)
+            parts.append(PathPart(moves, frame_id, map_id, collection, session_id=session_id))
+        return cls(parts=tuple(parts))
+
+
+def _store_place(memory: RobotMemory, place: _Place) -> None:
+    """Store a map or points of the path; a map that was observed later stays, and so does a point of the same time."""
+    if place.grid is not None:
+        changes = {"memory_frame": place.grid.frame_id, "collection": place.collection}
+        memory.parameters = memory.parameters.changed(**changes)
+        memory.store_map(place.grid, keeps_newer=True).result()
+    for part in place.parts:
+        memory.store_path(part).result()
+
+
+def _grid(row: dict[str, Any]) -> OccupancyGrid:
+    check_size(row["width"], row["height"])
+    try:
+        cells = zlib.decompressobj().decompress(base64.b64decode(row["cells"]), row["width"] * row["height"] + 1)
+    except zlib.error as cause:
+        raise ValueError(str(cause)) from cause
+    return OccupancyGrid(
+        map_id=row["map_id"], frame_id=row["frame_id"], resolution=row["resolution"],
+        origin=Origin(row["origin_x"], row["origin_y"], row["origin_yaw"]),
+        width=row["width"], height=row["height"], cells=cells, observed_at=row["observed_at"],
+    )  # fmt: skip
+
+
+def _move(point: dict[str, Any]) -> Move:
+    pose = (float(point["x"]), float(point["y"]), float(point["yaw"]))
+    if not all(map(math.isfinite, pose)):
+        raise ValueError("a pose is not finite")
+    return Move(int(point["observed_at"]), *pose, int(point["segment"]))
+
+
+def _text(blob: object) -> str:
+    assert isinstance(blob, bytes)
+    return base64.b64encode(blob).decode()
 
 
 _FILE = option("file", type=Path, metavar="FILE.jsonl", help="file of JSON lines; an export makes a new one")

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from robotmem_ros.cli import web
+from robotmem_ros.cli import serving
 from robotmem_ros.memory.models import MemoryUpdate
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
 
@@ -34,7 +34,7 @@ def test_the_table_of_endpoints_is_that_of_the_description(description: dict[str
 
 
 def test_the_table_of_options_is_that_of_the_command() -> None:
-    (command,) = web.COMMANDS
+    (command,) = (one for one in serving.COMMANDS if one.name == "web")
     options = [names for entry in command.options for names, _ in [entry]]
     told = re.findall(r"`(--[\w-]+)`", PAGE.partition("| option |")[2].partition("\n\n")[0])
     assert set(told) - {"--config"} | {"--config"} == {name for names in options for name in names}

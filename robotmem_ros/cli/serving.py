@@ -1,30 +1,69 @@
-"""Give a memory to language-model agents: tools, call, mcp."""
+"""Serve a memory: to people in a browser (web), and to language-model agents as tools (mcp, tools, call)."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import logging
+import os
+import socket
 import sys
-from contextlib import AbstractContextManager
+import time
+from contextlib import AbstractContextManager, suppress
 from dataclasses import fields
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
-from ..memory.errors import DatabaseUnusableError
 from ..memory.storage.connection import resolve
+from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, JSON, Command, CommandError, Option, option, printable, show, table
+from .command import DATABASE, JSON, Command, CommandError, Option, existing, option, printable, show, table
 
 if TYPE_CHECKING:
     from ..agents.toolbox import Toolbox
 
+_NICE = 10
+_PATIENCE = 3.0
+"""Seconds that a search waits for a model that is still being loaded; then it goes by words alone."""
+_LOOK = 0.2
 _OF_THE_NODE = {
     "db_path", "disk_reserve", "max_memories", "retention_age", "retention_budgets", "retention_bytes",
     "retention_export", "retention_sightings",
 }  # fmt: skip
 """Parameters of work that is the node's: it keeps the budgets."""
+
+
+def _web(arguments: argparse.Namespace) -> None:
+    try:
+        from ..web.access import TOKEN_VARIABLE, given_token, new_token
+        from ..web.app import Settings, create_console
+        from ..web.server import bound, is_loopback, serve, url
+    except ImportError as cause:
+        raise CommandError(f"web needs {cause.name} (pip install 'robotmem_ros[web]')") from cause
+    logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.WARNING)
+    token = given_token(arguments.token_file, os.environ)
+    os.environ.pop(TOKEN_VARIABLE, None)
+    with bound(arguments.host, arguments.port) as listening:
+        is_made = not token and not is_loopback(listening)
+        if is_made:
+            token = new_token()
+        address = url(listening, arguments.host)
+        settings = Settings(
+            token=token, hosts=(arguments.host, *_own_names(), *arguments.allow_host), read_only=arguments.read_only
+        )
+        os.nice(_NICE)
+        _wait_for(arguments.db or _parameters(arguments).db_path, arguments.wait)
+        with _console_memory(arguments) as memory:
+            told = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
+
+            def started() -> None:
+                sys.stdout.write(told)
+                sys.stdout.flush()
+
+            console = create_console(memory, settings)
+            serve(console.asgi, listening, limits=console.limits, started=started, ending=console.events.close)
 
 
 def _tools(arguments: argparse.Namespace) -> None:
@@ -88,28 +127,72 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
         serve(app, listening, started=started)
 
 
+def _console_memory(arguments: argparse.Namespace) -> RobotMemory:
+    path = existing(arguments.db or _parameters(arguments).db_path)
+    given = _given(arguments) | {"session_maintenance": False}
+    if arguments.areas_file is not None:
+        given["areas_file"] = arguments.areas_file
+        if not arguments.read_only:
+            _make_areas_file(arguments.areas_file)
+    return RobotMemory(path, patience=_PATIENCE, read_only=arguments.read_only, **given)
+
+
 def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
     from ..agents.toolbox import opened
 
-    path = resolve(arguments.db)
-    if not path.is_file() and not getattr(arguments, "create", False):
-        raise DatabaseUnusableError(arguments.db, "does not exist", "give the path of a memory's file")
-    given: dict[str, object] = {}
-    if arguments.config is not None:
-        read = load_config(arguments.config).parameters
-        given = {one.name: getattr(read, one.name) for one in fields(Parameters) if one.name not in _OF_THE_NODE}
+    path = resolve(arguments.db) if getattr(arguments, "create", False) else existing(arguments.db)
+    given = _given(arguments)
     if arguments.collection is not None:
         given["collection"] = arguments.collection
-    if arguments.no_model:
-        given["embedding_model"] = ""
     return opened(path, given, read_only=arguments.read_only)
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    # What is not given, `Toolbox` finds in the file.
+    given: dict[str, Any] = {}
+    if arguments.config:
+        parameters = _parameters(arguments)
+        given = {one.name: getattr(parameters, one.name) for one in fields(Parameters) if one.name not in _OF_THE_NODE}
+    return given | ({"embedding_model": ""} if arguments.no_model else {})
+
+
+def _parameters(arguments: argparse.Namespace) -> Parameters:
+    return load_config(arguments.config).parameters if arguments.config else Parameters()
+
+
+def _make_areas_file(named: str) -> None:
+    file = expanded_path("--areas-file", named)
+    try:
+        with suppress(FileExistsError), file.open("x", encoding="utf-8") as made:
+            made.write("areas: {}\n")
+    except OSError as cause:
+        raise CommandError(f"--areas-file: {named!r} cannot be made ({cause.strerror or cause})") from cause
+
+
+def _wait_for(db: str, seconds: float) -> None:
+    # A node that is started beside the console may not have made its file yet.
+    end = time.monotonic() + seconds
+    while not resolve(db).is_file() and time.monotonic() < end:
+        time.sleep(_LOOK)
+
+
+def _own_names() -> tuple[str, ...]:
+    name = socket.gethostname()
+    return (name, f"{name}.local")
 
 
 def _port(text: str) -> int:
     port = int(text)
-    if not 0 <= port <= 65_535:
+    if not 0 <= port <= 65535:
         raise argparse.ArgumentTypeError(f"{text} must be a port, from 0 (any free one) to 65535")
     return port
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0.0 <= value <= 86_400.0:
+        raise argparse.ArgumentTypeError(f"{text} must be seconds, from 0 to 86400")
+    return value
 
 
 def _version() -> str:
@@ -128,6 +211,29 @@ _OPENING: tuple[Option, ...] = (
     _READ_ONLY,
 )
 COMMANDS = (
+    Command(
+        "web", "show a memory in a browser",
+        "Serve the console of a memory, beside a running node or without one, until it is stopped. On addresses other "
+        "than the loopback one, callers need a token: that of --token-file or of the variable ROBOTMEM_WEB_TOKEN, else "
+        "a new one, which is printed.", _web,
+        (
+            option("--db", help=f"database file; by default that of --config, else {Parameters().db_path}"),
+            option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
+            option("--port", type=_port, default=8765, metavar="N", help="0 for any free one; default: %(default)s"),
+            option("--token-file", metavar="FILE", help="file of the token; made with a new one if it is missing"),
+            option(
+                "--allow-host", action="append", default=[], metavar="NAME",
+                help="name by which a proxy calls the console; may be given several times",
+            ),
+            option("--read-only", action="store_true", help="change nothing, not even count what was searched"),
+            option("--config", help="parameter file of the node, for its model, areas and weights"),
+            option("--areas-file", metavar="FILE", help="file of the named areas, made if it is missing"),
+            option("--no-model", action="store_true", help="search by words alone"),
+            option(
+                "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="for a database that a node is to make"
+            ),
+        ),
+    ),
     Command(
         "mcp", "serve a memory to agents by MCP",
         "Serve the tools of a memory by the Model Context Protocol, beside a running node or without one: on stdin and "

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from robotmem_ros.memory.notes.token_count import count
+from robotmem_ros.memory.notes.splitting import count
 
 __all__ = ["count"]

@@ -1,14 +1,17 @@
 """Read and write the files of map_server: a YAML file, and the image that it names.
 
-The formula is that of nav2_map_server (https://docs.nav2.org/configuration/packages/configuring-map-server.html).
+The formula is that of nav2_map_server (https://docs.nav2.org/configuration/packages/configuring-map-server.html). Of
+images, PGM is read with what Python brings along, PNG and BMP with Pillow.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +19,7 @@ import numpy.typing as npt
 from .. import validation
 from ..errors import InvalidFieldError
 from ..yaml_file import read_yaml
-from .occupancy_grid import OCCUPIED, UNKNOWN, OccupancyGrid, Origin
-from .pixels import read_pixels, write_pgm
+from .occupancy_grid import MAX_CELLS, OCCUPIED, UNKNOWN, OccupancyGrid, Origin, check_size
 
 FIELD = "FILE.yaml"
 _FREE = 0
@@ -26,6 +28,16 @@ _BLACK, _WHITE, _GREY = 0, 254, 205
 """Of occupied, free and unknown cells, as map_saver draws them."""
 _OCCUPIED_FROM, _FREE_BELOW = 0.65, 0.196
 """The grey of unknown cells stands for 0.19608, so it is not below the limit of free ones."""
+
+
+_IMAGE = "image"
+_HEAD = 1 << 16
+_MOST_OF_IMAGE = 6 * MAX_CELLS
+"""A pixel of a plain PGM takes at most 5 digits and a space."""
+_PGM = re.compile(rb"(P[25])" + rb"(?:\s|#[^\n]*\n)+(\d+)" * 3 + rb"(?:\s|#[^\n]*\n)*?\s")
+_COMMENT = re.compile(rb"#[^\n]*")
+_WHITE_16 = 65_535
+_Levels = npt.NDArray[np.uint16]
 
 
 class Mode(str, Enum):
@@ -47,6 +59,17 @@ class MapFile(NamedTuple):
     free_thresh: float
     negate: bool
     mode: Mode
+
+
+class _Pixels(NamedTuple):
+    """An image, the top row first."""
+
+    levels: _Levels
+    """(height, width): 0 is black."""
+    white: int
+    """The level of white."""
+    transparent: npt.NDArray[np.bool_] | None = None
+    """Which pixels are not opaque; None if all are."""
 
 
 def read_map_file(file: Path) -> MapFile:
@@ -88,7 +111,7 @@ def load_map(map_file: MapFile, *, frame_id: str, map_id: str, observed_at: int)
     Raises:
         InvalidFieldError: the image cannot be read or is too large, or a value of the YAML file cannot be used.
     """
-    pixels = read_pixels(map_file.image, mixes_alpha=map_file.mode is Mode.TRINARY)
+    pixels = _read_pixels(map_file.image, mixes_alpha=map_file.mode is Mode.TRINARY)
     cells = cells_by_level(map_file, pixels.white)[pixels.levels]
     if map_file.mode is Mode.SCALE and pixels.transparent is not None:
         cells[pixels.transparent] = UNKNOWN
@@ -135,7 +158,7 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
     }  # fmt: skip
     written = image
     try:
-        write_pgm(image, levels[cells.view(np.uint8)])
+        _write_pgm(image, levels[cells.view(np.uint8)])
         written = file
         with file.open("x", encoding="utf-8") as text:
             yaml.safe_dump(content, text, sort_keys=False, allow_unicode=True, default_flow_style=None)
@@ -162,3 +185,103 @@ def _negate(value: object) -> bool:
     if isinstance(value, (bool, int)) and value in (0, 1):
         return bool(value)
     raise InvalidFieldError("negate", value, "must be 0 or 1")
+
+
+def _read_pixels(file: Path, *, mixes_alpha: bool) -> _Pixels:
+    """Read an image. With `mixes_alpha` its opacity counts as a fourth colour, as map_server wants it.
+
+    Raises:
+        InvalidFieldError: it cannot be read, is no such image, or has too many pixels.
+    """
+    try:
+        if not file.is_file():
+            raise InvalidFieldError(_IMAGE, file, "is no file")
+        size = file.stat().st_size
+        with file.open("rb") as content:
+            head = content.read(_HEAD)
+        if size > _MOST_OF_IMAGE:
+            raise InvalidFieldError(_IMAGE, file, f"has {size:,} bytes; at most {_MOST_OF_IMAGE:,} are read")
+        return _pgm(file, head, size) if head[:2] in (b"P2", b"P5") else _decoded(file, mixes_alpha=mixes_alpha)
+    except OSError as cause:
+        raise InvalidFieldError(_IMAGE, file, f"cannot be read ({cause.strerror or cause})") from cause
+
+
+def _write_pgm(file: Path, levels: npt.NDArray[np.uint8]) -> None:
+    """Write a new PGM of (height, width) levels, the top row first.
+
+    Raises:
+        OSError: it cannot be written, or exists.
+    """
+    height, width = levels.shape
+    with file.open("xb") as content:
+        content.write(b"P5\n%d %d\n255\n" % (width, height))
+        content.write(levels.tobytes())
+
+
+def _pgm(file: Path, head: bytes, size: int) -> _Pixels:
+    found = _PGM.match(head)
+    if found is None:
+        raise InvalidFieldError(_IMAGE, file, "is no PGM image: its head must name width, height and white")
+    kind, (width, height, white) = found[1], (int(number) for number in found.groups()[1:])
+    if not (width and height and 0 < white <= _WHITE_16):
+        raise InvalidFieldError(_IMAGE, file, f"has a head that cannot be: {width} x {height}, white is {white}")
+    check_size(width, height)
+    wide = 1 + (white > 255)
+    least = width * height * (wide if kind == b"P5" else 2) - (kind == b"P2")
+    if size - found.end() < least:
+        why = f"is cut: {width} x {height} pixels take {least:,} bytes, and there are {size - found.end():,}"
+        raise InvalidFieldError(_IMAGE, file, why)
+    with file.open("rb") as content:
+        content.seek(found.end())
+        values = _plain(file, content.read(), width * height) if kind == b"P2" else _raw(content.read(least), wide)
+    if values.max() > white:
+        raise InvalidFieldError(_IMAGE, file, f"has a pixel of {values.max()}, and white is {white}")
+    return _Pixels(values.reshape(height, width), white)
+
+
+def _raw(data: bytes, wide: int) -> _Levels:
+    return np.frombuffer(data, ">u2" if wide == 2 else np.uint8).astype(np.uint16)
+
+
+def _plain(file: Path, data: bytes, count: int) -> _Levels:
+    words = _COMMENT.sub(b"", data).split(None, count)[:count]
+    try:
+        values = np.array(words, np.uint32) if len(words) == count else None
+    except (ValueError, OverflowError):
+        values = None
+    if values is None:
+        raise InvalidFieldError(_IMAGE, file, f"must have a whole number for each of its {count:,} pixels")
+    return np.minimum(values, _WHITE_16).astype(np.uint16)
+
+
+def _decoded(file: Path, *, mixes_alpha: bool) -> _Pixels:
+    try:
+        from PIL import Image, UnidentifiedImageError
+    except ImportError:
+        why = "is no PGM image; other images need Pillow: pip install 'robotmem_ros[maps]'"
+        raise InvalidFieldError(_IMAGE, file, why) from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit of a map is lower
+            with Image.open(file, formats=("PNG", "BMP")) as image:
+                check_size(*image.size)
+                return _levels(image, mixes_alpha=mixes_alpha)
+    except Image.DecompressionBombError as cause:
+        raise InvalidFieldError(_IMAGE, file, f"has more than {MAX_CELLS:,} pixels ({cause})") from None
+    except UnidentifiedImageError:
+        raise InvalidFieldError(_IMAGE, file, "is no PGM, PNG or BMP image") from None
+    except (SyntaxError, ValueError, EOFError) as cause:  # what Pillow raises for damaged images, beside OSError
+        raise InvalidFieldError(_IMAGE, file, f"is damaged ({cause})") from None
+
+
+def _levels(image: Any, *, mixes_alpha: bool) -> _Pixels:
+    if image.mode.startswith("I"):
+        return _Pixels(np.asarray(image).astype(np.uint16), _WHITE_16)
+    if "A" not in image.mode and "a" not in image.mode and "transparency" not in image.info:
+        if image.mode in {"1", "L"}:
+            return _Pixels(np.asarray(image.convert("L")).astype(np.uint16), 255)
+        return _Pixels(np.asarray(image.convert("RGB")).sum(axis=2, dtype=np.uint16), 3 * 255)
+    channels = np.asarray(image.convert("RGBA"))
+    transparent = channels[:, :, 3] < 255
+    mixed = 4 if mixes_alpha else 3
+    return _Pixels(channels[:, :, :mixed].sum(axis=2, dtype=np.uint16), mixed * 255, transparent)

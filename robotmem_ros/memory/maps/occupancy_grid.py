@@ -1,9 +1,10 @@
-"""The value of a map: a grid of cells, as nav_msgs/OccupancyGrid has it."""
+"""The value of a map: a grid of cells, as nav_msgs/OccupancyGrid has it, and its picture."""
 
 from __future__ import annotations
 
 import hashlib
 import struct
+import zlib
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,7 +13,6 @@ import numpy.typing as npt
 
 from .. import validation
 from ..errors import InvalidFieldError
-from .png import grey_png
 
 MAX_CELLS = 100_000_000
 """Cells of the largest grid: 500 m x 500 m at 5 cm."""
@@ -21,6 +21,13 @@ _MAX_RESOLUTION = 1000.0
 _MAX_COORDINATE = 1e9
 _GREY = (0, 254, 205)
 """Of an occupied, a free and an unknown cell, as map_server draws them."""
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_GREY_8_BITS = bytes((8, 0, 0, 0, 0))
+"""Bit depth, colour type, and the only methods of compression, filter and interlacing that are needed."""
+_LEVEL = 3
+"""Of compression: maps are large and plain, and higher levels gain little."""
 
 
 class Origin(NamedTuple):
@@ -86,7 +93,7 @@ class OccupancyGrid:
         grey = np.full(256, _GREY[2], np.uint8)
         black, white, _ = _GREY
         grey[: OCCUPIED + 1] = np.rint(np.linspace(white, black, OCCUPIED + 1))
-        return grey_png(grey[self.array().view(np.uint8)][::-1])
+        return _grey_png(grey[self.array().view(np.uint8)][::-1])
 
 
 def check_size(width: int, height: int) -> None:
@@ -142,3 +149,18 @@ def _cells(value: object, width: int, height: int) -> bytes:
         why = f"is the value of cell {int(np.argmax(values == wrong))}; a cell is -1 (unknown) or 0 to 100"
         raise InvalidFieldError("cells", wrong, why)
     return cells
+
+
+def _grey_png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    # Of (height, width) pixels, the top row first; 0 is black, 255 white.
+    height, width = pixels.shape
+    # Each row begins with its filter, which is none.
+    rows = np.zeros((height, width + 1), np.uint8)
+    rows[:, 1:] = pixels
+    head = struct.pack(">II", width, height) + _GREY_8_BITS
+    data = zlib.compress(rows.tobytes(), _LEVEL)
+    return _SIGNATURE + _chunk(b"IHDR", head) + _chunk(b"IDAT", data) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

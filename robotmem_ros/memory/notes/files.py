@@ -1,4 +1,4 @@
-"""List the files of a folder of notes, and read them; nothing outside of the folder is ever opened."""
+"""List the files of folders of notes, and read them; nothing outside of a folder is ever opened."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ LARGEST = 1_000_000
 """Bytes of a file that is still read."""
 MOST = 10_000
 """Files of one folder."""
+_TOLD = 3
 _DEEPEST = 32
 _RACY = 0.1
 """Seconds: a file that was changed less than this ago may be changed again without another time."""
@@ -60,6 +61,41 @@ class Listing:
     left_out: str = ""
     """Why not all of its files are among these; empty if they are."""
     device: int = 0
+
+
+class Seen:
+    """What a search of the folders saw, and what it could not see."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, FoundFile] = {}
+        self.refused: dict[str, str] = {}
+        self.device = 0
+        self._unseen: set[str] = set()
+
+    def add(self, folder: NotesFolder, device: int) -> str:
+        """Search a folder that was on a `device` before; 0 if that does not matter. Return what is wrong with it."""
+        self.device = 0
+        try:
+            listing = list_folder(folder)
+        except FileError as error:
+            self._unseen.add(folder.name)
+            return f"{error}; what was read of it before stays"
+        if device not in {0, listing.device} and not listing.files:
+            self._unseen.add(folder.name)
+            return "is empty and on another disk than before; what was read of it there stays"
+        self.files |= listing.files
+        self.refused |= listing.refused
+        self.device = listing.device
+        self._unseen |= listing.unread.keys()
+        told = [f"{path!r} {why}" for path, why in sorted(listing.unread.items())[:_TOLD]]
+        return "; ".join([*told, *filter(None, [listing.left_out])])
+
+    def shows_missing(self, path: str) -> bool:
+        """Tell whether a file is surely not there."""
+        if path in self.files or path in self.refused:
+            return False
+        parts = path.split("/")
+        return not any("/".join(parts[:n]) in self._unseen for n in range(1, len(parts) + 1))
 
 
 def list_folder(folder: NotesFolder) -> Listing:

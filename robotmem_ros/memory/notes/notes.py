@@ -1,8 +1,8 @@
 """Keep the notes of a database in step with the files of its folders.
 
-One process does that for a file: see `keeper`. It searches the folders when the watcher tells of a change, by interval,
-and before a recall, and reads the files that changed, each in one transaction. So a process that is killed leaves whole
-files, and the next one goes on with the others.
+One process does that for a database: see `KeeperLock`. It searches the folders when the watcher tells of a change, by
+interval, and before a recall, and reads the files that changed, each in one transaction. So a process that is killed
+leaves whole files, and the next one goes on with the others.
 
 What cannot be seen is kept: notes of a folder that is missing, of a disk that is not mounted, of a folder or file that
 may not be read. What is surely gone is removed, after a second, since editors and tools replace files in two steps.
@@ -21,16 +21,14 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from ..config.notes_folders import NotesFolder
 from ..config.parameters import Parameters
 from ..models import Kind, NewMemory
 from ..storage import Database, note_rows
 from ..storage.note_rows import FolderRow, KnownFile, ReadFile
 from ..validation import compact_json
-from .files import FileError, FoundFile, decoded, list_folder, read
-from .keeper import KeeperLock
+from .files import FileError, FoundFile, Seen, decoded, list_folder, read
 from .splitting import Limits, Part, split
-from .watcher import Watcher
+from .watcher import KeeperLock, Watcher
 
 _SCHEME = "1"
 """Version of how texts are split: another one reads all files again."""
@@ -43,7 +41,6 @@ _COST, _RARELY = 0.02, 20.0
 """Seconds that a look may take to be taken before recalls, and how many times as long it rests at least."""
 _PATIENCE = 0.2
 """Seconds that a recall waits at most for what changed to be read."""
-_TOLD = 3
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -56,41 +53,6 @@ class _Change(NamedTuple):
     found: FoundFile | None
     """None to remove it."""
     refused: str = ""
-
-
-class _Seen:
-    """What a search of the folders saw, and what it could not see."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, FoundFile] = {}
-        self.refused: dict[str, str] = {}
-        self.device = 0
-        self._unseen: set[str] = set()
-
-    def add(self, folder: NotesFolder, device: int) -> str:
-        """Search a folder that was on a `device` before; 0 if that does not matter. Return what is wrong with it."""
-        self.device = 0
-        try:
-            listing = list_folder(folder)
-        except FileError as error:
-            self._unseen.add(folder.name)
-            return f"{error}; what was read of it before stays"
-        if device not in {0, listing.device} and not listing.files:
-            self._unseen.add(folder.name)
-            return "is empty and on another disk than before; what was read of it there stays"
-        self.files |= listing.files
-        self.refused |= listing.refused
-        self.device = listing.device
-        self._unseen |= listing.unread.keys()
-        told = [f"{path!r} {why}" for path, why in sorted(listing.unread.items())[:_TOLD]]
-        return "; ".join([*told, *filter(None, [listing.left_out])])
-
-    def shows_missing(self, path: str) -> bool:
-        """Tell whether a file is surely not there."""
-        if path in self.files or path in self.refused:
-            return False
-        parts = path.split("/")
-        return not any("/".join(parts[:n]) in self._unseen for n in range(1, len(parts) + 1))
 
 
 class Notes:
@@ -217,7 +179,7 @@ class Notes:
         began = time.monotonic()
         with self._database.snapshot() as connection:
             known, states = note_rows.known_files(connection), note_rows.folder_rows(connection)
-        seen, new_states = _Seen(), []
+        seen, new_states = Seen(), []
         for folder in self._folders.values():
             before = states.get(folder.name)
             had_files = any(path.startswith(f"{folder.name}/") for path in known)
@@ -234,7 +196,7 @@ class Notes:
         if self._missing:
             self._due = min(self._due or self._looked + _GRACE, self._looked + _GRACE)
 
-    def _differences(self, known: Mapping[str, KnownFile], seen: _Seen) -> Iterator[_Change]:
+    def _differences(self, known: Mapping[str, KnownFile], seen: Seen) -> Iterator[_Change]:
         for path, found in sorted(seen.files.items()):
             before = known.get(path)
             if before is None or before.stamp != self._stamp(found) or before.collection != found.folder.collection:

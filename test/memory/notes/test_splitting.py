@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.notes.blocks import lines_of, markdown_blocks
-from robotmem_ros.memory.notes.splitting import Limits, split
-from robotmem_ros.memory.notes.token_count import count
+from robotmem_ros.memory.notes.splitting import Limits, count, split
 
 LIMITS = Limits(40, 10)
 words = st.lists(

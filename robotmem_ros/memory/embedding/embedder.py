@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..errors import RobotMemoryError
 from ..models import Vector, Vectors
-from ..storage import vector_rows
+from ..storage.overview import overview
 
 _REMEMBERED = 4096
 _LOG = logging.getLogger(__name__)
@@ -218,6 +218,6 @@ def check_kept_model(connection: sqlite3.Connection, model: str) -> None:
     Raises:
         ModelUnavailableError: the vectors are those of another model, and cannot be compared.
     """
-    kept = vector_rows.model(connection)
+    kept = overview(connection).model
     if kept not in (None, model):
         raise ModelUnavailableError(f"the vectors in the database are those of the model {kept!r}, not of {model!r}")

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import bulk, rows
+from ..storage import bulk
+from ..storage.overview import overview
 
 NAMES = 1000
 """How many names are searched for near ones."""
@@ -207,7 +208,7 @@ def narrow_down(connection: sqlite3.Connection, wanted: Candidates, *, list_most
 
 
 def _all(connection: sqlite3.Connection) -> int:
-    return rows.counters(connection)["memory"]
+    return overview(connection).memories
 
 
 def only(ids: Sequence[int]) -> Candidates:

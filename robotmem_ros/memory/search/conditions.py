@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import did_you_mean
-from ..models import Kind
-from ..storage import rows
+from ..storage.overview import overview
 from .candidates import NAMES, Condition, Source, Wanted, distinct
 
 _CHECKED = 1000
@@ -39,6 +38,7 @@ class Collections(Wanted):
     suffices: bool
     of_notes: tuple[str, ...] = ()
     """Collections of which the notes are searched as well."""
+    _found: dict[str, tuple[int, int]] = field(default_factory=dict, init=False, compare=False)
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
@@ -46,7 +46,7 @@ class Collections(Wanted):
             return ()
         searched = self.searched(connection)
         test, arguments = one_of("collection", searched)
-        size = sum(rows.count_in(connection, name) for name in searched)
+        size = sum(self._counts(connection).get(name, (0, 0))[0] for name in searched)
         source = Source(f"SELECT id FROM memories WHERE {test}", arguments, size)
         if searched == self.names:
             return (Condition(f"m.{test}", arguments, source),)
@@ -58,8 +58,20 @@ class Collections(Wanted):
 
     def searched(self, connection: sqlite3.Connection) -> tuple[str, ...]:
         """Return all collections to search, those of notes if there are any; none for all."""
-        others = (one for one in self.of_notes if one not in self.names and rows.has_notes(connection, one))
+        counts = self._counts(connection)
+        others = (one for one in self.of_notes if one not in self.names and counts.get(one, (0, 0))[1])
         return (*self.names, *others)
+
+    def _counts(self, connection: sqlite3.Connection) -> dict[str, tuple[int, int]]:
+        # Active memories and notes of each collection that has any, read once for each query: it runs on one snapshot.
+        if not self._found:
+            sql = (
+                "SELECT name, facts + perceptions + notes, notes FROM collections "
+                "WHERE name IN (SELECT value FROM json_each(?))"
+            )
+            rows = connection.execute(sql, (json.dumps([*self.names, *self.of_notes]),))
+            self._found.update({name: (memories, notes) for name, memories, notes in rows})
+        return self._found
 
     def test(self, column: str) -> tuple[str, tuple[object, ...]]:
         """Return SQL that tells whether a column names one of them, and its arguments."""
@@ -73,7 +85,7 @@ class Collections(Wanted):
     def unknown(self, connection: sqlite3.Connection) -> Iterator[str]:
         """Say which collections are empty, and name near ones."""
         for name in self.names:
-            if not rows.count_in(connection, name):
+            if not self._counts(connection).get(name, (0, 0))[0]:
                 others = connection.execute(
                     "SELECT name FROM collections WHERE facts + perceptions + notes > 0 AND name <> ? LIMIT ?",
                     (name, NAMES),
@@ -115,8 +127,7 @@ class Kinds(Wanted):
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL; nothing if there is no memory of another kind."""
-        counts = rows.counters(connection)
-        if all(kind in self.kinds or not counts[kind] for kind in (one.value for one in Kind)):
+        if all(kind in self.kinds or not count for kind, count in overview(connection).counts.items()):
             return ()
         return (Condition(*one_of("m.type", self.kinds)),)
 
@@ -206,16 +217,10 @@ class Confirmed(Wanted):
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL; nothing if all objects are confirmed."""
-        if not self.leaves_out_any(connection):
+        if not overview(connection).has_unconfirmed:
             return ()
         unconfirmed = "SELECT 1 FROM objects WHERE memory_id = m.id AND confirmed = 0"
         return (Condition(f"(m.label_key = '' OR NOT EXISTS ({unconfirmed}))"),)
-
-    @staticmethod
-    def leaves_out_any(connection: sqlite3.Connection) -> bool:
-        """Return whether any object is not confirmed."""
-        (found,) = connection.execute("SELECT EXISTS (SELECT 1 FROM objects WHERE confirmed = 0)").fetchone()
-        return bool(found)
 
 
 def no_memory_has(name: str, value: object, collections: Collections, known: Iterable[str] = ()) -> str:

@@ -22,6 +22,7 @@ from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..errors import shown
 from ..storage import Database
+from ..storage.overview import overview
 from ..storage.rows import read
 from ..text.tokens import spellings
 from .candidates import (
@@ -154,7 +155,7 @@ class _Recall:
         if len(others) == len(self.query.conditions):
             return
         try:
-            if not Confirmed.leaves_out_any(self.connection):
+            if not overview(self.connection).has_unconfirmed:
                 return
             candidates = find_candidates(self.connection, others)
             if self.query.spatial_sort is not None:

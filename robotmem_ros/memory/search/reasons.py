@@ -6,7 +6,8 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from ..storage import bulk, rows, vector_rows
+from ..storage import bulk, vector_rows
+from ..storage.overview import overview
 from .candidates import Candidates, filter_ids
 from .conditions import LeastConfidence
 from .places import Space
@@ -84,4 +85,4 @@ def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Ite
             yield from wanted.unsure(connection)
     lacking = vector_rows.lacking(connection)
     if mode is Mode.HYBRID and lacking and not unknown:
-        yield f"{lacking} of {rows.counters(connection)['memory']} memories have no vector yet"
+        yield f"{lacking} of {overview(connection).memories} memories have no vector yet"

@@ -19,6 +19,7 @@ from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..models import ScoreExplanation, ScorePart
+from ..storage.overview import overview
 from .candidates import Candidates, filter_ids, only
 from .result import Mode, Ranking
 from .scoring import (
@@ -38,7 +39,7 @@ from .scoring import (
     scoring_steps,
     tells_meaning,
 )
-from .session_context import Places, gains_in_session, has_sessions, measure_in_session, neighbors_of_best, read_places
+from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .stopwatch import Stopwatch
 from .text_index import TextReader
 from .vector_index import VectorIndex
@@ -204,11 +205,7 @@ class Relevance:
 
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
-        # Only the depth of RRF depends on whether there are outcomes.
-        has_outcomes = True
-        if self.parameters.fusion == "rrf":
-            (has_outcomes,) = self.connection.execute("SELECT EXISTS (SELECT 1 FROM memory_outcomes)").fetchone()
-        return scoring_steps(self.parameters, has_outcomes=has_outcomes)
+        return scoring_steps(self.parameters, has_outcomes=overview(self.connection).has_outcomes)
 
     @cached_property
     def _vector(self) -> Vector:
@@ -272,7 +269,7 @@ class Relevance:
     def _in_session(self) -> bool:
         weights = self.parameters
         is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
-        return bool(is_wanted) and has_sessions(self.connection)
+        return bool(is_wanted) and overview(self.connection).has_sessions
 
     def _evidence(self, vector: Ranking) -> Callable[[int], Evidence]:
         similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..config.parameters import Parameters
 from ..models import ScorePart
+from ..storage.overview import Overview, overview
 from .result import Ranking
 
 Scores = dict[int, float]
@@ -25,15 +26,13 @@ _COSINE, _SHARE, _NEITHER = 7.3, 3.1, -4.1
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
 _LAST_LATIN = "\u024f"
 
-_ANY_REAL = """
-    SELECT 1 FROM json_values
-    WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real'"""
-_IS_REAL = f"EXISTS ({_ANY_REAL} AND memory_id = m.id)"
+_IS_REAL = """EXISTS (
+    SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
+    AND value = 'real' AND memory_id = m.id)"""
 _CONTRADICTED_BY = """(
     SELECT max(other.id) FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
     WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id))"""
 _LIKELY_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
-_ANY_CONTRADICTED, _ANY_OUTCOME = "SELECT 1 FROM contradictions", "SELECT 1 FROM memory_outcomes"
 
 
 class Step(NamedTuple):
@@ -52,8 +51,8 @@ class Step(NamedTuple):
     """It multiplies no score by less than this."""
     greatest: float
     """It multiplies no score by more than this."""
-    any: str = "SELECT 1"
-    """A SELECT that gives no row if it changes the score of no memory."""
+    is_any: Callable[[Overview], bool] = lambda _: True
+    """Whether it may change the score of any memory."""
 
     def part(self, scores: Scores, before: float, values: Sequence[Any]) -> ScorePart:
         """Explain what the step makes of a score."""
@@ -68,11 +67,17 @@ class Step(NamedTuple):
 def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, ...]:
     """List the steps in their order. `has_outcomes` tells whether any memory was recalled in a rated session."""
     steps = (
-        _weight("real world", _IS_REAL, _ANY_REAL, parameters.real_weight, lambda _: "env.sim_or_real is real"),
+        _weight(
+            "real world",
+            _IS_REAL,
+            lambda there: there.has_real,
+            parameters.real_weight,
+            lambda _: "env.sim_or_real is real",
+        ),
         _weight(
             "contradicted",
             _CONTRADICTED_BY,
-            _ANY_CONTRADICTED,
+            lambda there: there.has_contradictions,
             parameters.contradicted_weight,
             "memory {} contradicts it and is newer".format,
         ),
@@ -81,14 +86,16 @@ def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, 
     return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
 
 
-def _weight(name: str, condition: str, any_one: str, weight: float, reason: Callable[[int], str]) -> Step:
+def _weight(
+    name: str, condition: str, is_any: Callable[[Overview], bool], weight: float, reason: Callable[[int], str]
+) -> Step:
     # Real runs count more than simulated ones; facts that a newer active fact contradicts count less. Newer is what was
     # observed later, and of two observed at once, what was stored later.
     def value(_: Scores, holds: int | None) -> float:
         return weight if holds else 1.0
 
     least, greatest = min(weight, 1.0), max(weight, 1.0)
-    return Step(name, MULTIPLY, (condition,), value, lambda _, holds: reason(holds), least, greatest, any_one)
+    return Step(name, MULTIPLY, (condition,), value, lambda _, holds: reason(holds), least, greatest, is_any)
 
 
 def _outcomes(bound: float) -> Step:
@@ -101,7 +108,10 @@ def _outcomes(bound: float) -> Step:
     def reason(_: Scores, likely: float) -> str:
         return f"sessions in which it was recalled have an outcome of {likely:.2f}, as far as is known"
 
-    return Step("outcomes", MULTIPLY, (_LIKELY_OUTCOME,), value, reason, 1.0 - bound, 1.0 + bound, _ANY_OUTCOME)
+    least, greatest = 1.0 - bound, 1.0 + bound
+    return Step(
+        "outcomes", MULTIPLY, (_LIKELY_OUTCOME,), value, reason, least, greatest, lambda there: there.has_outcomes
+    )
 
 
 def apply_steps(
@@ -112,8 +122,8 @@ def apply_steps(
     `parts`, if given, gets what each step does to each memory, unless it changes nothing.
     """
     if scores and steps:
-        changing = connection.execute(f"SELECT {', '.join(f'EXISTS ({step.any})' for step in steps)}").fetchone()
-        steps = [step for step, is_any in zip(steps, changing, strict=True) if is_any]
+        there = overview(connection)
+        steps = [step for step in steps if step.is_any(there)]
     if not scores or not steps:
         return scores
     columns = ", ".join(column for step in steps for column in step.columns)

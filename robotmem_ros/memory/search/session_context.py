@@ -60,12 +60,6 @@ Places = Mapping[int, Place]
 """By memory id; memories outside of sessions have none."""
 
 
-def has_sessions(connection: sqlite3.Connection) -> bool:
-    """Return whether any memory belongs to a session."""
-    (found,) = connection.execute("SELECT EXISTS (SELECT 1 FROM memories WHERE session_id <> '')").fetchone()
-    return bool(found)
-
-
 def read_places(connection: sqlite3.Connection, ids: Collection[int]) -> dict[int, Place]:
     """Read where memories stand in their sessions. Withdrawn memories keep their places."""
     rows = zip(

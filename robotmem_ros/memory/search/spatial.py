@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..storage import bulk, rows
+from ..storage import bulk
 from ..storage.functions import holds_all
+from ..storage.overview import overview
 from ..text import tokens
 from ..text.phrases import query_phrases
 from ..text.stop_words import ERRAND_WORDS, POSITION_WORDS
@@ -151,7 +152,7 @@ class _Many(NamedTuple):
 
     def _known(self, wanted: Candidates, ids: npt.NDArray[np.int64]) -> Candidates | None:
         # To list h of N takes about as long as to look at N / h for each of n, in the order of their distance.
-        most = math.isqrt(self.n * rows.counters(self.connection)["memory"])
+        most = math.isqrt(self.n * overview(self.connection).memories)
         found = enumerate_if_few(self.connection, wanted, most, counted=most)
         if found.ids is not None:
             return found if found.ids else None

@@ -11,9 +11,10 @@ import errno
 import os
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import DatabaseUnusableError
 from .functions import register
@@ -97,7 +98,14 @@ def create_empty(path: Path) -> None:
             os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> sqlite3.Connection:
+class Connection(sqlite3.Connection):
+    """A connection that remembers in a snapshot what was read of it."""
+
+    seen: dict[Callable[..., Any], Any] | None = None
+    """What a function has read; None outside of snapshots, where it may change."""
+
+
+def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: bool) -> Connection:
     """Open a connection in autocommit mode that any thread may use, one at a time.
 
     Raises:
@@ -106,6 +114,7 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
     connection = sqlite3.connect(
         _reading_uri(path) if read_only else path,
         timeout=busy_timeout, isolation_level=None, check_same_thread=False, cached_statements=256, uri=read_only,
+        factory=Connection,
     )  # fmt: skip
     try:
         # Thirteen vectors of 384 components, as they are kept, fill a page of 8192 bytes to 94 %; six of them one of

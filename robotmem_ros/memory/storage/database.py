@@ -15,7 +15,7 @@ from ..config.parameters import Parameters
 from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError
 from ..models import NewMemory, Stored
 from . import imports, index_schemes, vector_rows
-from .connection import IN_MEMORY, check_readable, connect, create_file, note_closed, note_open, resolve
+from .connection import IN_MEMORY, Connection, check_readable, connect, create_file, note_closed, note_open, resolve
 from .disk_room import DiskReserve
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
@@ -48,7 +48,7 @@ class Database:
         self._lock = threading.RLock()
         self._lending = threading.Condition()
         self._lent = 0
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[Connection] = []
         self._closed = False
         self.tokens_missing = ""
         """Why text search does not find all that it should; empty if it does."""
@@ -86,7 +86,7 @@ class Database:
         return self._writing().submit_alone(work)
 
     @contextmanager
-    def reader(self) -> Iterator[sqlite3.Connection]:
+    def reader(self) -> Iterator[Connection]:
         """Lend a connection to read with.
 
         Raises:
@@ -118,9 +118,11 @@ class Database:
         """
         with self.reader() as connection:
             connection.execute("BEGIN")
+            connection.seen = {}
             try:
                 yield connection
             finally:
+                connection.seen = None
                 if connection.in_transaction:
                     connection.execute("COMMIT")
 
@@ -164,7 +166,7 @@ class Database:
             self._connection.close()
         note_closed(self._open_file)
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> Connection:
         if self.read_only:
             check_readable(self.path)
         else:
@@ -178,7 +180,7 @@ class Database:
                 raise self._unusable(cause) from cause
             raise
 
-    def _opened_to_write(self) -> sqlite3.Connection:
+    def _opened_to_write(self) -> Connection:
         with self._closed_on_error(self._connect(read_only=False)) as connection:
             migrate(connection, self.path)
             index_schemes.note_in_new(connection)
@@ -190,14 +192,14 @@ class Database:
         )
         return self._connect(read_only=False)
 
-    def _opened_to_read(self) -> sqlite3.Connection:
+    def _opened_to_read(self) -> Connection:
         with self._closed_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
             self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection
 
     @contextmanager
-    def _closed_on_error(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    def _closed_on_error(self, connection: Connection) -> Iterator[Connection]:
         try:
             yield connection
         except BaseException:
@@ -212,7 +214,7 @@ class Database:
             return DatabaseUnusableError(self.path, "is held by another process", "close the other program")
         return DatabaseUnusableError(self.path, f"cannot be opened ({cause})", "check the file and its disk")
 
-    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> sqlite3.Connection:
+    def _connect(self, *, read_only: bool, busy_timeout: float | None = None) -> Connection:
         return connect(
             self.path,
             busy_timeout=self._parameters.busy_timeout if busy_timeout is None else busy_timeout,
@@ -236,7 +238,7 @@ class Database:
             raise ReadOnlyError
         return self._writer
 
-    def _borrowed(self) -> sqlite3.Connection:
+    def _borrowed(self) -> Connection:
         with self._lending:
             if self._closed:
                 raise MemoryClosedError
@@ -249,7 +251,7 @@ class Database:
             self._give_back(None)
             raise
 
-    def _give_back(self, connection: sqlite3.Connection | None) -> None:
+    def _give_back(self, connection: Connection | None) -> None:
         with self._lending:
             self._lent -= 1
             if connection is not None:

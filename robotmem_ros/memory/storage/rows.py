@@ -166,14 +166,6 @@ def count_in(connection: sqlite3.Connection, collection: str) -> int:
     return int(found[0]) if found else 0
 
 
-def has_notes(connection: sqlite3.Connection, collection: str) -> bool:
-    """Return whether a collection has notes."""
-    return (
-        connection.execute("SELECT 1 FROM collections WHERE name = ? AND notes > 0", (collection,)).fetchone()
-        is not None
-    )
-
-
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
     """Return `active`, `superseded` or `invalidated`.
 

@@ -22,11 +22,6 @@ def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:
     return first or 0, last or 0
 
 
-def are_behind(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Return whether there are memories with a greater id."""
-    return connection.execute("SELECT 1 FROM memories WHERE id > ? LIMIT 1", (memory_id,)).fetchone() is not None
-
-
 def after(connection: sqlite3.Connection, memory_id: int, count: int) -> int | None:
     """Return the id up to which there are `count` memories above an id; None if there are fewer."""
     sql = "SELECT id FROM memories WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"

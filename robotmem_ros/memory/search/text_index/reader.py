@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...config.parameters import Parameters
 from ...storage import bulk, text_rows
+from ...storage.overview import overview
 from ...text import tokens
 from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
@@ -70,13 +71,13 @@ class TextReader:
         if ids is not None and len(ids) <= _RANKED:
             return self.rank(ids)[:depth]
         covered = self._blocks[-1].high if self._blocks else 0
-        if ids is None:
-            statistics = self._statistics()
-            others = bounded_choice(
-                self._connection, self._terms.words, statistics, candidates, limit=self._limit, behind=covered
-            )
-        else:
+        others = set()
+        if ids is not None:
             others = {memory_id for memory_id in ids if memory_id > covered}
+        elif overview(self._connection).last_memory > covered:
+            others = bounded_choice(
+                self._connection, self._terms.words, self._statistics(), candidates, limit=self._limit, behind=covered
+            )
         if self._blocks:
             return self._best(candidates, others, depth)
         return self.rank(others)[:depth]
@@ -136,7 +137,7 @@ class TextReader:
             covered = np.concatenate([block.ids(block.holding(words)) for block in self._blocks])
             found = [covered[~np.isin(covered, changed)]]
             last = self._blocks[-1].high
-            if text_rows.are_behind(self._connection, last):
+            if overview(self._connection).last_memory > last:
                 found.append(bulk.array(self._connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
             if changed:
                 found.append(
@@ -191,7 +192,7 @@ class TextReader:
 
 def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
     """Find the memories whose texts have changed since the blocks that cover them were made."""
-    if not blocks:
+    if not blocks or overview(connection).last_change <= min(block.changes for block in blocks):
         return []
     changed = text_rows.changed(connection, min(block.changes for block in blocks), 0, blocks[-1].high)
     return [one for one, number in changed if any(b.low < one <= b.high and number > b.changes for b in blocks)]

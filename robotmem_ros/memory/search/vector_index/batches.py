@@ -65,6 +65,8 @@ class Batches:
             newest = Rows(newest.ids[wanted], newest.vectors[wanted])
         self._newest = newest.ids, codec.cosine_distances(newest.vectors, query)
         self._indexed = sum(one.row.vectors for one in segments)
+        if segments:
+            self._bytes = codec.as_bytes(query[np.newaxis])[0]
         self._given: set[int] = set()
         self._over = False
 
@@ -75,14 +77,13 @@ class Batches:
         """
         if self._over:
             return None
-        query = codec.as_bytes(self._query[np.newaxis])[0]
         if self._segments and self._selected is not None:
-            parts = [one.nearest_of(query, width, self._selected) for one in self._segments]
+            parts = [one.nearest_of(self._bytes, width, self._selected) for one in self._segments]
             error, limits = segment.ERROR, [float(near[-1]) if len(near) == width else math.inf for _, near in parts]
         elif not self._segments or width * _WIDEST > self._indexed:
             error, parts, limits = 0.0, list(self._all(width)), []
         else:
-            parts = [one.nearest(query, width, deep=deep) for one in self._segments]
+            parts = [one.nearest(self._bytes, width, deep=deep) for one in self._segments]
             error, limits = segment.ERROR, [float(near[-1]) if len(near) else math.inf for _, near in parts]
         limits.append(_limit(self._newest[1], width) if not self._segments else math.inf)
         parts.append(self._newest)

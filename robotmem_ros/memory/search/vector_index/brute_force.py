@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...embedding import Vectors
-from ...storage import codec, rows, vector_rows
+from ...storage import codec, vector_rows
+from ...storage.overview import overview
 from .segment import Ids
 
 _FIRST_CAPACITY = 1024
@@ -41,10 +42,11 @@ class BruteForceVectors:
         """Return all vectors with an id greater than `low`."""
         if self._rows.vectors.shape[1] != dim or (self._used and self._rows.ids[0] <= low):
             self._keep(low, dim)
-        if self._used > 2 * rows.counters(connection)["vector"] + _FIRST_CAPACITY:
+        there = overview(connection)
+        if self._used > 2 * there.vectors + _FIRST_CAPACITY:
             self._rows, self._used, self._last = _empty(0, dim), 0, 0
         self._last = max(self._last, low)
-        while found := vector_rows.after(connection, self._last, _READ):
+        while self._last < there.last_vector and (found := vector_rows.after(connection, self._last, _READ)):
             fitting = [(row_id, kept) for row_id, kept in found if len(kept) == codec.size(dim)]
             if fitting:
                 self._append([row_id for row_id, _ in fitting], codec.decode([kept for _, kept in fitting], dim))

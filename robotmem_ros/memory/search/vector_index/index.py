@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...embedding import Vector, Vectors
-from ...storage import Database, bulk, codec, rows, vector_rows
+from ...storage import Database, bulk, codec, vector_rows
+from ...storage.overview import overview
 from ..candidates import Candidates, Condition, enumerate_if_few, filter_ids, only
 from ..result import DISTANCE_DIGITS, Hit, Ranking
 from . import segment
@@ -89,7 +90,7 @@ class VectorIndex:
             return []
         if candidates.ids is not None:
             return self.rank(connection, query, candidates.ids, depth)
-        vectors = rows.counters(connection)["vector"]
+        vectors = overview(connection).vectors
         selected = self._selected(connection, candidates, depth, vectors)
         width, deep = 2 * depth + 16, False
         if selected is None:
@@ -157,8 +158,8 @@ class VectorIndex:
 
         Of more than `most`, some are left out.
         """
-        counts = rows.counters(connection)
-        are_few = counts["fact"] <= min(_FEW_FACTS, counts["vector"] // _FEW_AMONG)
+        there = overview(connection)
+        are_few = there.counts["fact"] <= min(_FEW_FACTS, there.vectors // _FEW_AMONG)
         can_select = are_few and all(one.can_select for one in self._builder.segments)
         selected = np.unique(bulk.array(connection, _VECTORS_OF_FACTS, ())) if can_select else None
         found: list[int] = []
@@ -228,7 +229,7 @@ class VectorIndex:
         if len(self._newest):
             return True
         is_worthwhile = depth is not None and ids >= _WORTHWHILE * depth
-        return is_worthwhile and rows.counters(connection)["vector"] <= _WORTHWHILE * ids
+        return is_worthwhile and overview(connection).vectors <= _WORTHWHILE * ids
 
     def _rows_of(
         self, connection: sqlite3.Connection, ids: Collection[int], dim: int

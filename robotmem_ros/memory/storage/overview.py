@@ -1,0 +1,70 @@
+"""Read with one statement what nearly every query must know of a database, once in each snapshot."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import NamedTuple
+
+from ..models import Kind
+from .connection import Connection
+
+_READ = """
+    SELECT (SELECT json_group_object(name, n) FROM counters),
+    (SELECT value FROM settings WHERE name = 'embedding_model'),
+    (SELECT coalesce(max(id), 0) FROM memories),
+    (SELECT coalesce(max(id), 0) FROM vectors),
+    (SELECT coalesce(max(number), 0) FROM text_changes),
+    EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
+    EXISTS (SELECT 1 FROM objects WHERE confirmed = 0),
+    EXISTS (SELECT 1 FROM contradictions),
+    EXISTS (SELECT 1 FROM memory_outcomes),
+    EXISTS (SELECT 1 FROM json_values
+        WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real') AND value = 'real')
+"""
+
+
+class Overview(NamedTuple):
+    """What there is in a database."""
+
+    counts: dict[str, int]
+    """How many active memories there are, by their kind."""
+    vectors: int
+    """How many active memories have a vector."""
+    model: str | None
+    """The model whose vectors these are; None where none ever had one."""
+    last_memory: int
+    """The greatest id of a memory, withdrawn or not; 0 if there is none."""
+    last_vector: int
+    last_change: int
+    """The number of the last change of a text."""
+    has_sessions: bool
+    """Whether any memory belongs to a session."""
+    has_unconfirmed: bool
+    """Whether any object is not confirmed."""
+    has_contradictions: bool
+    has_outcomes: bool
+    has_real: bool
+    """Whether any memory is of a real run, by `env.sim_or_real`."""
+
+    @property
+    def memories(self) -> int:
+        """Return how many active memories there are."""
+        return sum(self.counts.values())
+
+
+def overview(connection: sqlite3.Connection) -> Overview:
+    """Return what there is; in a snapshot, where nothing changes, it is read once."""
+    if not isinstance(connection, Connection) or connection.seen is None:
+        return _read(connection)
+    found: Overview | None = connection.seen.get(overview)
+    if found is None:
+        found = connection.seen[overview] = _read(connection)
+    return found
+
+
+def _read(connection: sqlite3.Connection) -> Overview:
+    counters, model, memory, vector, change, *has = connection.execute(_READ).fetchone()
+    counts: dict[str, int] = json.loads(counters)
+    kinds = {kind.value: counts[kind.value] for kind in Kind}
+    return Overview(kinds, counts["vector"], model, memory, vector, change, *map(bool, has))

@@ -37,6 +37,15 @@ def test_with_words_and_vectors_the_mode_is_hybrid(three_mugs: RobotMemory) -> N
     assert (result.mode, result.reason, result[0].content) == (Mode.HYBRID, "", "red mug")
 
 
+def test_words_and_meaning_take_at_most_twelve_statements(three_mugs: RobotMemory) -> None:
+    three_mugs.recall("red mug")
+    ran: list[str] = []
+    with three_mugs._database.reader() as connection:  # the one that the recall borrows next
+        connection.set_trace_callback(ran.append)
+    three_mugs.recall("red mug")
+    assert len([one for one in ran if one not in {"BEGIN", "COMMIT"} and not one.startswith("--")]) in range(5, 13), ran
+
+
 def test_without_a_query_the_mode_is_structured_and_the_newest_comes_first(three_mugs: RobotMemory) -> None:
     result = three_mugs.recall(kinds="perception")
     assert (result.mode, result.reason) == (Mode.STRUCTURED, "")

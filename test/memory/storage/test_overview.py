@@ -1,0 +1,47 @@
+"""What there is in a database is read once in a snapshot, and anew outside of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.storage.overview import overview
+
+
+def test_it_tells_what_there_is(tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        with memory._database.snapshot() as connection:
+            empty = overview(connection)
+        assert (empty.memories, empty.vectors, empty.model, empty.last_memory) == (0, 0, None, 0)
+        assert not any((empty.has_sessions, empty.has_unconfirmed, empty.has_contradictions, empty.has_outcomes))
+        assert not empty.has_real
+        memory.learn("the lamp is broken", {"env": {"sim_or_real": "real"}}, session_id="morning")
+        memory.save_perception("a red mug", label="mug", pose=(1.0, 2.0, 0.0), confidence=0.1)
+        with memory._database.snapshot() as connection:
+            found = overview(connection)
+        assert found.counts == {"fact": 1, "perception": 1, "note": 0}
+        assert (found.memories, found.last_memory) == (2, 2)
+        assert (found.has_sessions, found.has_real, found.has_unconfirmed) == (True, True, True)
+
+
+def test_in_a_snapshot_it_stays_and_the_next_one_sees_what_is_new(tmp_path: Path) -> None:
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        with memory._database.snapshot() as connection:
+            before = overview(connection)
+            memory.learn("the lamp is broken")
+            assert overview(connection) is before
+        with memory._database.snapshot() as connection:
+            assert overview(connection).memories == 1
+
+
+def test_in_a_transaction_that_writes_it_is_read_anew() -> None:
+    with RobotMemory(":memory:", embedding_model="") as memory:
+        memory.learn("the lamp is broken")
+
+        def counted_twice(connection: sqlite3.Connection) -> tuple[int, int]:
+            before = overview(connection).memories
+            connection.execute("UPDATE memories SET status = 'invalidated'")
+            return before, overview(connection).memories
+
+        assert memory._database.write(counted_twice).result() == (1, 0)

@@ -349,7 +349,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         parts = self._parts
-        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
+        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         if query.may_give_notes:
             parts.notes.refresh()
         with parts.database.query_priority:
@@ -361,7 +361,7 @@ class RobotMemory:
     def offer(self, request: RecallRequest) -> RecallResult:
         """Recall what nobody asked for, such as what to know before a task: it does not count as used. Raises as it."""
         parts = self._parts
-        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
+        query = parse_query(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         with parts.database.query_priority:
             return parts.pipeline.run(query, self.parameters)
 
@@ -389,7 +389,7 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         parts = self._parts
-        query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name())
+        query = parse_timeline(self.parameters, request, decay=self.decay(), areas=parts.areas.by_name)
         if may_give_notes(query.conditions):
             parts.notes.refresh()
         return self._query(read_timeline, query)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import math
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -22,7 +23,6 @@ from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..errors import shown
 from ..storage import Database
-from ..storage.overview import overview
 from ..storage.rows import read
 from ..text.tokens import spellings
 from .candidates import (
@@ -33,24 +33,19 @@ from .candidates import (
     find_candidates,
     most_recent,
     narrow_down,
-    newest,
     only,
 )
-from .conditions import Confirmed
 from .folding import Folding, Group
-from .places import Place, Space, find_space, unknown_positions, within
+from .places import Place, find_space, unknown_positions, within
 from .query import Query
 from .reasons import not_relevant, unconfirmed, why_nothing, without_position
 from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
-from .spatial import Matching, matching, nearest, query_words, similar_enough
-from .stopwatch import Stopwatch
+from .spatial import Matching, matching, nearest, similar_enough
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
-_FEW, _MANY = 32, 2000
-"""How many memories are checked for a missing position: few if the result is full, many if it is not."""
 _LISTED = 100
 """How many of the memories that a result stands for are named."""
 _NONE: Mapping[int, float] = {}
@@ -101,7 +96,7 @@ class Pipeline:
             text = TextReader(connection, blocks, query.text, parameters, query.collections.searched(connection))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
-                self.embedder.name, times,
+                self.embedder.name, times.lap,
             )  # fmt: skip
             result = _Recall(connection, query, parameters, relevance, times).result()
         if times.is_on:
@@ -145,25 +140,18 @@ class _Recall:
             found = self._by_time(candidates)
         reasons = [found.reason]
         reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
-        reasons += self._unconfirmed()
+        reasons += self._said(unconfirmed(self.connection, self.query))
         if not found.memories:
             reasons += why_nothing(self.connection, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
 
-    def _unconfirmed(self) -> Iterator[str]:
-        others = tuple(one for one in self.query.conditions if not isinstance(one, Confirmed))
-        if len(others) == len(self.query.conditions):
-            return
+    def _said(self, reasons: Iterator[str]) -> list[str]:
+        # A result is worth more than all that could be said of what is not in it.
         try:
-            if not overview(self.connection).has_unconfirmed:
-                return
-            candidates = find_candidates(self.connection, others)
-            if self.query.spatial_sort is not None:
-                place = self.query.spatial_sort
-                candidates = candidates.and_(within(place, find_space(self.connection, place.field)))
-            yield from unconfirmed(self.connection, candidates, query_words(self.query) if self.query.text else ())
+            return [*reasons]
         except sqlite3.Error as error:
-            _LOG.warning("what is not confirmed could not be counted: %s", error)
+            _LOG.warning("what was left out could not be counted: %s", error)
+            return []
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
         candidates = narrow_down(self.connection, candidates, list_most=False)
@@ -207,7 +195,9 @@ class _Recall:
             if self._lacks_relevance(all_matching):
                 return self._nothing(all_matching)
         reasons = [*unknown_positions(self.connection, place.field)]
-        reasons += self._without_position(place, space, candidates, len(ids))
+        reasons += self._said(
+            without_position(self.connection, self.query, self.relevance.text, candidates, space, found=len(ids))
+        )
         ranked = replace(ranked, reason="; ".join(filter(None, (ranked.reason, *reasons))))
         return self._read(groups, ranked, distances)
 
@@ -253,26 +243,6 @@ class _Recall:
             _LOG.warning("text search failed: %s", error)
             return similar_enough(self.relevance, enumerate_if_few(self.connection, placed))
 
-    def _without_position(self, place: Place, space: Space, candidates: Candidates, found: int) -> Iterator[str]:
-        # To look for what has no position must not take long beside the search.
-        is_listed = bool(self.query.text) or candidates.ids is not None
-        is_full = found == self.query.n
-        if is_full and not is_listed:
-            return
-        most = _FEW if is_full or (found and not is_listed) else _MANY
-        try:
-            if self.query.text:
-                words = query_words(self.query)
-                ids = self.relevance.text.newest_with_all(words, most + 1)
-            else:
-                ids = newest(self.connection, candidates, most + 1)
-            is_all = len(ids) <= most
-            yield from [
-                *without_position(self.connection, ids[:most], candidates, place.field.name, space, is_all=is_all)
-            ]
-        except sqlite3.Error as error:
-            _LOG.warning("what has no position could not be counted: %s", error)
-
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
         score = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
@@ -308,3 +278,24 @@ def _members(groups: Iterable[Group]) -> list[int]:
 
 def _unranked(ids: Sequence[int]) -> Ranked:
     return Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
+
+
+class Stopwatch:
+    """Measure the stages of one recall for the debug log. Off, it does nothing."""
+
+    def __init__(self, *, is_on: bool) -> None:
+        self.is_on = is_on
+        self._laps: list[tuple[str, float]] = []
+        self._start = self._last = time.perf_counter() if is_on else 0.0
+
+    def lap(self, name: str) -> None:
+        """End a stage; one that is run several times is noted several times."""
+        if self.is_on:
+            now = time.perf_counter()
+            self._laps.append((name, now - self._last))
+            self._last = now
+
+    def __str__(self) -> str:
+        """Tell the stages in their order, and the whole, in milliseconds."""
+        laps = ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in self._laps)
+        return f"{(self._last - self._start) * 1e3:.2f} ms ({laps})"

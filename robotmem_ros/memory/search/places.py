@@ -61,7 +61,7 @@ class Box:
 
 
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
-    """Read a place from its JSON object; None stays None.
+    """Read a place from its JSON object; None for an empty text.
 
     Raises:
         InvalidFieldError: it cannot be used.
@@ -78,7 +78,7 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
 
 
 def parse_box(argument: str, value: object, parameters: Parameters) -> Box | None:
-    """Read a box from its JSON object; None stays None.
+    """Read a box from its JSON object; None for an empty text.
 
     Raises:
         InvalidFieldError: it cannot be used.

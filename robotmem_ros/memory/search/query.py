@@ -56,19 +56,19 @@ class Query:
 
 
 def parse_query(
-    parameters: Parameters, request: RecallRequest, *, decay: Decay, areas: Mapping[str, Area] | None = None
+    parameters: Parameters, request: RecallRequest, *, decay: Decay, areas: Callable[[], Mapping[str, Area]] = dict
 ) -> Query:
     """Check all fields; `n` is cut to 1..100 and 0 means 5; the query `*` means an empty one.
 
     A `min_relevance` of None means the parameter.
 
-    `decay` is what memories are seen by at the time of the query, `areas` are the areas that have a polygon.
+    `decay` is what memories are seen by at the time of the query, `areas` gives the areas that have a polygon.
 
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
     """
     text = validation.text("query", request.query, limit=parameters.content_limit)
-    given = Given(request, parameters, decay, areas or {})
+    given = Given(request, parameters, decay, areas)
     parsed = Query(
         text="" if text == "*" else text,
         n=_clamped_n(request.n),
@@ -77,7 +77,7 @@ def parse_query(
         else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
         collections=given.collections,
         conditions=parse_conditions(given),
-        spatial_sort=parse_place("spatial_sort", request.spatial_sort, parameters),
+        spatial_sort=given.place("spatial_sort"),
         explain=validation.flag("explain", request.explain),
         decay=decay,
         fold=validation.flag("fold", request.fold),
@@ -124,8 +124,8 @@ class Given:
     parameters: Parameters
     decay: Decay
     """What confidence means at the time of the query."""
-    areas: Mapping[str, Area]
-    """The areas of the parameter `areas_file`, by name."""
+    areas: Callable[[], Mapping[str, Area]]
+    """Gives the areas of the parameter `areas_file`, by name."""
 
     @cached_property
     def collections(self) -> Collections:
@@ -162,8 +162,13 @@ class Given:
         return _names(field, getattr(self.request, field))
 
     def place(self, field: str) -> Place | None:
+        """Return the place in a field, if there is one."""
+        value = getattr(self.request, field)
+        return None if value is None else parse_place(field, value, self.parameters)
+
+    def place_with_radius(self, field: str) -> Place | None:
         """Return the place in a field, which must have a radius."""
-        found = parse_place(field, getattr(self.request, field), self.parameters)
+        found = self.place(field)
         if found is not None and math.isinf(found.max_distance):
             raise InvalidFieldError(f"{field}.max_distance", None, "is missing; give a radius in metres")
         return found
@@ -256,22 +261,23 @@ def _any_tags(given: Given) -> Wanted | None:
 
 
 def _near(given: Given) -> Wanted | None:
-    place = given.place("near")
+    place = given.place_with_radius("near")
     return Near(place) if place else None
 
 
 def _within(given: Given) -> Wanted | None:
-    box = parse_box("within", given.request.within, given.parameters)
+    value = given.request.within
+    box = None if value is None else parse_box("within", value, given.parameters)
     return Within(box) if box else None
 
 
 def _areas(given: Given) -> Wanted | None:
     names = given.names("areas")
-    return InAreas(names, given.areas, given.parameters) if names else None
+    return InAreas(names, given.areas(), given.parameters) if names else None
 
 
 def _since_last_visit(given: Given) -> Wanted | None:
-    place = given.place("since_last_visit")
+    place = given.place_with_radius("since_last_visit")
     if place is None:
         return None
     gap = round(given.parameters.visit_gap * 1e9)

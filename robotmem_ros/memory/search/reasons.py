@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..storage import bulk, vector_rows
 from ..storage.overview import overview
-from .candidates import Candidates, filter_ids
-from .conditions import LeastConfidence
-from .places import Space
+from .candidates import Candidates, filter_ids, find_candidates, newest
+from .conditions import Confirmed, LeastConfidence
+from .places import Space, find_space, within
 from .query import Query
 from .result import Mode
+from .spatial import query_words
+from .text_index import TextReader
 
+_FEW, _MANY = 32, 2000
+"""How many memories are checked for a missing position: few if the result is full, many if it is not."""
 _CHECKED = 1000
 """So many of the newest objects that are not confirmed are counted."""
 _UNCONFIRMED = "SELECT memory_id AS id FROM objects WHERE confirmed = 0 ORDER BY memory_id DESC LIMIT ?"
@@ -36,37 +40,43 @@ _FRAMES = """
 
 
 def without_position(
-    connection: sqlite3.Connection,
-    ids: Sequence[int],
-    candidates: Candidates,
-    field: str,
-    space: Space,
-    *,
-    is_all: bool,
+    connection: sqlite3.Connection, query: Query, text: TextReader, candidates: Candidates, space: Space, *, found: int
 ) -> Iterator[str]:
-    """Say how many of some memories are candidates but have no position in a space, by where their position is.
-
-    `is_all` tells whether these are all memories that match.
-    """
+    """Say how many candidates match but have no position in the space of a spatial sort, which found so many."""
+    # To look for what has no position must not take long beside the search.
+    field = query.spatial_sort.field.name if query.spatial_sort else ""
+    is_listed = bool(query.text) or candidates.ids is not None
+    is_full = found == query.n
+    if is_full and not is_listed:
+        return
+    most = _FEW if is_full or (found and not is_listed) else _MANY
+    ids = text.newest_with_all(query_words(query), most + 1) if query.text else newest(connection, candidates, most + 1)
     check = candidates.check()
-    arguments = (json.dumps(ids), space.id or 0, *check.arguments)
+    arguments = (json.dumps(ids[:most]), space.id or 0, *check.arguments)
     elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
-    found = connection.execute(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
-    for frame, in_map, count in found:
+    counts = connection.execute(_FRAMES, (json.dumps(elsewhere), field)) if elsewhere else ()
+    for frame, in_map, count in counts:
         what = f"a {field!r} in frame {frame!r}{f' of map {in_map!r}' if in_map else ''}"
         verb = "memory matches but has" if count == 1 else "memories match but have"
-        yield f"{'' if is_all else 'at least '}{count} {verb} {what if frame is not None else f'no {field!r}'}"
+        least = "" if len(ids) <= most else "at least "
+        yield f"{least}{count} {verb} {what if frame is not None else f'no {field!r}'}"
 
 
-def unconfirmed(connection: sqlite3.Connection, candidates: Candidates, words: Sequence[str]) -> Iterator[str]:
-    """Say how many candidates are objects that are not confirmed; with words, those that contain one of them."""
-    newest = bulk.ids(connection, _UNCONFIRMED, (_CHECKED + 1,))
-    found = filter_ids(connection, candidates, newest[:_CHECKED])
-    if words:
+def unconfirmed(connection: sqlite3.Connection, query: Query) -> Iterator[str]:
+    """Say how many objects are left out because they are not confirmed; with words, those that contain one of them."""
+    others = tuple(one for one in query.conditions if not isinstance(one, Confirmed))
+    if len(others) == len(query.conditions) or not overview(connection).has_unconfirmed:
+        return
+    candidates = find_candidates(connection, others)
+    if (place := query.spatial_sort) is not None:
+        candidates = candidates.and_(within(place, find_space(connection, place.field)))
+    newest_ones = bulk.ids(connection, _UNCONFIRMED, (_CHECKED + 1,))
+    found = filter_ids(connection, candidates, newest_ones[:_CHECKED])
+    if words := query_words(query):
         texts = connection.execute(_TEXTS, (json.dumps(list(found)),))
         found = {memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)}
     if found:
-        least = "at least " if len(newest) > _CHECKED else ""
+        least = "at least " if len(newest_ones) > _CHECKED else ""
         what = "object is" if len(found) == 1 else "objects are"
         yield f"{least}{len(found)} {what} left out because not confirmed (include_unconfirmed)"
 

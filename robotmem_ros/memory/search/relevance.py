@@ -40,7 +40,6 @@ from .scoring import (
     tells_meaning,
 )
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
-from .stopwatch import Stopwatch
 from .text_index import TextReader
 from .vector_index import VectorIndex
 
@@ -106,7 +105,8 @@ class Relevance:
     embedding: Future[Vector] | None
     """The vector of the query, which may still be computed; None if the query has no text."""
     model: str
-    times: Stopwatch
+    lap: Callable[[str], None]
+    """Ends a stage of the stopwatch."""
 
     def depth(self, n: int) -> int:
         """Return how many hits of each search to fuse if `n` memories are wanted."""
@@ -118,9 +118,9 @@ class Relevance:
         """Score the best `depth` candidates of each search, and explain the scores if wanted."""
         text = self._search_text(candidates, depth)
         in_session = self.parameters.fusion == "scores" and self._in_session  # read while the query is embedded
-        self.times.lap("text search")
+        self.lap("text search")
         vector = self._search_vectors(candidates, depth)
-        self.times.lap("vector search")
+        self.lap("vector search")
         measured = self._measured(text.ranking, vector.ranking)
         rankings = (text.ranking, vector.ranking) if self.parameters.fusion == "rrf" else measured
         fused = self._fused(*rankings)
@@ -131,10 +131,10 @@ class Relevance:
                 rankings = measured[0], self._measured_in_session(measured[1], places)
                 fused |= self._fused(*rankings)
                 gains = gains_in_session(fused, places, self.parameters)
-        self.times.lap("fusion")
+        self.lap("fusion")
         parts = self._parts_of_fusion(rankings, fused) if explain else None
         scores = apply_steps(self.connection, add_gains(fused, gains, parts), self._steps, parts)
-        self.times.lap("scoring")
+        self.lap("scoring")
         ranked = Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
         ranked = replace(ranked, evidence=self._evidence(measured[1]))
         if parts is None:

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -105,7 +105,7 @@ class TimelineQuery:
 
 
 def parse_timeline(
-    parameters: Parameters, request: TimelineRequest, *, decay: Decay, areas: Mapping[str, Area]
+    parameters: Parameters, request: TimelineRequest, *, decay: Decay, areas: Callable[[], Mapping[str, Area]]
 ) -> TimelineQuery:
     """Check all fields; `n` is cut to 1..1000 and 0 means 50.
 

@@ -23,6 +23,7 @@ from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..errors import shown
 from ..storage import Database
+from ..storage.overview import overview
 from ..storage.rows import read
 from ..text.tokens import spellings
 from .candidates import (
@@ -140,7 +141,8 @@ class _Recall:
             found = self._by_time(candidates)
         reasons = [found.reason]
         reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
-        reasons += self._said(unconfirmed(self.connection, self.query))
+        if overview(self.connection).has_unconfirmed:
+            reasons += self._said(unconfirmed(self.connection, self.query))
         if not found.memories:
             reasons += why_nothing(self.connection, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))

@@ -65,7 +65,7 @@ def without_position(
 def unconfirmed(connection: sqlite3.Connection, query: Query) -> Iterator[str]:
     """Say how many objects are left out because they are not confirmed; with words, those that contain one of them."""
     others = tuple(one for one in query.conditions if not isinstance(one, Confirmed))
-    if len(others) == len(query.conditions) or not overview(connection).has_unconfirmed:
+    if len(others) == len(query.conditions):
         return
     candidates = find_candidates(connection, others)
     if (place := query.spatial_sort) is not None:

@@ -13,5 +13,6 @@ condition is the one that is listed:
                                             the best ones checked     checked                    checked
 
 Postings cover all but the newest memories, and those FTS5 searches; the index covers all but the newest vectors, and
-those are compared one by one. With a spatial sort and a text, `match` decides first which memories the distance orders.
+those are compared one by one. With a spatial sort and a text, `spatial` decides first which memories the distance
+orders.
 """

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from ..config.parameters import Parameters
 from ..embedding import Vector
+from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
 from ..storage import Database
 from ..storage.overview import overview
@@ -53,26 +54,12 @@ _NONE: Mapping[int, float] = {}
 _LOG = logging.getLogger(__name__)
 
 
-class QueryEmbedder(Protocol):
-    """What recall needs of an embedder."""
-
-    @property
-    def name(self) -> str:
-        """Name the model."""
-
-    def is_at_hand(self, text: str) -> bool:
-        """Tell whether `embed_one` need not compute anything: it remembers the text, or there is no model."""
-
-    def embed_one(self, text: str) -> Vector:
-        """Embed a text; raise ModelUnavailableError if there is no model."""
-
-
 @dataclass(frozen=True)
 class Pipeline:
     """Answers queries from a database. Safe to use from several threads."""
 
     database: Database
-    embedder: QueryEmbedder
+    embedder: BackgroundEmbedder
     texts: TextIndex
     vectors: VectorIndex
     threads: ThreadPoolExecutor

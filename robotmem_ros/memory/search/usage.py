@@ -44,19 +44,15 @@ class UsageRecorder:
             for rank, memory in enumerate(result, start=1):
                 self._ranks[memory.id] = min(rank, self._ranks.get(memory.id, rank))
 
-    def update(self) -> bool:
-        """Write the counts; return that nothing is left to do."""
-        self.write()
-        return False
-
-    def write(self) -> None:
-        """Queue what was counted; a failure is logged, since the results were right without it."""
+    def write(self) -> bool:
+        """Queue what was counted; a failure is logged, since the results were right without it. Nothing is left."""
         # Queued under the lock: when this returns, all that was counted before is on its way.
         with self._lock:
             counts, self._counts = self._counts, Counter()
             ranks, self._ranks = self._ranks, {}
             if counts:
                 self._queue(counts, ranks, self._latest)
+        return False
 
     def _queue(self, counts: Counter[int], ranks: dict[int, int], now: int) -> None:
         def work(connection: sqlite3.Connection) -> None:

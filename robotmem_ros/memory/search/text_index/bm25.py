@@ -72,13 +72,6 @@ def parse_terms(text: str) -> Terms:
     return Terms(tokens.query_words(text), phrases.query_phrases(text))
 
 
-class Shape(NamedTuple):
-    """The parameters of BM25."""
-
-    k1: float
-    b: float
-
-
 class Formula(NamedTuple):
     """The constants of the formula, of which `per_word` contains the mean length."""
 
@@ -111,9 +104,8 @@ class Statistics(NamedTuple):
     frequencies: Mapping[str, int]
     """In how many memories a word of the query stands."""
 
-    def formula(self, shape: Shape) -> Formula:
+    def formula(self, k1: float, b: float) -> Formula:
         """Return the constants of BM25 for these memories."""
-        k1, b = shape
         return Formula(k1, k1 * (1 - b), k1 * b / max(self.mean_length, 1e-9))
 
     def weight(self, *words: str) -> float:
@@ -149,12 +141,12 @@ class Match(NamedTuple):
 
 
 def matches(
-    connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics, shape: Shape
+    connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics, formula: Formula
 ) -> Iterator[tuple[int, Match]]:
     """Match some memories with the words."""
     words = [(word, statistics.weight(word)) for word in terms.words]
     compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
-    k1, least, per_word = statistics.formula(shape)
+    k1, least, per_word = formula
     for memory_id, texts in _texts(connection, ids):
         held = texts.split()
         norm = least + per_word * (len(held) - _BARS)

@@ -16,7 +16,7 @@ from ...text import tokens
 from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
 from . import bm25
-from .bm25 import Match, Shape, Statistics, Terms, parse_terms
+from .bm25 import Match, Statistics, Terms, parse_terms
 from .fts import bounded_choice
 from .postings import Best, Block, Scores
 
@@ -53,7 +53,7 @@ class TextReader:
         self._collections = collections
         self._terms = parse_terms(text)
         self._limit = parameters.text_candidates
-        self._shape = Shape(parameters.bm25_k1, parameters.bm25_b)
+        self._shape = parameters.bm25_k1, parameters.bm25_b
         self._known: Statistics | None = None
         self._rarities: dict[str, float] | None = None
         self._asked = 0.0
@@ -88,7 +88,8 @@ class TextReader:
         unread = [memory_id for memory_id in ids if memory_id not in self._matches]
         if unread and self._terms.words:
             statistics = self._statistics()
-            self._matches.update(bm25.matches(self._connection, unread, self._terms, statistics, self._shape))
+            formula = statistics.formula(*self._shape)
+            self._matches.update(bm25.matches(self._connection, unread, self._terms, statistics, formula))
         found = self._matches
         return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
 
@@ -171,7 +172,7 @@ class TextReader:
             self._blocks,
             {word: statistics.weight(word) for word in self._terms.words},
             {compound: statistics.weight(*compound.split()) for compound in self._terms.compounds},
-            statistics.formula(self._shape),
+            statistics.formula(*self._shape),
         )
         superset = candidates.superset if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))
         # The postings of these are out of date.

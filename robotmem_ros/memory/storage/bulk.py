@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-_ROWS = 64
+_ROWS = (64, 16)
 """Rows in one statement. Fewer are inserted one by one: SQLite keeps what a statement of many rows may have to undo."""
 
 
 def insert(connection: sqlite3.Connection, into: str, row: str, rows: Sequence[Sequence[object]]) -> None:
     """Insert rows in their order; `into` is `table (column, ...)`, `row` the values of one row, `(?, ...)`."""
-    many = len(rows) - len(rows) % _ROWS
-    if many:
-        sql = f"INSERT INTO {into} VALUES {', '.join([row] * _ROWS)}"
-        for start in range(0, many, _ROWS):
-            connection.execute(sql, tuple(chain.from_iterable(rows[start : start + _ROWS])))
-    connection.executemany(f"INSERT INTO {into} VALUES {row}", rows[many:])
+    for size in _ROWS:
+        whole = len(rows) - len(rows) % size
+        if whole:
+            sql = f"INSERT INTO {into} VALUES {', '.join([row] * size)}"
+            for start in range(0, whole, size):
+                connection.execute(sql, tuple(chain.from_iterable(rows[start : start + size])))
+            rows = rows[whole:]
+    connection.executemany(f"INSERT INTO {into} VALUES {row}", rows)
 
 
 def read(connection: sqlite3.Connection, sql: str, arguments: Sequence[object], *names: str) -> list[list[Any]]:

@@ -58,9 +58,8 @@ _LATEST_OF = (
 )
 _TOLD_BY_BITS = 16
 """Number of words of a fact that a signature tells apart well."""
-_COMMON = """
-    SELECT f.value, count(*) FROM json_each(?1) AS j CROSS JOIN json_each(?2) AS f
-    CROSS JOIN fact_words AS w ON w.word = j.value AND w.memory_id = f.value GROUP BY f.value
+_HAVING = """
+    SELECT j.value FROM json_each(?1) AS j CROSS JOIN fact_words AS w ON w.word = ?2 AND w.memory_id = j.value
 """
 _FIRST_ACTIVE = f"""
     SELECT {_CANDIDATE} FROM json_each(?) AS j
@@ -124,26 +123,27 @@ def sharing_words(
 
 
 def _lacking(connection: sqlite3.Connection, terms: FactTerms, signatures: Mapping[int, int]) -> dict[int, int]:
-    # How many terms each fact lacks. If some must be left out, the claims are counted in the index, and so are words
+    # How many terms each fact lacks. If some must be left out, the claims are looked up in the index, and so are words
     # that are too many for the bits of a signature.
-    by_bits, counted = terms.signature, frozenset[int]()
+    by_bits, looked_up = terms.signature, frozenset[int]()
     if len(signatures) > CANDIDATES:
-        by_bits, counted = terms.signature & _SUBJECT, terms.claims
+        by_bits, looked_up = terms.signature & _SUBJECT, terms.claims
         if len(terms.words) > _TOLD_BY_BITS:
-            by_bits, counted = 0, terms.claims | terms.words
-    common = connection.execute(_COMMON, (json.dumps([*counted]), json.dumps([*signatures]))) if counted else ()
-    has = dict(common)
-    return {
-        memory_id: (by_bits & ~signature).bit_count() - has.get(memory_id, 0)
-        for memory_id, signature in signatures.items()
-    }
+            by_bits, looked_up = 0, terms.claims | terms.words
+    lacking = {memory_id: (by_bits & ~signature).bit_count() for memory_id, signature in signatures.items()}
+    for term in looked_up:
+        bit = _bits([term], _WORD_BITS) if term in terms.words else _bits([term], _CLAIM_BITS) << _WORD_BITS
+        may_have = [memory_id for memory_id, signature in signatures.items() if signature & bit]
+        for (memory_id,) in connection.execute(_HAVING, (json.dumps(may_have), term)):
+            lacking[memory_id] -= 1
+    return lacking
 
 
-def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, similarity: float) -> set[tuple[int, int]]:
-    # Ids with signatures. Of n groups of words, a fact that lacks less than n words has one as a whole.
+def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, similarity: float) -> dict[int, int]:
+    # Signatures by id. Of n groups of words, a fact that lacks less than n words has one as a whole.
     everything = terms.words | terms.claims
     if not everything:
-        return set()
+        return {}
     counts = dict(connection.execute(_COUNTS, (json.dumps([*everything]), _COUNTED)).fetchall())
     by_rarity = [sorted(words, key=lambda word: (counts[word], word)) for words in (everything, terms.words)]
     enough = [len(words) - _needed(words, similarity) + 1 for words in by_rarity]
@@ -155,20 +155,23 @@ def _sharing_rare_words(connection: sqlite3.Connection, terms: FactTerms, simila
         f"SELECT memory_id, signature FROM latest WHERE {' OR '.join(['NOT ~signature & ?'] * len(groups))}",
         (*chain.from_iterable((word, _LATEST) for word in looked_up), *groups),
     )
-    return set(found.fetchall())
+    return dict(found)
 
 
-def _similar_signatures(terms: FactTerms, found: Iterable[tuple[int, int]], similarity: float) -> dict[int, int]:
+def _similar_signatures(terms: FactTerms, found: Mapping[int, int], similarity: float) -> dict[int, int]:
     # By all terms, or by the words of the subject if one fact has all those of the other.
     mine = terms.signature
     size, words = len(terms.words) + len(terms.claims), len(terms.words)
     spare, spare_words = (number - similarity * number + _ROUNDING for number in (size, words))
     similar = {}
-    for memory_id, signature in found:
-        lacks, more = mine & ~signature, signature & ~mine
-        if lacks.bit_count() + similarity * more.bit_count() > spare:
-            lacks, more = lacks & _SUBJECT, more & _SUBJECT
-            if (lacks and more) or lacks.bit_count() + similarity * more.bit_count() > spare_words:
+    for memory_id, signature in found.items():
+        differ = mine ^ signature
+        lacks = (differ & mine).bit_count()
+        if lacks + similarity * (differ.bit_count() - lacks) > spare:
+            differ &= _SUBJECT
+            lacks = (differ & mine).bit_count()
+            more = differ.bit_count() - lacks
+            if (lacks and more) or lacks + similarity * more > spare_words:
                 continue
         similar[memory_id] = signature
     return similar

@@ -29,10 +29,8 @@ def set_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Ite
 
 def add_decisions(connection: sqlite3.Connection, memory_id: int, decisions: Iterable[Decision]) -> None:
     """Store the decisions of a memory that has none."""
-    connection.executemany(
-        "INSERT INTO decisions (memory_id, place, field, value, rule) VALUES (?, ?, ?, ?, ?)",
-        [(memory_id, place, *decision) for place, decision in enumerate(decisions)],
-    )
+    rows = [(memory_id, place, *decision) for place, decision in enumerate(decisions)]
+    bulk.insert(connection, "decisions (memory_id, place, field, value, rule)", "(?, ?, ?, ?, ?)", rows)
 
 
 def decisions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Decision, ...]:

@@ -262,8 +262,8 @@ def replace_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[
 def set_tags(connection: sqlite3.Connection, memory_id: int, tags: Iterable[str], *, given: bool) -> None:
     """Add tags to a memory; `given` are those of its caller, the others those of rules."""
     source = "user" if given else "auto"
-    connection.executemany(
-        "INSERT INTO memory_tags (memory_id, tag, source) VALUES (?, ?, ?)", [(memory_id, tag, source) for tag in tags]
+    bulk.insert(
+        connection, "memory_tags (memory_id, tag, source)", "(?, ?, ?)", [(memory_id, tag, source) for tag in tags]
     )
 
 

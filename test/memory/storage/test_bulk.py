@@ -1,9 +1,10 @@
-"""Many rows read with one call are what they are when read one by one."""
+"""Many rows read or inserted with few calls are what they are when that is done one by one."""
 
 from __future__ import annotations
 
 import sqlite3
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,4 +35,13 @@ def test_columns_are_read_as_row_by_row(rows: list[tuple[int, str, float]]) -> N
     array = bulk.array(connection, sql, (7,))
     assert array.dtype == "int64"
     assert array.tolist() == ids
+    connection.close()
+
+
+@pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 63, 64, 65, 80, 147])
+def test_so_many_rows_are_inserted_as_are_given_and_in_their_order(number: int) -> None:
+    connection = table([])
+    rows = [(number - index, f"row {index}", index / 2) for index in range(number)]
+    bulk.insert(connection, "rows (id, words, measure)", "(?, ?, ?)", rows)
+    assert connection.execute("SELECT id, words, measure FROM rows ORDER BY rowid").fetchall() == rows
     connection.close()

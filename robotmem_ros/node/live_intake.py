@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 
 from geometry_msgs.msg import PoseWithCovarianceStamped
@@ -236,19 +235,11 @@ class _Running:
 
     def close(self) -> None:
         self._node.destroy_timer(self._timer)
-        ends: list[Callable[[], None]] = [self.topics.close, self.tf.close]
-        if self._localisation is not None:
-            ends.append(self._localisation.close)
-        if self.map_topic is not None:
-            ends.append(self.map_topic.close)
-        for end in ends:
-            end()
-        self.worker.close()
+        for part in (self.topics, self.tf, self._localisation, self.map_topic, self.worker):
+            if part is not None:
+                part.close()
 
     def _poll(self) -> None:
-        self._simulated.poll()
-        self.tf.poll()
-        self.topics.poll()
-        for topic in (self._localisation, self.map_topic):
-            if topic is not None:
-                topic.poll()
+        for part in (self._simulated, self.tf, self.topics, self._localisation, self.map_topic):
+            if part is not None:
+                part.poll()

@@ -16,12 +16,13 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
+from ..perception import TopicCounts
 from .bond import Bond
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
 from .parameters import ParametersNode, declare, ignored_parameters
-from .perception_topic import Counts, PerceptionTopic
+from .perception_topic import PerceptionTopic
 from .reports import Diagnostics, StatusTopic
 from .services import NotActiveError, Services
 from .topics import TopicState
@@ -47,7 +48,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
         self._why = ""
-        self._last_counts = Counts()
+        self._last_counts = TopicCounts()
         self.parameters = declare(self, self._apply)
         for what in ignored_parameters(self, self.parameters):
             self.get_logger().warning(what)
@@ -187,7 +188,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         live = (self._live.missing(), self._live.last_error) if self._live else ()
         return "; ".join(filter(None, (self._why, *live)))
 
-    def _counts(self) -> Counts:
+    def _counts(self) -> TopicCounts:
         if self._topic is not None:
             self._last_counts = self._topic.counts()
         return self._last_counts

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
-from collections import Counter
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.node import Node
@@ -18,7 +15,7 @@ from robotmem_ros.msg import Perception
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import NewMemory
-from ..perception import DropReason
+from ..perception import DropReason, TopicCounter, TopicCounts
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
 from .executors import CallbackThread
@@ -32,18 +29,6 @@ _REST = 0.01
 """Seconds: what comes in this time is taken in one go, which spares more than half of the time it costs."""
 
 
-@dataclass
-class Counts:
-    """Counts of messages: received = stored + dropped + those not yet committed.
-
-    A message that was published and never came is dropped as lost.
-    """
-
-    received: int = 0
-    stored: int = 0
-    dropped: Counter[DropReason] = field(default_factory=Counter)
-
-
 class PerceptionTopic:
     """Subscribe until `close`. A thread checks each message and queues it; the writer commits many at once.
 
@@ -54,8 +39,7 @@ class PerceptionTopic:
         self._node = node
         self._memory = memory
         self._clock = clock
-        self._lock = threading.Lock()
-        self._counts = Counts()
+        self._counter = TopicCounter("~/perception")
         self._gaps = LostMessages(alone=lambda: node.count_publishers("~/perception") <= 1)
         parameters = memory.parameters
         self._depth = parameters.perception_depth
@@ -71,10 +55,9 @@ class PerceptionTopic:
         self._thread.add(self._subscription)
         self._thread.start()
 
-    def counts(self) -> Counts:
-        """Return a copy of the counts."""
-        with self._lock:
-            return Counts(self._counts.received, self._counts.stored, self._counts.dropped.copy())
+    def counts(self) -> TopicCounts:
+        """Return a copy of the counts; a message that was published and never came is dropped as lost."""
+        return self._counter.counts()
 
     def close(self) -> None:
         """Take what has come, and end the subscription."""
@@ -92,11 +75,9 @@ class PerceptionTopic:
 
     def _take_in(self, raw: bytes, info: Any) -> None:
         self._thread.calls += 1
-        lost = self._gaps.before(info)
-        with self._lock:
-            self._counts.received += 1 + lost
-            if lost:
-                self._counts.dropped[DropReason.LOST] += lost
+        if lost := self._gaps.before(info):
+            self._counter.drop_unread(DropReason.LOST, lost)
+        self._counter.receive(1, {})
         try:
             message = deserialize_message(raw, Perception)
         except Exception as error:  # bytes that are no such message, or text that is no Unicode
@@ -119,12 +100,10 @@ class PerceptionTopic:
         if error is not None:
             self._drop(DropReason.NOT_WRITTEN, str(error))
             return
-        with self._lock:
-            self._counts.stored += 1
+        self._counter.store(1)
         _LOG.debug("~/perception at %.3f s: stored as %d", new.observed_at / 1e9, future.result().memory_id)
 
     def _drop(self, reason: DropReason, message: str) -> None:
-        with self._lock:
-            self._counts.dropped[reason] += 1
+        self._counter.drop(reason, 1)
         _LOG.debug("~/perception: dropped 1: %s (%s)", reason.value, message)
         self._node.get_logger().warning(f"dropped a perception: {message}", throttle_duration_sec=_LOG_PERIOD)

@@ -11,10 +11,9 @@ from rclpy.node import Node
 from robotmem_ros.msg import MemoryStatus
 
 from ..memory import Status
-from ..perception import DropReason
+from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
 from .conversions import Clock, fill_status, time_message
-from .perception_topic import Counts
 from .topics import TopicState
 
 
@@ -27,7 +26,7 @@ class StatusTopic:
         self._last: MemoryStatus | None = None
 
     def publish(
-        self, state: str, why: str, status: Status | None, counts: Counts, topics: Sequence[TopicState]
+        self, state: str, why: str, status: Status | None, counts: TopicCounts, topics: Sequence[TopicState]
     ) -> None:
         """Publish the status if more than its stamp changed; `why` is what is wrong."""
         message = MemoryStatus(state=state)
@@ -36,10 +35,10 @@ class StatusTopic:
         message.reason = "; ".join(filter(None, (why, message.reason)))
         message.topic_names = [topic.config.name for topic in topics]
         message.topic_received = [topic.arrived for topic in topics]
-        message.topic_stored = [topic.stored for topic in topics]
-        message.topic_dropped = [sum(topic.dropped.values()) for topic in topics]
-        message.received, message.stored = counts.received, counts.stored
-        message.dropped = sum(counts.dropped.values())
+        message.topic_stored = [topic.counts.stored for topic in topics]
+        message.topic_dropped = [topic.counts.dropped.total() for topic in topics]
+        message.received, message.stored = counts.observations, counts.stored
+        message.dropped = counts.dropped.total()
         message.drop_reasons = sorted(reason.value for reason in counts.dropped)
         message.drop_counts = [counts.dropped[DropReason(reason)] for reason in message.drop_reasons]
         if message != self._last:
@@ -110,8 +109,8 @@ class Diagnostics:
     def _topic(self, now: TopicState, before: TopicState | None, elapsed: float) -> DiagnosticStatus:
         level, words = _OK, "ok"
         lost = {
-            reason: number - (before.dropped.get(reason, 0) if before else 0)
-            for reason, number in now.dropped.items()
+            reason: number - (before.counts.dropped[reason] if before else 0)
+            for reason, number in now.counts.dropped.items()
             if not reason.is_expected
         }
         if any(lost.values()):
@@ -126,14 +125,17 @@ class Diagnostics:
             ("publishers", now.publishers),
             ("received", now.arrived),
             ("received_per_second", f"{(now.arrived - (before.arrived if before else 0)) / elapsed:.1f}"),
-            ("stored", now.stored),
-            ("stored_per_second", f"{(now.stored - (before.stored if before else 0)) / elapsed:.1f}"),
-            ("waiting", now.waiting),
-            ("last_error", now.last_drop),
+            ("stored", now.counts.stored),
+            ("stored_per_second", f"{(now.counts.stored - (before.counts.stored if before else 0)) / elapsed:.1f}"),
+            ("waiting", now.counts.waiting),
+            ("last_error", now.counts.last_drop),
         ]
         if now.config.field_of_view_range:
-            values += [("fields_of_view", now.fields_of_view), ("fields_of_view_dropped", now.fields_of_view_dropped)]
-        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(now.dropped.items()))
+            values += [
+                ("fields_of_view", now.counts.fields_of_view),
+                ("fields_of_view_dropped", now.counts.fields_of_view_dropped),
+            ]
+        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(now.counts.dropped.items()))
         return self._status(now.config.name, level, words, values)
 
     def _status(self, name: str, level: bytes, words: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:

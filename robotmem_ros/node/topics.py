@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +13,7 @@ from rclpy.validate_full_topic_name import validate_full_topic_name
 
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
-from ..perception import DropReason, Intake, TopicConfig, configured_topics, message_class
+from ..perception import DropReason, Intake, TopicConfig, TopicCounts, configured_topics, message_class
 from .conversions import Clock
 from .executors import CallbackThread
 from .intake_worker import IntakeWorker
@@ -57,18 +55,12 @@ class TopicState:
     config: TopicConfig
     arrived: int
     """Messages that came, those that could not be read included."""
-    observations: int
-    stored: int
-    waiting: int
-    dropped: dict[DropReason, int]
+    counts: TopicCounts
     publishers: int
     quality: str
+    """Reliability and durability in use; empty before there is a subscription."""
     problem: str
-    """What is wrong with it now, in words; empty when nothing is."""
-    last_drop: str
-    fields_of_view: int = 0
-    """Messages that also reported what their detector did not detect."""
-    fields_of_view_dropped: int = 0
+    """What is wrong now, in words; empty when nothing is."""
 
 
 class PerceptionTopics:
@@ -95,26 +87,17 @@ class PerceptionTopics:
     def states(self) -> list[TopicState]:
         """Return the states of the topics, in the order of their configuration."""
         counts = self._intake.counts()
-        found = []
-        for topic in self._topics:
-            (arrived, dropped), mine = topic.counts(), counts[topic.config.name]
-            found.append(
-                TopicState(
-                    config=topic.config,
-                    arrived=arrived,
-                    observations=mine.observations,
-                    stored=mine.stored,
-                    waiting=mine.waiting,
-                    dropped=dict(+(mine.dropped + dropped)),
-                    publishers=topic.subscription.publishers,
-                    quality=topic.subscription.quality,
-                    problem=topic.problem(),
-                    last_drop=mine.last_drop or topic.last_drop,
-                    fields_of_view=mine.fields_of_view,
-                    fields_of_view_dropped=mine.fields_of_view_dropped,
-                )
+        return [
+            TopicState(
+                config=topic.config,
+                arrived=topic.arrived,
+                counts=counts[topic.config.name],
+                publishers=topic.subscription.publishers,
+                quality=topic.subscription.quality,
+                problem=topic.problem(),
             )
-        return found
+            for topic in self._topics
+        ]
 
     def close(self) -> None:
         """End the subscriptions."""
@@ -133,26 +116,18 @@ class _Topic:
     ) -> None:  # fmt: skip
         self.config = config
         self.told = ""
-        self.last_drop = ""
+        self.arrived = 0
         self._node = node
         self._intake = intake
         self._worker = worker
         self._clock = clock
         self._kind = message_class(config.type)
-        self._lock = threading.Lock()
-        self._arrivals = 0
-        self._dropped: Counter[DropReason] = Counter()
         # After all else: messages may come at once.
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
             reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
-            lost=lambda number: self._count(DropReason.LOST, number),
+            lost=lambda number: intake.drop_unread(config.name, DropReason.LOST, number),
         )  # fmt: skip
-
-    def counts(self) -> tuple[int, Counter[DropReason]]:
-        """Return how many messages arrived, and those dropped before the intake by their reason."""
-        with self._lock:
-            return self._arrivals, self._dropped.copy()
 
     def problem(self) -> str:
         """Return what is wrong with the topic now, in words."""
@@ -166,8 +141,7 @@ class _Topic:
 
     def _arrived(self, raw: bytes) -> None:
         receipt_ns = self._clock()
-        with self._lock:
-            self._arrivals += 1
+        self.arrived += 1
         # May wait for room: messages stay with the middleware, which keeps as many as the subscription's history is
         # deep. An executor alone would not stop: it hands over in one turn all that came before it first looked.
         self._worker.put(lambda: self._read(raw, receipt_ns), self._drop_unread, len(raw))
@@ -188,11 +162,6 @@ class _Topic:
             return
         self._intake.receive(name, message, receipt_ns)
 
-    def _count(self, reason: DropReason, number: int = 1) -> None:
-        with self._lock:
-            self._dropped[reason] += number
-
     def _drop(self, reason: DropReason, why: str) -> None:
-        self._count(reason)
-        self.last_drop = f"{self.config.topic}: {why}"
-        self._node.get_logger().warning(f"dropped: {self.last_drop}", throttle_duration_sec=_LOG_PERIOD)
+        self._intake.drop_unread(self.config.name, reason, why=why)
+        self._node.get_logger().warning(f"dropped: {self.config.topic}: {why}", throttle_duration_sec=_LOG_PERIOD)

@@ -1,6 +1,6 @@
 """Turn messages of any ROS type into perceptions, by configuration alone and without ROS, live or recorded."""
 
-from .counters import DropReason, TopicCounts
+from .counters import DropReason, TopicCounter, TopicCounts
 from .extraction import Extraction, Extractor, Observation
 from .intake import Intake
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
@@ -22,6 +22,7 @@ __all__ = [
     "PerceptionStore",
     "Presets",
     "TopicConfig",
+    "TopicCounter",
     "TopicCounts",
     "TopicError",
     "TypeDescription",

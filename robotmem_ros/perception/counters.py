@@ -126,6 +126,14 @@ class TopicCounter:
             counts.dropped.update(dropped)
             counts.last_drop = why or counts.last_drop
 
+    def drop_unread(self, reason: DropReason, number: int = 1, why: str = "") -> None:
+        """Count messages that were dropped before they could be read."""
+        with self._lock:
+            self._counts.observations += number
+            self._counts.dropped[reason] += number
+            if why:
+                self._counts.last_drop = f"{self._topic}: {why}"
+
     def store(self, number: int) -> None:
         """Count accepted observations as stored."""
         with self._lock:

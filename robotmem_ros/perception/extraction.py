@@ -98,8 +98,10 @@ class Extraction(NamedTuple):
     observations: list[Observation]
     dropped: Counter[DropReason]
     """How many elements could not be used, and why."""
+    stamp_ns: int
+    """Of the message's header, else when it was received."""
     last_drop: str = ""
-    """The last of them in words."""
+    """The last of the dropped in words."""
 
 
 class Extractor:
@@ -116,13 +118,6 @@ class Extractor:
         self._content_limit = parameters.content_limit
         self._context_limit = parameters.context_limit
 
-    def message_stamp(self, message: Any, receipt_ns: int) -> int:
-        """Return the stamp of the message's header, else when it was received. For sampling."""
-        try:
-            return self._message_stamp(message) or receipt_ns
-        except (DropError, AttributeError, TypeError, ValueError):
-            return receipt_ns
-
     def extract(self, message: Any, receipt_ns: int) -> Extraction:
         """Return the observations of a message that was received at `receipt_ns`, in the order of its array.
 
@@ -133,17 +128,16 @@ class Extractor:
         last = ""
         try:
             elements = self._elements(message, dropped)
-            message_ns = self._message_stamp(message)
+            message_ns = self._message_stamp(message) or receipt_ns
         except Exception as cause:
-            return Extraction([], Counter([_reason(cause)]), f"{self._config.topic}: {cause}")
-        default_ns = message_ns or receipt_ns
+            return Extraction([], Counter([_reason(cause)]), receipt_ns, f"{self._config.topic}: {cause}")
         for index, element in enumerate(elements):
             try:
-                found.append(self._observation(element, message, index, default_ns))
+                found.append(self._observation(element, message, index, message_ns))
             except Exception as cause:  # noqa: PERF203 -- one bad element never stops the rest
                 dropped[_reason(cause)] += 1
                 last = f"{self._config.topic}: {cause}"
-        return Extraction(found, dropped, last)
+        return Extraction(found, dropped, message_ns, last)
 
     def _elements(self, message: Any, dropped: Counter[DropReason]) -> Any:
         if self._plan.each is None:

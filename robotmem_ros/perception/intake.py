@@ -138,6 +138,10 @@ class Intake:
             for topic in self._topics.values():
                 topic.reset()
 
+    def drop_unread(self, name: str, reason: DropReason, number: int = 1, why: str = "") -> None:
+        """Count messages that are dropped before they can be read."""
+        self._topics[name].counter.drop_unread(reason, number, why)
+
     def counts(self) -> Mapping[str, TopicCounts]:
         """Return copies of the counts of each topic, by its name."""
         return {name: topic.counter.counts() for name, topic in self._topics.items()}

@@ -66,7 +66,7 @@ class Sample(NamedTuple):
 class Sampler:
     """Sample one topic by interval, labels and confidence. Not to be shared by threads.
 
-    The time of a message is `Extractor.message_stamp`, or what `raw_stamp_reader` reads: the same live and from a
+    The time of a message is `Extraction.stamp_ns`, or what `raw_stamp_reader` reads: the same live and from a
     recording. When time goes back by more than a second (a recording played in a loop), the sampler starts over.
     """
 

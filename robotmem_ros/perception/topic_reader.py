@@ -77,7 +77,7 @@ class TopicReader:
     def read(self, message: Any, receipt_ns: int) -> Reading:
         """Return what is to be stored of a message, and count the rest."""
         self._settle_not_written()
-        found, dropped, why = self._extractor.extract(message, receipt_ns)
+        found, dropped, stamp_ns, why = self._extractor.extract(message, receipt_ns)
         if early := [one for one in found if _is_ahead(one.stamp_ns, receipt_ns)]:
             found = [one for one in found if not _is_ahead(one.stamp_ns, receipt_ns)]
             dropped[DropReason.FUTURE_STAMP] += len(early)
@@ -87,7 +87,6 @@ class TopicReader:
             dropped.update({DropReason.NOT_LOCALISED: len(found)} if found else ())
             self._count(receipt_ns, 0, dropped, why)
             return Reading([], receipt_ns)
-        stamp_ns = self._extractor.message_stamp(message, receipt_ns)
         # The sampler would take everything after a stamp far ahead for a jump back.
         is_ahead = _is_ahead(stamp_ns, receipt_ns)
         time_ns = receipt_ns if is_ahead else stamp_ns

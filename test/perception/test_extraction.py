@@ -182,16 +182,15 @@ def test_a_context_is_no_place_for_a_cloud(maker: Maker) -> None:
 @pytest.mark.parametrize("message", [None, 5, SimpleNamespace(), SimpleNamespace(header=None, markers=5)])
 def test_what_is_no_message_of_the_type_is_unreadable(maker: Maker, message: object) -> None:
     for type_name in (MARKERS, STRING, "nav_msgs/msg/Odometry"):
-        made = extractor(maker, type_name)
-        extraction = made.extract(message, RECEIPT)
+        extraction = extractor(maker, type_name).extract(message, RECEIPT)
         assert extraction.dropped == Counter([DropReason.UNREADABLE])
-        assert made.message_stamp(message, RECEIPT) == RECEIPT
+        assert extraction.stamp_ns == RECEIPT
 
 
 def test_the_time_of_a_message_is_its_header_s(maker: Maker) -> None:
     odometry = "nav_msgs/msg/Odometry"
     stamps = [
-        extractor(maker, odometry).message_stamp(maker.make(odometry, {"header": {"stamp": stamp}}), RECEIPT)
+        extractor(maker, odometry).extract(maker.make(odometry, {"header": {"stamp": stamp}}), RECEIPT).stamp_ns
         for stamp in (STAMP, {}, {"sec": -1})
     ]
     assert stamps == [STAMP_NS, RECEIPT, RECEIPT]

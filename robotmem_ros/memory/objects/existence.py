@@ -8,7 +8,7 @@ Each look multiplies the odds of existence, p / (1 - p), by how much likelier it
 `d` is the probability that a look detects the object. It is estimated for each object from the looks that did and did
 not, (hits + 1) / (hits + misses + 2), Laplace's rule of succession: an object that is often hidden loses little when it
 is missed, one that was always seen loses much. Misses count there once the object is detected again, since only then
-were they misses of something that was there.
+were they misses of something that was there. A detection under a wrong label detects the object all the same.
 
 `f` is the probability of a detection at this place if no object is there, estimated from the same looks: the parameter
 `object_false_alarms` before any, and `object_false_alarms` / (1 + 2 misses) after misses. A place that showed nothing

@@ -13,8 +13,8 @@ from heapq import nsmallest
 from ..geometry import Grid, squared_distance
 from ..storage import object_rows
 from ..storage.object_rows import ObjectRow
+from .absence import COMPANY
 from .association import NewSighting, are_at_one_place
-from .company import COMPANY
 from .object_writer import ObjectWriter
 
 _NEIGHBOURHOOD = 1.5

@@ -75,7 +75,10 @@ class ObjectWriter:
         row.estimate = updated(row.estimate, sighting.estimate, count=row.times_seen, window=limits.object_window)
         row.times_seen += 1
         row.first_seen = min(row.first_seen, new.observed_at)
-        self._count_look(row, sighting)
+        self._count_look(row, new)
+        if sighting.is_told:
+            row.told = True
+            row.existence = max(row.existence, new.confidence)
         if is_newest:
             row.last_seen = new.observed_at
         if new.source in row.sources or (new.source and len(row.sources) < _MAX_SOURCES):
@@ -103,10 +106,15 @@ class ObjectWriter:
         stays.first_seen = min(stays.first_seen, goes.first_seen)
         stays.last_seen = last_seen
         stays.times_seen += goes.times_seen
+        looks = goes.hits
+        if stays is other:
+            # The last look of the one that goes detected the one that stays.
+            self._count_look(stays, new)
+            looks -= 1.0
         stays.existence = either(stays.existence, goes.existence)
-        stays.hits += goes.hits
-        stays.misses = min(stays.misses, goes.misses)
-        stays.missed = min(stays.missed, goes.missed)
+        stays.hits += looks
+        # What was seen as the one was not missed as the other.
+        stays.misses = max(stays.misses - goes.hits, 0.0)
         stays.last_hit = max(stays.last_hit, goes.last_hit)
         stays.told = stays.told or goes.told
         stays.last_kept = max(stays.last_kept, goes.last_kept)
@@ -160,33 +168,18 @@ class ObjectWriter:
             **changes,
         )
 
-    def _count_look(self, row: ObjectRow, sighting: NewSighting) -> None:
+    def _count_look(self, row: ObjectRow, new: NewMemory) -> None:
         """Count a sighting as evidence, unless it belongs to a look that is counted already.
 
-        A sighting by another name is a look that did not detect what the object is taken for.
+        A sighting by another name is a look that detected the object, and a vote against its label.
         """
-        new, parameters = sighting.new, self.parameters
-        if row.label_key not in sighting.labels:
-            if abs(new.observed_at - row.last_missed) >= parameters.look_interval * 1e9:
-                self._add_miss(row, new.observed_at)
-        else:
-            self._add_hit(row, new)
-        if sighting.is_told:
-            row.told = True
-            row.existence = max(row.existence, new.confidence)
-
-    def _add_hit(self, row: ObjectRow, new: NewMemory) -> None:
         row.misses, row.missed = row.misses + row.missed, 0.0
         since, parameters = abs(new.observed_at - row.last_hit) / 1e9, self.parameters
         if since >= parameters.look_interval:
             fresh = independence(since, parameters.absence_interval)
+            f = parameters.object_false_alarms
             row.existence = after_detection(
-                row.existence,
-                row.hits,
-                row.misses,
-                new.confidence,
-                false_alarms=parameters.object_false_alarms,
-                fresh=fresh,
+                row.existence, row.hits, row.misses, new.confidence, false_alarms=f, fresh=fresh
             )
             row.hits += fresh
             row.last_hit = new.observed_at

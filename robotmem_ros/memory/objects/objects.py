@@ -17,8 +17,7 @@ from ..geometry import Covariance, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, sighting_rows
 from ..storage.decay import Decay
-from .absence import count_undetected
-from .company import Picture
+from .absence import Picture, count_undetected
 from .field_of_view import Detection, FieldOfView
 from .object_writer import ObjectWriter
 from .sightings import is_sighting, store_sightings

@@ -15,8 +15,8 @@ from ..geometry import Covariance, Estimate, Point, isotropic
 from ..models import OF_THE_ROBOT, Kind, NewMemory, Stored
 from ..storage import object_rows, rows
 from ..storage.object_rows import ObjectRow
+from .absence import COMPANY, Picture, count_missing
 from .association import NewSighting, associate, associate_misnamed
-from .company import COMPANY, Picture, count_missing
 from .merging import merge
 from .object_writer import ObjectWriter
 

@@ -131,6 +131,28 @@ def test_a_pillow_that_is_seen_together_with_its_chair_stays_a_pillow(memory: Ro
     assert [(one.label, one.confirmed) for one in objects(memory)] == [("chair", True), ("pillow", True)]
 
 
+def test_a_thing_that_is_called_by_another_name_is_detected_all_the_same(memory: RobotMemory) -> None:
+    seen_as(memory, "chair", 12)
+    before = the(memory, 1).confidence
+    seen_as(memory, "stool", 6, start=200)
+    assert [(one.label, one.times_seen) for one in objects(memory, label="chair")] == [("chair", 18)]
+    assert the(memory, 1).confidence >= before
+    assert missed(memory) == {1: 0, 2: 0}
+
+
+def test_a_thing_whose_stray_sighting_turns_out_to_be_its_own_was_detected_by_it(memory: RobotMemory) -> None:
+    for t in range(20):
+        see(memory, *with_neighbour(t, with_mug=True))
+    for t in range(4):
+        see(memory, *with_neighbour(100 + 10 * t, with_mug=False))
+    assert not the(memory, 2).confirmed
+    laptop, mug = with_neighbour(200, with_mug=True)
+    see(memory, laptop, replace(mug, label="cup"))
+    assert [one.times_seen for one in objects(memory, label="mug")] == [21]
+    assert the(memory, 2).confirmed
+    assert missed(memory)[2] == pytest.approx(3, abs=0.3)
+
+
 def test_another_thing_in_the_place_of_a_moved_one_replaces_it(memory: RobotMemory) -> None:
     seen_as(memory, "chair", 20)
     for t in range(60):

@@ -18,6 +18,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.service import Service
 from rclpy.subscription import Subscription
+from rclpy.task import Future
 
 _TURN = 1.0
 
@@ -38,8 +39,12 @@ def spin_once(executor: Executor, node: Node, seconds: float) -> None:
     Always bounded: EventsExecutor of Kilted runs nothing without a timeout, and a turn that waits for ever can miss a
     signal.
     """
+    _logged(node, executor.spin_once, timeout_sec=seconds)
+
+
+def _logged(node: Node, spin: Callable[..., None], *arguments: Any, **options: Any) -> None:
     try:
-        executor.spin_once(timeout_sec=seconds)
+        spin(*arguments, **options)
     except Exception:
         if node.context.ok():
             node.get_logger().error(f"a callback failed:\n{traceback.format_exc()}")
@@ -54,11 +59,11 @@ class CallbackThread:
 
     def __init__(self, node: Node, name: str, after: Callable[[], None] = lambda: None) -> None:
         self.group = OwnThreadGroup()
-        self.calls = 0
-        """Number of callbacks that ran; callbacks count themselves, since executors do not say."""
         self.closing = threading.Event()
         self._node = node
         self._after = after
+        self._calls = self._last_call = 0
+        self._turn: Future[None] = Future()
         self._part = _Part(node)
         self._executor = new_executor(node)
         self._executor.add_node(cast(Node, self._part))
@@ -81,13 +86,25 @@ class CallbackThread:
         self._part.subscriptions = tuple(other for other in self._part.subscriptions if other is not subscription)
         self._executor.wake()
 
-    def drain(self, most: int) -> None:
-        """Run what is ready now, at most so many callbacks. Only in the thread, or after it ended."""
-        for _ in range(most):
-            before = self.calls
-            spin_once(self._executor, self._node, 0.0)
-            if self.calls == before:
-                return
+    def count(self) -> None:
+        """Count a callback: callbacks call this themselves, since executors do not say how many they ran."""
+        self._calls += 1
+        if self._calls == self._last_call:
+            self._turn.set_result(None)
+
+    def drain(self, most: int) -> bool:
+        """Run what is ready now, at most so many callbacks; return whether there were as many.
+
+        Only in the thread, or after it ended.
+        """
+        self._last_call = self._calls + most
+        while (before := self._calls) < self._last_call:
+            # In one turn if the executor can: between two, another busy thread gets the interpreter.
+            self._turn = Future()
+            _logged(self._node, self._executor.spin_until_future_complete, self._turn, timeout_sec=0.0)
+            if self._calls == before:
+                return False
+        return True
 
     def close(self, most: int) -> None:
         """End the thread, then run what is ready, at most so many callbacks; a second call does nothing."""

@@ -66,15 +66,12 @@ class PerceptionTopic:
 
     def _take_many(self) -> None:
         self._memory.yield_to_queries()
-        while not self._thread.closing.is_set():
-            before = self._thread.calls
-            self._thread.drain(_BATCH)
-            if self._thread.calls < before + _BATCH:
-                break
+        while not self._thread.closing.is_set() and self._thread.drain(_BATCH):
+            pass
         time.sleep(_REST)
 
     def _take_in(self, raw: bytes, info: Any) -> None:
-        self._thread.calls += 1
+        self._thread.count()
         if lost := self._gaps.before(info):
             self._counter.drop_unread(DropReason.LOST, lost)
         self._counter.receive(1, {})

@@ -158,7 +158,7 @@ def serve(
     """
 
     def take(request: Any, response: Any) -> Future[T]:
-        thread.calls += 1
+        thread.count()
         try:
             return begin(request)
         except Exception as error:

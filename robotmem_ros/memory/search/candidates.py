@@ -7,6 +7,7 @@ left, they are named one by one, and every later stage looks at them alone.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
@@ -165,14 +166,18 @@ def find_candidates(
 
 
 def enumerate_if_few(
-    connection: sqlite3.Connection, wanted: Candidates, most: int | None = None, counted: int = _COUNTED
+    connection: sqlite3.Connection,
+    wanted: Candidates,
+    most: int = _FEW,
+    *,
+    counted: int = _COUNTED,
+    broad: float = math.inf,
 ) -> Candidates:
     """List the ids of the candidates if there are at most `most`; by default, if there are few.
 
-    A list longer than both `counted` and `most` is not read to see how many of it are candidates.
+    A list longer than both `counted` and `most`, or than `broad`, is not read to see how many of it are candidates.
     """
-    most = _FEW if most is None else most
-    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted)
+    driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted, broad)
     if driver is None or driver.source is None:
         return wanted
     others = Candidates(tuple(other for other in wanted.conditions if other is not driver)).check()
@@ -185,30 +190,23 @@ def enumerate_if_few(
     return wanted if len(found) > most else only(found)
 
 
-def narrow_down(connection: sqlite3.Connection, wanted: Candidates, *, list_most: bool = True) -> Candidates:
-    """List the candidates if they are few, or else the ids that the narrowest condition allows.
+def narrow_down(connection: sqlite3.Connection, wanted: Candidates) -> Candidates:
+    """List the candidates if they are few and not most of all, or else the ids that the narrowest condition allows.
 
-    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all. Without
-    `list_most`, nothing is listed where a condition that is known to allow most of the memories is the only one.
+    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
     """
-    sources = [condition.source for condition in wanted.conditions if condition.source]
-    least = min((source.size or 0 for source in sources), default=0)
-    if not list_most and least > _BROAD and 2 * least > _all(connection):
-        return wanted
-    wanted = enumerate_if_few(connection, wanted)
+    memories = overview(connection).memories
+    wanted = enumerate_if_few(connection, wanted, broad=max(_BROAD, memories // 2))
     if wanted.ids is not None or wanted.superset is not None:
         return wanted
-    most = _all(connection) // _SHARE
+    most = memories // _SHARE
+    sources = [condition.source for condition in wanted.conditions if condition.source]
     unknown = [source for source in sources if source.size is None or source.size <= most]
     if not unknown:
         return wanted
     lists = (bulk.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
     shortest = min(lists, key=len)
     return wanted._replace(superset=np.sort(shortest)) if len(shortest) <= most else wanted
-
-
-def _all(connection: sqlite3.Connection) -> int:
-    return overview(connection).memories
 
 
 def only(ids: Sequence[int]) -> Candidates:
@@ -257,7 +255,7 @@ def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Collecti
 
 
 def _fewest(
-    connection: sqlite3.Connection, conditions: Sequence[Condition], most: int, counted: int
+    connection: sqlite3.Connection, conditions: Sequence[Condition], most: int, counted: int, broad: float
 ) -> Condition | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
@@ -265,7 +263,7 @@ def _fewest(
     limit = most + 1 if len(narrow) < 2 else max(most + 1, counted)
     counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
     fewest = min(counts, default=limit)
-    return indexed[counts.index(fewest)] if fewest < limit else None
+    return indexed[counts.index(fewest)] if fewest < limit and fewest <= broad else None
 
 
 def _count(connection: sqlite3.Connection, source: Source, limit: int) -> int:

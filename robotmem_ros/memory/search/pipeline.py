@@ -143,7 +143,7 @@ class _Recall:
             return []
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
-        candidates = narrow_down(self.connection, candidates, list_most=False)
+        candidates = narrow_down(self.connection, candidates)
         self.times.lap("conditions")
         depth = self.relevance.depth(self.query.n)
         found = ranked = self._rank(candidates, depth)
@@ -163,7 +163,7 @@ class _Recall:
     def _by_distance(self, place: Place, candidates: Candidates) -> RecallResult:
         space = find_space(self.connection, place.field)
         if not self.query.text:
-            candidates = narrow_down(self.connection, candidates, list_most=False)
+            candidates = narrow_down(self.connection, candidates)
         found = Matching(candidates, by_words=True)
         if self.query.text and space.id is not None:
             found = self._matching(candidates.and_(within(place, space)))

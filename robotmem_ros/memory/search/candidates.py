@@ -24,7 +24,7 @@ NAMES = 1000
 _GROUP = 50
 _MOST_UNITED = 100
 _FEW, _SHARE = 2000, 16
-"""Up to `_FEW` memories are listed; sorted ids are read of at most one in `_SHARE` of all."""
+"""Up to `_FEW` memories are listed; sorted ids are read of as many, or of one in `_SHARE` of all if these are more."""
 _BROAD = 1000
 """From this many memories on there are postings: to list most memories takes longer than to check the best."""
 _COUNTED = 20_000
@@ -190,23 +190,24 @@ def enumerate_if_few(
     return wanted if len(found) > most else only(found)
 
 
-def narrow_down(connection: sqlite3.Connection, wanted: Candidates) -> Candidates:
-    """List the candidates if they are few and not most of all, or else the ids that the narrowest condition allows.
+def narrow_down(connection: sqlite3.Connection, wanted: Candidates, most: int = _FEW) -> Candidates:
+    """List up to `most` candidates, or else the ids that the narrowest condition allows, unless these are most of all.
 
-    These are listed without a look at the memories, and only if they are not more than one in `_SHARE` of all.
+    The ids are listed without a look at the memories, and only if they are few or not more than one in `_SHARE` of all.
     """
     memories = overview(connection).memories
-    wanted = enumerate_if_few(connection, wanted, broad=max(_BROAD, memories // 2))
+    broad = max(_BROAD, memories // 2)
+    wanted = enumerate_if_few(connection, wanted, most, broad=broad)
     if wanted.ids is not None or wanted.superset is not None:
         return wanted
-    most = memories // _SHARE
+    share = min(max(_FEW, memories // _SHARE), broad)
     sources = [condition.source for condition in wanted.conditions if condition.source]
-    unknown = [source for source in sources if source.size is None or source.size <= most]
+    unknown = [source for source in sources if source.size is None or source.size <= share]
     if not unknown:
         return wanted
-    lists = (bulk.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, most + 1)) for source in unknown)
+    lists = (bulk.array(connection, f"{source.sql} LIMIT ?", (*source.arguments, share + 1)) for source in unknown)
     shortest = min(lists, key=len)
-    return wanted._replace(superset=np.sort(shortest)) if len(shortest) <= most else wanted
+    return wanted._replace(superset=np.sort(shortest)) if len(shortest) <= share else wanted
 
 
 def only(ids: Sequence[int]) -> Candidates:
@@ -259,7 +260,8 @@ def _fewest(
 ) -> Condition | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
-    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < counted)]
+    long = min(counted, broad)
+    narrow = [one for one in indexed if one.source and (one.source.size is None or one.source.size < long)]
     limit = most + 1 if len(narrow) < 2 else max(most + 1, counted)
     counts = [_count(connection, condition.source, limit) for condition in indexed if condition.source]
     fewest = min(counts, default=limit)

@@ -48,6 +48,8 @@ from .spatial import Matching, matching, nearest, similar_enough
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
+_RANKED = 500
+"""Up to so many candidates are listed to be ranked: to check more of them takes longer than to check the best."""
 _LISTED = 100
 """How many of the memories that a result stands for are named."""
 _NONE: Mapping[int, float] = {}
@@ -143,7 +145,7 @@ class _Recall:
             return []
 
     def _by_relevance(self, candidates: Candidates) -> RecallResult:
-        candidates = narrow_down(self.connection, candidates)
+        candidates = narrow_down(self.connection, candidates, _RANKED)
         self.times.lap("conditions")
         depth = self.relevance.depth(self.query.n)
         found = ranked = self._rank(candidates, depth)

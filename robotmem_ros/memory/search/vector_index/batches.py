@@ -61,8 +61,9 @@ class Batches:
         self._segments = segments
         self._selected = selected
         if selected is not None:
-            wanted = np.isin(newest.ids, selected)
-            newest = Rows(newest.ids[wanted], newest.vectors[wanted])
+            at = np.searchsorted(newest.ids, selected)
+            at = at[newest.ids.take(at, mode="clip") == selected] if len(newest.ids) else at[:0]
+            newest = Rows(newest.ids[at], newest.vectors[at])
         self._newest = newest.ids, codec.cosine_distances(newest.vectors, query)
         self._indexed = sum(one.row.vectors for one in segments)
         if segments:

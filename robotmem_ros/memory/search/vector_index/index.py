@@ -35,7 +35,7 @@ from .segment import Distances, Ids
 
 _LOOKUP_COST = 4
 """What it costs to find a vector in the index and to see which of its memories are candidates, over comparing one."""
-_SELECTION_COST, _SELECTION_COST_BRUTE_FORCE = 32, 2
+_SELECTION_COST, _SELECTION_COST_BRUTE_FORCE = 32, 8
 """The same if sorted ids are known that contain the candidates.
 
 Without files of the index all vectors are compared anyway, and it costs next to nothing to look at more of them.

@@ -168,7 +168,7 @@ def find_candidates(
 def enumerate_if_few(
     connection: sqlite3.Connection,
     wanted: Candidates,
-    most: int = _FEW,
+    most: int | None = None,
     *,
     counted: int = _COUNTED,
     broad: float = math.inf,
@@ -177,6 +177,7 @@ def enumerate_if_few(
 
     A list longer than both `counted` and `most`, or than `broad`, is not read to see how many of it are candidates.
     """
+    most = _FEW if most is None else most
     driver = None if wanted.ids is not None else _fewest(connection, wanted.conditions, most, counted, broad)
     if driver is None or driver.source is None:
         return wanted
@@ -190,7 +191,7 @@ def enumerate_if_few(
     return wanted if len(found) > most else only(found)
 
 
-def narrow_down(connection: sqlite3.Connection, wanted: Candidates, most: int = _FEW) -> Candidates:
+def narrow_down(connection: sqlite3.Connection, wanted: Candidates, most: int | None = None) -> Candidates:
     """List up to `most` candidates, or else the ids that the narrowest condition allows, unless these are most of all.
 
     The ids are listed without a look at the memories, and only if they are few or not more than one in `_SHARE` of all.

@@ -33,6 +33,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("robotmem_ros.memory.search.candidates._FEW", 5)
         patch.setattr("robotmem_ros.memory.search.candidates._SHARE", 2)
+        patch.setattr("robotmem_ros.memory.search.pipeline._RANKED", 5)
         for name in ("_SELECTION_COST", "_SELECTION_COST_BRUTE_FORCE"):
             patch.setattr(
                 f"robotmem_ros.memory.search.vector_index.index.{name}", 0 if request.param == "all" else 10**9

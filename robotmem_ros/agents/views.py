@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import tzinfo
 from typing import Any
 
@@ -18,6 +18,16 @@ from . import times
 
 Shown = dict[str, Any]
 """What JSON can hold."""
+
+
+_IN_OTHER_WORDS = {
+    "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "tags", "pose", "frame_id",
+    "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
+    # These are told by a recall.
+    "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count", "folded_ids",
+}  # fmt: skip
+_AS_THEY_ARE = tuple(one.name for one in fields(Memory) if one.name not in _IN_OTHER_WORDS)
+"""Fields of a memory that are shown under their own names, so that a new one is shown as well."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +80,9 @@ class View:
         data = details.data
         return filled({
             "id": one.id, "kind": one.kind.value, "text": one.content, "summary": one.human_summary,
-            **self.at(one.observed_at), "confidence": rounded(one.confidence), "label": one.label,
-            "perception_type": one.perception_type, "category": one.category, "tags": list(one.tags),
-            **self.place(one.pose, one.frame_id), "context": one.context, "session_id": one.session_id,
-            "collection": one.collection, "contradicted_by": one.contradicted_by,
-            "similar_ids": list(one.similar_ids), "times_seen": one.times_seen,
+            **self.at(one.observed_at), "confidence": rounded(one.confidence), "tags": list(one.tags),
+            **self.place(one.pose, one.frame_id), "context": one.context, "similar_ids": list(one.similar_ids),
+            **{name: getattr(one, name) for name in _AS_THEY_ARE},
             "first_seen": "" if one.first_seen is None else self.when(one.first_seen),
             "confirmed": one.confirmed if one.times_seen else None,
             "status": "" if details.status == "active" else details.status, "status_reason": details.status_reason,

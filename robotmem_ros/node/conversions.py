@@ -268,6 +268,7 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "int64": lambda name, value: int(value),
     "uint32": lambda name, value: int(value),
     "float": lambda name, value: exact_float(value),
+    "double": lambda name, value: float(value),
     "string": lambda name, value: value,
     "sequence<string>": lambda name, value: list(value),
     "sequence<int64>": lambda name, value: [int(one) for one in value],

@@ -23,7 +23,7 @@ CREATE TABLE memories (
     text_key INTEGER NOT NULL,  -- of the content, the same for all contents of the same normal form, see normal_form.py
     context TEXT NOT NULL DEFAULT '{}',  -- a JSON object
     label TEXT NOT NULL DEFAULT '',  -- of a detected object, as its detector wrote it
-    label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see text/labels.py
+    label_key TEXT NOT NULL DEFAULT '',  -- the form by which labels are compared: see normal_form.py
     perception_type TEXT,  -- NULL for facts and notes
     -- Facts only
     category TEXT NOT NULL DEFAULT '',
@@ -222,12 +222,12 @@ CREATE INDEX idx_text_changes ON text_changes (number);
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
--- One vector for each different text (see embedded_text() in vector_rows.py), of the model that `settings` names. An id is never used again, so a vector in RAM
--- or in an index file whose id is still here is the right one.
+-- One vector for each different text (see embedded_text() in vector_rows.py), of the model that `settings` names. An id
+-- is never used again, so a vector in RAM or in an index file whose id is still here is the right one.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     digest INTEGER NOT NULL UNIQUE,  -- text_digest() of the text
-    embedding BLOB NOT NULL  -- encoded by embedding/codec.py
+    embedding BLOB NOT NULL  -- encoded by codec.py
 );
 -- Active memories that have a vector.
 CREATE TABLE memories_vec (
@@ -452,7 +452,7 @@ CREATE TABLE sightings (
 CREATE INDEX idx_sightings_memory ON sightings (memory_id, observed_at);
 
 -- In how many messages two neighbours were both seen, and in how many only one of two at the same place: those that are
--- often seen together are two objects. What was seen together once is expected together again: see company.py.
+-- often seen together are two objects. What was seen together once is expected together again: see absence.py.
 CREATE TABLE neighbours (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
     other_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
@@ -546,7 +546,7 @@ CREATE INDEX idx_note_chunks_file ON note_chunks (file_id);
 
 -- Learning ------------------------------------------------------------------------------------------------------------
 
--- The terms of each fact, as numbers: see indexing/fact_words.py, and fact_rows.py for the search.
+-- The terms of each fact, as numbers: see fact_index.py.
 CREATE TABLE fact_words (
     word INTEGER NOT NULL,
     memory_id INTEGER NOT NULL,

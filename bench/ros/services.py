@@ -26,7 +26,7 @@ def main(name: str, *arguments: str) -> None:
         return
     # Imported here: the empty service is to have nothing around it.
     from robotmem_ros.memory import RobotMemory
-    from robotmem_ros.node import conversions
+    from robotmem_ros.node import fields
     from robotmem_ros.node.services import recall
 
     database, model = arguments[:2]
@@ -34,7 +34,7 @@ def main(name: str, *arguments: str) -> None:
         memory.warm_up()
 
         def fill(response: Recall.Response, request: Recall.Request) -> None:
-            conversions.fill(response, recall(memory, **conversions.fields_of(request)))
+            fields.fill(response, recall(memory, **fields.fields_of(request)))
 
         _serve(name, fill)
 

@@ -13,7 +13,8 @@ from robotmem_ros.msg import MemoryStatus
 from ..memory import Status
 from ..perception import DropReason, TopicCounts
 from . import subscriptions as qos
-from .conversions import Clock, fill_status, time_message
+from .conversions import Clock, fill_status
+from .fields import time_message
 from .topics import TopicState
 
 

@@ -31,8 +31,8 @@ from robotmem_ros.srv import (
 from ..memory import Learned, RobotMemory, Sighting, Stored
 from ..memory.errors import FrameMismatchError, RobotMemoryError
 from . import conversions
-from .conversions import fields_of, fill
 from .executors import CallbackThread
+from .fields import fields_of, fill
 from .transforms import Point, Target
 
 _LOG = logging.getLogger(__name__)

@@ -1,0 +1,232 @@
+"""Convert the fields of messages by their types: to arguments of the core, and from attributes of its values.
+
+Every value that goes into a message is of the exact type of its field: rclpy does not check, and what is wrong there
+ends the process.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from array import array
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Point, Quaternion
+from geometry_msgs.msg import Pose as PoseMessage
+
+from robotmem_ros import msg
+from robotmem_ros.msg import Box, Count
+from robotmem_ros.msg import Change as ChangeMessage
+from robotmem_ros.msg import Group as GroupMessage
+
+from ..memory import Change, Pose
+from ..memory.clocks import nanoseconds
+from ..memory.errors import InvalidFieldError
+from ..memory.sessions.consolidation import Group
+
+NS = 1_000_000_000
+_MAX_SEC = 2**31 - 1
+_SIGNED = ("int8", "int16", "int32", "int64")
+_UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+_SEQUENCE = re.compile(r"sequence<(?P<element>.+?)(?:, (?P<most>\d+))?>|(?P<item>.+)\[\d+\]")
+
+
+def field_types(message: Any) -> Iterable[tuple[str, str]]:
+    """Return the fields of a message, or of its class, with their types."""
+    types: Mapping[str, str] = message.get_fields_and_field_types()
+    return types.items()
+
+
+def fields_of(message: Any, *, but: Container[str] = ()) -> dict[str, Any]:
+    """Return the fields of a request as arguments of the core, which have the same names.
+
+    Raises:
+        InvalidFieldError: a time, a duration or a position cannot be used.
+    """
+    wanted = ((name, kind) for name, kind in field_types(message) if name not in but)
+    return {name: from_field(kind)(name, getattr(message, name)) for name, kind in wanted}
+
+
+def fill(message: Any, value: object = None, **instead: Any) -> Any:
+    """Fill the fields of a message with the attributes of a value that have the same names, and return the message.
+
+    `instead` has fields that are no attribute of the value. `success` and `error` of a response stay as they are.
+    """
+    for name, kind in field_types(message):
+        if name in instead:
+            setattr(message, name, to_field(kind)(instead[name]))
+        elif name not in {"success", "error"}:
+            setattr(message, name, to_field(kind)(getattr(value, _ATTRIBUTES.get(name, name))))
+    return message
+
+
+@cache
+def from_field(kind: str) -> Callable[[str, Any], Any]:
+    """Return what converts a field of this type, given with its name: a list, and of at most one, that one or None.
+
+    Raises:
+        KeyError: nothing converts it.
+    """
+    if kind in _FROM_FIELD:
+        return _FROM_FIELD[kind]
+    element, most = _sequence(kind)
+    one = from_field(element)
+    if most == 1:
+        return lambda name, values: one(name, values[0]) if values else None
+    return lambda name, values: [one(name, value) for value in values]
+
+
+@cache
+def to_field(kind: str) -> Callable[[Any], Any]:
+    """Return what converts a value to a field of this type: a list, and of at most one, a value or None.
+
+    Raises:
+        KeyError: nothing converts it.
+    """
+    if kind in _TO_FIELD:
+        return _TO_FIELD[kind]
+    package, _, name = kind.partition("/")
+    if package == "robotmem_ros":
+        message = getattr(msg, name)
+        return lambda value: fill(message(), value)
+    element, most = _sequence(kind)
+    one = to_field(element)
+    if most == 1:
+        return lambda value: [] if value is None else [one(value)]
+    return lambda values: [one(value) for value in values]
+
+
+def _sequence(kind: str) -> tuple[str, int | None]:
+    # The type of the elements of a sequence or array, and how many a sequence may have.
+    found = _SEQUENCE.fullmatch(kind)
+    if found is None:
+        raise KeyError(f"a field of the type {kind} needs a row in _FROM_FIELD (requests) or _TO_FIELD (results)")
+    return found["element"] or found["item"], int(found["most"]) if found["most"] else None
+
+
+def time_from(field: str, message: Time) -> int | None:
+    """Return nanoseconds since the epoch; None for a zero time.
+
+    Raises:
+        InvalidFieldError: the time lies before the epoch, or its nanoseconds make a second or more.
+    """
+    if message.sec < 0 or message.nanosec >= NS:
+        raise InvalidFieldError(field, f"{message.sec} s {message.nanosec} ns", "is no time after the epoch")
+    total = int(message.sec) * NS + int(message.nanosec)
+    return total or None
+
+
+def seconds_from(field: str, message: Duration) -> float:
+    """Return the seconds of a duration.
+
+    Raises:
+        InvalidFieldError: the duration is negative, or its nanoseconds make a second or more.
+    """
+    if message.sec < 0 or message.nanosec >= NS:
+        raise InvalidFieldError(field, f"{message.sec} s {message.nanosec} ns", "is no duration of 0 s or more")
+    return int(message.sec) + int(message.nanosec) / NS
+
+
+def time_message(time_ns: int) -> Time:
+    """Return a time message; a time that does not fit 32-bit seconds becomes the last second that does."""
+    sec, nanosec = divmod(time_ns, NS)
+    return Time(sec=min(int(sec), _MAX_SEC), nanosec=int(nanosec))
+
+
+def _exact_float(value: float) -> float:
+    """Return the number that a 32-bit float stands for: 0.3 travels as 0.30000001192..., and six digits hold."""
+    return round(value, 6) if math.isfinite(value) else value
+
+
+def _place_from(message: Any) -> dict[str, Any]:
+    point = message.target.point
+    return {
+        "field": message.field,
+        "target": (point.x, point.y, point.z),
+        "frame_id": message.target.header.frame_id,
+        "max_distance": None if message.max_distance == 0.0 else message.max_distance,
+    }
+
+
+def _box_from(message: Box) -> dict[str, Any]:
+    corners = [(corner.x, corner.y, corner.z) for corner in (message.min_corner, message.max_corner)]
+    size = 3 if any(z != 0.0 for _, _, z in corners) else 2
+    least, most = (corner[:size] for corner in corners)
+    return {"field": message.field, "frame_id": message.frame_id, "min_corner": least, "max_corner": most}
+
+
+def _pose_from(message: PoseMessage) -> tuple[float, ...]:
+    position, turn = message.position, message.orientation
+    return position.x, position.y, position.z, turn.x, turn.y, turn.z, turn.w
+
+
+def _pose_message(pose: Pose) -> PoseMessage:
+    return PoseMessage(
+        position=Point(x=float(pose.x), y=float(pose.y), z=float(pose.z)),
+        orientation=Quaternion(x=float(pose.qx), y=float(pose.qy), z=float(pose.qz), w=float(pose.qw)),
+    )
+
+
+def _point_message(position: Sequence[float]) -> Point:
+    x, y, z = position
+    return Point(x=float(x), y=float(y), z=float(z))
+
+
+def _group_message(group: Group) -> GroupMessage:
+    first, members, superseded = group.representative, group.members, group.superseded
+    return fill(
+        GroupMessage(), group, representative=first.id, content=first.content, category=first.category,
+        members=[one.id for one in members], member_contents=[one.content for one in members],
+        superseded=[one.id for one in superseded], superseded_contents=[one.content for one in superseded],
+    )  # fmt: skip
+
+
+def _change_message(change: Change) -> ChangeMessage:
+    before = json.dumps(change.before, ensure_ascii=False)
+    return fill(ChangeMessage(), change, changed=nanoseconds(change.changed_at), before=before)
+
+
+_FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
+    "boolean": lambda name, value: bool(value),
+    **dict.fromkeys((*_SIGNED, *_UNSIGNED), lambda name, value: int(value)),
+    "float": lambda name, value: _exact_float(value),
+    "double": lambda name, value: float(value),
+    "string": lambda name, value: value,
+    "sequence<uint8>": lambda name, value: bytes(value),
+    "geometry_msgs/Pose": lambda name, value: _pose_from(value),
+    "robotmem_ros/SpatialSort": lambda name, value: _place_from(value),
+    "robotmem_ros/Place": lambda name, value: _place_from(value),
+    "robotmem_ros/Box": lambda name, value: _box_from(value),
+    "builtin_interfaces/Time": time_from,
+    "builtin_interfaces/Duration": seconds_from,
+}
+"""By the type of a field of a request: its value for the core."""
+_TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
+    "boolean": bool,
+    **dict.fromkeys(_SIGNED, int),
+    **dict.fromkeys(_UNSIGNED, lambda value: max(int(value), 0)),
+    "float": float,
+    "double": float,
+    "string": lambda value: value.value if isinstance(value, Enum) else value,
+    "sequence<uint8>": lambda value: array("B", value),
+    "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
+    "robotmem_ros/Change": _change_message,
+    "robotmem_ros/Group": _group_message,
+    "geometry_msgs/Point": _point_message,
+    "geometry_msgs/Pose": _pose_message,
+    "builtin_interfaces/Time": lambda value: time_message(value or 0),
+}
+"""By the type of a field of a message: what a value of the core becomes, if it is not filled field by field."""
+_ATTRIBUTES = {
+    "stamp": "observed_at",
+    "created": "created_at",
+    "context": "context_json",
+    "metadata": "metadata_json",
+    "protected_memories": "protected",
+}
+"""Attributes of the core that have another name than their fields."""

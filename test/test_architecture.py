@@ -55,6 +55,8 @@ BAG_READERS = {ROOT / "robotmem_ros" / "replay" / name for name in ("bag.py", "r
 """Files that query the SQLite files of recordings, not the database of the memory."""
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
+TESTS = sorted((ROOT / "test").rglob("*.py"))
+
 IMPORT_ALL = """
 import importlib, sys
 names = sys.argv[1].split(",")
@@ -147,12 +149,23 @@ def test_what_a_module_offers_is_there(module: str) -> None:
     assert all(hasattr(loaded, name) for name in offered)
 
 
-@pytest.mark.parametrize("file", sorted((ROOT / "test").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT)))
-def test_no_test_sleeps_or_is_expected_to_fail(file: Path) -> None:
-    called = {ast.unparse(node.func) for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)}
-    assert called.isdisjoint({"pytest.mark.xfail", "pytest.xfail"})
-    if file.is_relative_to(ROOT / "test" / "memory"):
-        assert called.isdisjoint({"sleep", "time.sleep"})
+def calls_of(file: Path) -> set[str]:
+    """Return the names of the functions that a file calls, as it writes them."""
+    return {ast.unparse(node.func) for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Call)}
+
+
+@pytest.mark.parametrize("file", TESTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_no_test_is_expected_to_fail(file: Path) -> None:
+    assert calls_of(file).isdisjoint({"pytest.mark.xfail", "pytest.xfail"})
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "test" / "memory").rglob("*.py")), ids=lambda file: file.name)
+def test_no_test_of_the_core_sleeps(file: Path) -> None:
+    assert calls_of(file).isdisjoint({"sleep", "time.sleep"})
+
+
+@pytest.mark.parametrize("file", TESTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_file_of_tests_has_at_most_300_lines(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= 300
 
 

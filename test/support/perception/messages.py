@@ -22,20 +22,22 @@ from robotmem_ros.perception import (
 from robotmem_ros.perception.message_types import FLOATS, FieldType
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-VISION = {
-    "ObjectHypothesis": "string class_id\nfloat64 score",
-    "ObjectHypothesisWithPose": "vision_msgs/ObjectHypothesis hypothesis\ngeometry_msgs/PoseWithCovariance pose",
-    "BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size",
-    "Point2D": "float64 x\nfloat64 y",
-    "Pose2D": "vision_msgs/Point2D position\nfloat64 theta",
-    "BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y",
-    "Detection3D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+DEFINITIONS = {
+    "vision_msgs/msg/ObjectHypothesis": "string class_id\nfloat64 score",
+    "vision_msgs/msg/ObjectHypothesisWithPose": "vision_msgs/ObjectHypothesis hypothesis\n"
+    "geometry_msgs/PoseWithCovariance pose",
+    "vision_msgs/msg/BoundingBox3D": "geometry_msgs/Pose center\ngeometry_msgs/Vector3 size",
+    "vision_msgs/msg/Point2D": "float64 x\nfloat64 y",
+    "vision_msgs/msg/Pose2D": "vision_msgs/Point2D position\nfloat64 theta",
+    "vision_msgs/msg/BoundingBox2D": "vision_msgs/Pose2D center\nfloat64 size_x\nfloat64 size_y",
+    "vision_msgs/msg/Detection3D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
     "vision_msgs/BoundingBox3D bbox\nstring id",
-    "Detection2D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
+    "vision_msgs/msg/Detection2D": "std_msgs/Header header\nvision_msgs/ObjectHypothesisWithPose[] results\n"
     "vision_msgs/BoundingBox2D bbox\nstring id",
-    "Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
-    "Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
+    "vision_msgs/msg/Detection3DArray": "std_msgs/Header header\nvision_msgs/Detection3D[] detections",
+    "vision_msgs/msg/Detection2DArray": "std_msgs/Header header\nvision_msgs/Detection2D[] detections",
 }
+"""Of types that rosbags does not bring along."""
 RECEIPT = 1_700_000_000_000_000_000
 STAMP = {"sec": 928, "nanosec": 800_000_000}
 STAMP_NS = 928_800_000_000
@@ -60,8 +62,8 @@ class RosbagsMaker:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
         self.store = get_typestore(Stores.ROS2_JAZZY)
-        for name, text in VISION.items():
-            self.store.register(get_types_from_msg(text, f"vision_msgs/msg/{name}"))
+        for name, text in DEFINITIONS.items():
+            self.store.register(get_types_from_msg(text, name))
         text = (REPOSITORY / "msg" / "Perception.msg").read_text()
         self.store.register(get_types_from_msg(text, "robotmem_ros/msg/Perception"))
         self.types = TypestoreTypes(self.store)
@@ -73,6 +75,9 @@ class RosbagsMaker:
         return self.store.deserialize_cdr(self.raw(type_name, values), type_name)
 
     def _build(self, type_name: str, values: dict[str, Any]) -> Any:
+        assert type_name in self.store.fielddefs, (
+            f"rosbags does not bring {type_name} along: add its definition to DEFINITIONS in {__file__}"
+        )
         fields = self.store.fielddefs[type_name][1]
         parts = {name: self._value(node, values.get(name)) for name, node in fields}
         assert set(values) <= set(parts), f"{type_name} has no {set(values) - set(parts)}"

@@ -97,6 +97,7 @@ class Client:
         if service not in self._recalls:
             self._recalls[service] = self._caller.create_client(Recall, service)
             self.wait(service, lambda: bool(self._recalls[service].service_is_ready()))
+            self.wait(f"an answer of {service}", lambda: self._answers(service))
         began = time.perf_counter()
         future = self._recalls[service].call_async(_request(query))
         self._calls.spin_until_future_complete(future, timeout_sec=PATIENCE)
@@ -105,6 +106,12 @@ class Client:
         if response is None or not response.success:
             raise RuntimeError(f"{service} failed: {response.error if response else 'no response'}")
         return Result(seconds, tuple(memory.content for memory in response.memories))
+
+    def _answers(self, service: str) -> bool:
+        # Until a service that has just started has found this side too, its responses are lost.
+        future = self._recalls[service].call_async(Recall.Request(query="anything"))
+        self._calls.spin_until_future_complete(future, timeout_sec=2.0)
+        return bool(future.done())
 
     def _follow(self, status: MemoryStatus) -> None:
         self.status = status

@@ -13,7 +13,7 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.srv import Recall
 
-from ..support.node.graph import DEADLINE, Client
+from ..support.node.graph import Client
 from ..support.subprocesses import started
 
 
@@ -27,7 +27,6 @@ def test_a_bare_service_answers(own: Any, tmp_path: Path, name: str, found: list
     command = (sys.executable, "-m", "bench.ros.services", name, str(path), "")
     with started(*command, environment={**os.environ, "ROS_DOMAIN_ID": str(client.domain)}):
         service = client.node.create_client(Recall, f"/{name}/recall")
-        assert service.wait_for_service(DEADLINE)
-        response = client.result(service.call_async(Recall.Request(query="red mug")))
+        response = client.ask(service, Recall.Request(query="red mug"))
     assert response.success
     assert [memory.content for memory in response.memories] == found

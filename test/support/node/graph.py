@@ -116,6 +116,22 @@ class Client:
         assert self._clients[name].wait_for_service(DEADLINE), f"no service /memory/{name}"
         return self._clients[name].call_async(service.Request(**fields))
 
+    def ask(self, client: Any, request: Any) -> Any:
+        """Send a request to a process that has just started until it answers; return the response.
+
+        wait_for_service() tells that this side has found the service. Until the service has found this side too,
+        its responses are lost.
+        """
+        assert client.wait_for_service(DEADLINE), f"no service {client.srv_name}"
+        deadline = time.monotonic() + DEADLINE
+        while time.monotonic() < deadline:
+            future = client.call_async(request)
+            self._executor.spin_until_future_complete(future, timeout_sec=2.0)
+            if future.done():
+                return future.result()
+            client.remove_pending_request(future)
+        raise AssertionError(f"no answer of {client.srv_name}")
+
     def result(self, future: Any) -> Any:
         """Wait for a response."""
         self._executor.spin_until_future_complete(future, timeout_sec=DEADLINE)

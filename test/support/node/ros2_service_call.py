@@ -35,14 +35,17 @@ def _type(name: str, folder: str) -> Any:
 
 
 def main(name: str, kind: str, request: str) -> None:
-    """Call once."""
+    """Call until there is a response: a service that has not found this node yet sends its response to nobody."""
     service = _type(kind, "srv")
     rclpy.init()
     node = rclpy.create_node("caller")
     client = node.create_client(service, name)
     assert client.wait_for_service(_DEADLINE), f"no service {name}"
-    future = client.call_async(filled(service.Request(), yaml.safe_load(request)))
-    rclpy.spin_until_future_complete(node, future, timeout_sec=_DEADLINE)
+    for _ in range(10):
+        future = client.call_async(filled(service.Request(), yaml.safe_load(request)))
+        rclpy.spin_until_future_complete(node, future, timeout_sec=_DEADLINE / 10)
+        if future.done():
+            break
     print(f"response:\n{future.result()}")
     node.destroy_node()
     rclpy.shutdown()

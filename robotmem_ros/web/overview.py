@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from ..memory import RobotMemory
+from ..memory import RobotMemory, Status
 from ..memory.search.counts import Count, Counted
 from ..memory.search.density import MAX_BINS
 from .requests import MOST, Limit, Named, Time
@@ -24,18 +24,13 @@ class CountOut(Value):
     """How many active memories have a value."""
 
 
+@filled_from(Status)
 class Doctor(Value):
     """How the memory is."""
 
     read_only: bool
     mode: str = Field(description="What a search with words runs on: hybrid or bm25_only.")
     reason: str = Field(description="What is missing; empty if nothing is.")
-    db_path: str
-    db_bytes: int
-    schema_version: int
-    embedding_model: str
-    facts: int
-    perceptions: int
     memories: int
     pending_vectors: int = Field(description="Memories whose vector is not computed yet.")
     removed: int = Field(description="Memories that retention has removed.")
@@ -102,8 +97,7 @@ def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool)
         """Tell how the memory is, and what is missing."""
         status = memory.status()
         told = {name: getattr(status, name) for name in Doctor.model_fields if hasattr(status, name)}
-        more = {"mode": status.mode.value, "read_only": read_only}
-        return Doctor.model_validate(told | more | searches.told())
+        return Doctor.model_validate(told | {"read_only": read_only} | searches.told())
 
     @router.get("/stats", responses=responses())
     def stats() -> Stats:

@@ -66,6 +66,12 @@ _IN_BODY: Mapping[str, Any] = {
 """By the type of a field of a correction: that of the field of the body."""
 
 
+class Strict(BaseModel):
+    """Base of all: refuses names that it does not know."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 def _model(request: type, name: str, types: Mapping[str, Any], **more: Any) -> type[BaseModel]:
     # Of the fields of a request, but for what the path names, and of more.
     made: dict[str, Any] = {}
@@ -77,7 +83,7 @@ def _model(request: type, name: str, types: Mapping[str, Any], **more: Any) -> t
             made[entry.name] = (kind, Field(default_factory=list, description=about))
         elif entry.default is not MISSING:
             made[entry.name] = (kind, Field(default=entry.default, description=about))
-    model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **(made | more))
+    model: type[BaseModel] = create_model(name, __base__=Strict, **(made | more))
     return model
 
 
@@ -122,33 +128,28 @@ def given(parameters: BaseModel) -> dict[str, Any]:
     return named
 
 
-class LoginIn(BaseModel):
+class LoginIn(Strict):
     """The token, as it was typed in."""
 
-    model_config = ConfigDict(extra="forbid")
     token: str = Field(min_length=1, max_length=1024)
 
 
-class AreaIn(BaseModel):
+class AreaNameIn(Strict):
+    """The new name of an area."""
+
+    name: str = Field(min_length=1, max_length=256)
+
+
+class AreaIn(AreaNameIn):
     """A polygon to name."""
 
-    model_config = ConfigDict(extra="forbid")
-    name: str = Field(min_length=1, max_length=256)
     polygon: list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=2, max_length=2)]] = (
         Field(min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it.")
     )
     frame_id: str = Field(default="", max_length=256, description="Of the corners; empty for the memory frame.")
 
 
-class AreaNameIn(BaseModel):
-    """The new name of an area."""
-
-    model_config = ConfigDict(extra="forbid")
-    name: str = Field(min_length=1, max_length=256)
-
-
-class ReasonIn(BaseModel):
+class ReasonIn(Strict):
     """Why a memory is withdrawn."""
 
-    model_config = ConfigDict(extra="forbid")
     reason: str = Field(min_length=1, max_length=10_000)

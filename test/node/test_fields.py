@@ -1,4 +1,4 @@
-"""The fields of services and messages beside the arguments and values of the core that they carry."""
+"""Compare the fields of services and messages with the arguments and values of the core that they carry."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class BackgroundEmbedder:
 
     @property
     def why_not(self) -> str:
-        """Why there is no model now; empty when there is one."""
+        """Return why there is no model now; empty when there is one."""
         return "" if self._model else self._why_not
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -59,7 +59,7 @@ class Learned(Stored):
 
     @property
     def status(self) -> str:
-        """`stored`; `similar`, stored and linked with `similar_ids`; or `duplicate`, which reinforced this fact."""
+        """Return `stored`; `similar`, stored and linked with `similar_ids`; or `duplicate`, a fact reinforced."""
         if not self.is_new:
             return "duplicate"
         return "similar" if self.similar_ids else "stored"

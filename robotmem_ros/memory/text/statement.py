@@ -158,7 +158,7 @@ class Statement:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """The terms by which statements are compared: the words, and each part of the claim."""
+        """Return the terms by which statements are compared: the words, and each part of the claim."""
         values, polarities, negations = self.claim
         return frozenset({*self.words, *polarities, *map(repr, values), *(f"not {n}" for n in range(negations))})
 

@@ -23,11 +23,14 @@ _COLLECTIONS = """
     INSERT INTO collections (name, facts, perceptions, notes, memories, words) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
     ON CONFLICT (name) DO UPDATE SET (facts, perceptions, notes, memories, words) = (
         facts + ?2, perceptions + ?3, notes + ?4, memories + ?5, words + ?6
-    ) RETURNING id
+    )
 """
+# One statement for all collections: SQLite copies the pages that a statement of many rows changes, and with each of
+# them goes through all copies of the transaction.
 _WORDS = """
     INSERT INTO words (collection_id, word, memories)
-    SELECT ?, key, value FROM json_each(?) WHERE true
+    SELECT c.id, w.key, w.value FROM json_each(?) AS j
+    CROSS JOIN collections AS c ON c.name = j.key CROSS JOIN json_each(j.value) AS w WHERE true
     ON CONFLICT DO UPDATE SET memories = memories + excluded.memories
 """
 _INT64 = 2**63
@@ -178,10 +181,9 @@ def _count(connection: sqlite3.Connection, added: _Added, texts: Iterable[_Texts
         words = " ".join(indexed).split()
         sizes[collection] += number * len(words)
         frequencies[collection].update([*set(words)] * number)
-    for collection, frequency in frequencies.items():
-        of_each = [kinds[collection, kind] for kind in (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)]
-        row = (collection, *of_each, sum(of_each), sizes[collection])
-        ((collection_id,),) = connection.execute(_COLLECTIONS, row).fetchall()
-        connection.execute(_WORDS, (collection_id, json.dumps(frequency, ensure_ascii=False)))
+    of_kinds = {name: [kinds[name, kind] for kind in (Kind.FACT, Kind.PERCEPTION, Kind.NOTE)] for name in sizes}
+    rows = [(name, *counts, sum(counts), sizes[name]) for name, counts in of_kinds.items()]
+    connection.executemany(_COLLECTIONS, rows)
+    connection.execute(_WORDS, (json.dumps(frequencies, ensure_ascii=False),))
     for kind, number in Counter(new.kind for _, new in added).items():
         connection.execute("UPDATE counters SET n = n + ? WHERE name = ?", (number, kind.value))

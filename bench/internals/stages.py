@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from robotmem_ros.memory.text import stemmer, stop_words, tokens
 
 __all__ = [
     "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
-    "describe_model", "find_model", "fuse", "load_model", "nearest_vectors", "plainer_words", "stems", "tells_meaning",
+    "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "stems",
+    "tells_meaning", "text_statistics",
 ]  # fmt: skip
 
 Ranking = result.Ranking
@@ -132,6 +133,20 @@ def plainer_words(*, without_stop_words: bool, stems: bool) -> Iterator[None]:
 def stems(text: str) -> set[str]:
     """Return the words of a text as they are indexed."""
     return set(tokens.query_words(text))
+
+
+def indexed_words(text: str) -> list[str]:
+    """Return the words of a text as the text index has them, each as often as it stands."""
+    return tokens.indexed_text(text).split()
+
+
+def text_statistics(
+    path: Path, words: Sequence[str], collections: Iterable[str]
+) -> Iterator[tuple[str, bm25.Statistics]]:
+    """Read what BM25 knows of words in each of some collections of a file; `*` is all of them together."""
+    with closing(Database(Parameters(db_path=str(path)), read_only=True)) as database, database.snapshot() as reader:
+        for one in collections:
+            yield one, bm25.read_statistics(reader, bm25.Terms(words, ()), () if one == "*" else (one,))
 
 
 def load_model(model: str) -> Embedder:

@@ -64,6 +64,14 @@ def test_a_suite_prints_its_table() -> None:
     assert len(row.split("|")) == len(head.split("|"))
 
 
+def test_the_counts_of_many_collections_are_those_of_a_scan() -> None:
+    measured = bench("collections", "--size", "400", "--collections", "7", "--queries", "5")
+    assert measured.returncode == 0, measured.stderr
+    *_, compared, wrong, _ = next(line for line in measured.stdout.split("\n") if line.startswith("| 7 ")).split("|")
+    assert int(compared) > 8
+    assert int(wrong) == 0
+
+
 def test_the_suites_that_the_documentation_names_exist() -> None:
     named = set(re.findall(r"-m bench (\w+)", TEXT + (ROOT / "Makefile").read_text()))
     assert {"scale", "run", "recall"} <= named <= set(suites())

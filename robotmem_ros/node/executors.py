@@ -86,6 +86,10 @@ class CallbackThread:
         self._part.subscriptions = tuple(other for other in self._part.subscriptions if other is not subscription)
         self._executor.wake()
 
+    def run(self, job: Callable[[], None]) -> None:
+        """Call `job` in the thread, between two callbacks."""
+        self._executor.create_task(job)
+
     def count(self) -> None:
         """Count a callback: callbacks call this themselves, since executors do not say how many they ran."""
         self._calls += 1
@@ -111,7 +115,7 @@ class CallbackThread:
         if self.closing.is_set():
             return
         self.closing.set()
-        self._executor.create_task(lambda: None)  # ends the turn
+        self.run(lambda: None)  # ends the turn
         self._thread.join()
         self.drain(most)
         self._executor.shutdown()

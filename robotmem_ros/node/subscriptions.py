@@ -24,7 +24,8 @@ class MatchedSubscription:
 
     If reliability or durability is `match`, subscribing waits for the first publisher: reliable and transient local
     only if all publishers are, so that all of them are heard and what a publisher latched arrives once. `receive` is
-    called in that of the node's executor, or in `thread`, with many messages in one turn; there it may wait.
+    called in that of the node's executor, or in `thread`, with many messages in one turn; there it may wait. What one
+    subscription still holds is received before those of the next.
     `lost` gets the number of messages that were published and never came.
     """
 
@@ -44,6 +45,8 @@ class MatchedSubscription:
         self._lost = lost
         self._gaps = LostMessages(alone=lambda: self.publishers <= 1)
         self._current: tuple[str, str] | None = None
+        # Of the subscription, which may wait for its turn to be replaced. Both change in the thread.
+        self._used: tuple[str, str] | None = None
         self._subscription: Any = None
         self.publishers = 0
         """How many publish the type that is wanted."""
@@ -64,14 +67,20 @@ class MatchedSubscription:
         reliable = all(profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
         latched = all(profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
         offered = "reliable" if reliable else "best_effort", "transient_local" if latched else "volatile"
-        chosen = tuple(offer if want == "match" else want for want, offer in zip(self._wanted, offered, strict=True))
+        reliability, durability = chosen = tuple(
+            offer if want == "match" else want for want, offer in zip(self._wanted, offered, strict=True)
+        )
         self.unheard = ", ".join(
             want
             for want, offer in zip(chosen, offered, strict=True)
             if want != offer and want in {"reliable", "transient_local"}
         )
         if chosen != self._current:
-            self._subscribe(chosen[0], chosen[1])
+            is_first, self._current = self._current is None, (reliability, durability)
+            if is_first:
+                self._subscribe()
+            else:
+                self._run(lambda: self._replace(self._depth))
 
     @property
     def quality(self) -> str:
@@ -84,21 +93,30 @@ class MatchedSubscription:
             if self._thread is not None:
                 self._thread.remove(self._subscription)
             self._node.destroy_subscription(self._subscription)
-            self._subscription = None
+            self._subscription = self._used = None
 
     def _turn(self, raw: bytes, info: Any) -> None:
         self._take(raw, info)
-        # The one use of what rclpy does not document: `take_message`. Between two turns of an executor another busy
-        # thread gets the interpreter, for 5 ms. With a message in each turn, above 4,000 a second some were lost.
+        # Between two turns of an executor another busy thread gets the interpreter, for 5 ms. With a message in each
+        # turn, above 4,000 a second some were lost.
+        if self._thread is not None:
+            self._take_waiting(self._depth)
+
+    def _take_waiting(self, most: int) -> int:
+        """Take what the subscription holds, for one turn; return how many messages that were, 0 if it holds none."""
         subscription, deadline = self._subscription, time.monotonic() + _TURN
-        if subscription is None or self._thread is None:
-            return
+        if subscription is None:
+            return 0
         with subscription.handle:
-            while time.monotonic() < deadline:
+            for number in range(most):
+                # The one use of what rclpy does not document: `take_message`.
                 taken = subscription.handle.take_message(self._kind, True)
                 if taken is None:
-                    return
+                    return number
                 self._take(*taken)
+                if time.monotonic() >= deadline:
+                    return number + 1
+        return most
 
     def _take(self, raw: bytes, info: Any) -> None:
         # An empty message is none to a reliable reader of Fast DDS: it waits for it, and with it for all later ones,
@@ -108,9 +126,30 @@ class MatchedSubscription:
             self._lost(missing)
         self._receive(raw)
 
-    def _subscribe(self, reliability: str, durability: str) -> None:
+    def _run(self, job: Callable[[], None]) -> None:
+        # In the thread that takes the messages, so that they stay in order.
+        if self._thread is None:
+            job()
+        else:
+            self._thread.run(job)
+
+    def _replace(self, most: int) -> None:
+        """Take what the subscription holds, in turns, then make one with the current quality of service."""
+        if self._used == self._current:
+            return  # changed back, or replaced already
+        # No more than its history, since more may come all the time.
+        taken = self._take_waiting(most)
+        if taken:
+            self._run(lambda: self._replace(most - taken))
+            return
         self.close()
-        self._current = reliability, durability
+        # Later: only then EventsExecutor has let go of the old one, and no message comes to both.
+        self._run(self._subscribe)
+
+    def _subscribe(self) -> None:
+        if self._current is None or self._used == self._current:
+            return
+        reliability, durability = self._used = self._current
         self._subscription = self._node.create_subscription(
             self._kind,
             self._topic,

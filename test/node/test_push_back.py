@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
 from rclpy.serialization import serialize_message
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
@@ -26,6 +28,15 @@ MARKERS = {"topic": "/markers", "type": "visualization_msgs/msg/MarkerArray"}
 def crowd() -> bytes:
     """Return a message that takes a while to be read: six hundred markers of which none is stored."""
     return bytes(serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETE) for _ in range(600)])))
+
+
+def two_topics(path: Path, depth: int) -> list[str]:
+    """Return the arguments of a node in which the topic `captions` can hold up the topic `late`."""
+    database = ("-p", f"db_path:={path}", "-p", "embedding_model:=''", "-p", "busy_timeout:=60.0")
+    late = [f"late.{key}:={value}" for key, value in {**CAPTIONS, "topic": "/late", "qos.depth": depth}.items()]
+    names = ("-p", "perception_topics:=[captions, late]")
+    configured = [*topic("captions", **CAPTIONS)[2:], *(part for value in late for part in ("-p", value))]
+    return [*database, *BLOCK, "-p", "status_period:=0.1", *names, *configured]
 
 
 def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any, tmp_path: Path) -> None:
@@ -53,11 +64,7 @@ def test_topics_that_wait_lose_nothing_and_hold_up_no_service(own: Any, tmp_path
 def test_a_burst_that_is_ready_before_its_topic_is_first_looked_at_is_held_back_too(own: Any, tmp_path: Path) -> None:
     start, connect = own
     path, number = tmp_path / "memory.db", 600
-    database = ("-p", f"db_path:={path}", "-p", "embedding_model:=''", "-p", "busy_timeout:=60.0")
-    late = [f"late.{key}:={value}" for key, value in {**CAPTIONS, "topic": "/late", "qos.depth": number}.items()]
-    arguments = [*topic("captions", **CAPTIONS), *(part for value in late for part in ("-p", value))]
-    arguments[1] = "perception_topics:=[captions, late]"
-    start(*database, *BLOCK, "-p", "status_period:=0.1", *arguments)
+    start(*two_topics(path, depth=number))
     client: Client = connect()
     client.until_active()
     captions = client.publisher(String, "/vlm/caption")
@@ -78,6 +85,42 @@ def test_a_burst_that_is_ready_before_its_topic_is_first_looked_at_is_held_back_
 
     client.until_status(all_are_stored, "all stored")
     assert max(ahead) <= MOST_TAKEN
+
+
+@pytest.mark.parametrize("first_stays", [True, False], ids=["beside", "instead"])
+def test_what_waits_while_the_quality_of_service_changes_is_stored_and_not_told_as_lost(
+    own: Any, tmp_path: Path, first_stays: bool
+) -> None:
+    start, connect = own
+    path = tmp_path / "memory.db"
+    start(*two_topics(path, depth=1000))
+    client: Client = connect()
+    client.until_active()
+    captions, first = client.publisher(String, "/vlm/caption"), client.publisher(String, "/late")
+    first.publish(String(data="the first"))
+    client.until_status(lambda status: list(status.topic_stored) == [0, 1], "the first")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # nothing can be stored meanwhile, so that topics wait
+        for index in range(20):
+            captions.publish(String(data=f"sentence {index}"))
+        client.until_status(lambda status: status.topic_received[0] > 6, "a full queue")
+        for index in range(200):
+            first.publish(String(data=f"late {index}"))
+        assert first.wait_for_all_acked()
+        if not first_stays:
+            client.node.destroy_publisher(first)
+            client.until(lambda: values(client, "late")["publishers"] == "0", "the end of the first publisher")
+        client.node.create_publisher(
+            String, "/late", QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+        )
+        client.until(lambda: values(client, "late")["qos"].startswith("best_effort"), "another quality of service")
+        for index in range(100 if first_stays else 0):
+            first.publish(String(data=f"later {index}"))
+        assert not first_stays or first.wait_for_all_acked()
+        other.execute("ROLLBACK")
+    client.until_status(lambda status: list(status.topic_stored) == [20, 301 if first_stays else 201], "all stored")
+    told = values(client, "late")
+    assert (told["received"], "dropped.lost" in told) == ("301" if first_stays else "201", False)
 
 
 def test_a_queue_that_blocks_loses_nothing(own: Any) -> None:

@@ -1,10 +1,133 @@
-"""What the numbers of messages leave out was lost."""
+"""Subscriptions follow the quality of service of publishers, and what the numbers of messages leave out was lost."""
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
-from robotmem_ros.node.subscriptions import LostMessages
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, QoSReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+
+from robotmem_ros.node.executors import CallbackThread, ThreadedNode
+from robotmem_ros.node.subscriptions import LostMessages, MatchedSubscription
+
+from ..support.node.graph import own_domain
+from ..support.waiting import until
+
+BEST_EFFORT = QoSProfile(depth=10, reliability=QoSReliabilityPolicy.BEST_EFFORT)
+
+
+class Listener:
+    """Subscribe to /late in a thread that takes messages only while `gate` is open."""
+
+    def __init__(self, context: Context, stack: ExitStack) -> None:
+        self.received: list[str] = []
+        self.lost: list[int] = []
+        self.gate = threading.Event()
+        self.other = Node("other", context=context)
+        stack.callback(self.other.destroy_node)
+        self._node = ThreadedNode("listener", context=context)
+        stack.callback(self._node.destroy_node)
+        self._thread = CallbackThread(self._node, "topics")
+        self._subscription = MatchedSubscription(
+            self._node, String, "std_msgs/msg/String", "/late", self._receive,
+            reliability="match", durability="match", depth=1000, thread=self._thread, lost=self.lost.append,
+        )  # fmt: skip
+        self._thread.start()
+        stack.callback(self.close)
+
+    def follow(self, reliability: str) -> None:
+        """Look at the publishers until there are some of this reliability."""
+
+        def follows() -> bool:
+            self._subscription.poll()
+            return self._subscription.quality.startswith(reliability)
+
+        until(follows, f"{reliability} publishers")
+
+    def changes(self) -> None:
+        """Let a publisher come that is not reliable, and follow."""
+        self.other.create_publisher(String, "/late", BEST_EFFORT)
+        self.follow("best_effort")
+
+    def close(self) -> None:
+        """End the thread, then the subscription."""
+        self.gate.set()
+        self._thread.close(0)
+        self._subscription.close()
+
+    @property
+    def subscriptions(self) -> list[str]:
+        """Return the reliability of each subscription of the topic."""
+        found = self._node.get_subscriptions_info_by_topic("/late")
+        return [one.qos_profile.reliability.name for one in found]
+
+    def _receive(self, raw: bytes) -> None:
+        self.received.append(deserialize_message(raw, String).data)
+        self.gate.wait()
+
+
+@pytest.fixture(params=["EventsExecutor", "SingleThreadedExecutor"])
+def listener(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Listener]:
+    if request.param == "SingleThreadedExecutor":
+        monkeypatch.setitem(sys.modules, "rclpy.experimental", None)
+    with own_domain() as domain, ExitStack() as stack:
+        context = Context()
+        rclpy.init(context=context, domain_id=domain)
+        stack.callback(context.try_shutdown)
+        yield Listener(context, stack)
+
+
+def waiting_messages(listener: Listener, number: int) -> Any:
+    """Return a reliable publisher that published messages of which the listener took only the first."""
+    publisher = listener.other.create_publisher(String, "/late", 1000)
+    listener.follow("reliable")
+    until(lambda: publisher.get_subscription_count() > 0, "subscription")
+    for index in range(number):
+        publisher.publish(String(data=str(index)))
+    assert publisher.wait_for_all_acked()
+    until(lambda: listener.received == ["0"], "first message")
+    return publisher
+
+
+def test_a_quality_of_service_that_changes_often_before_its_turn_loses_nothing_that_waits(listener: Listener) -> None:
+    number = 300
+    publisher = waiting_messages(listener, number)
+    for _ in range(3):
+        second = listener.other.create_publisher(String, "/late", BEST_EFFORT)
+        listener.follow("best_effort")
+        listener.other.destroy_publisher(second)
+        listener.follow("reliable")
+    listener.changes()
+    listener.gate.set()
+    until(lambda: listener.subscriptions == ["BEST_EFFORT"] and len(listener.received) >= number, "new subscription")
+
+    def all_are_received_or_lost() -> bool:
+        nonlocal number
+        if len(listener.received) >= 310 and len(listener.received) + sum(listener.lost) == number:
+            return True
+        publisher.publish(String(data=str(number)))
+        number += 1
+        return False
+
+    until(all_are_received_or_lost, "account of all messages")
+    assert listener.received[:300] == [str(index) for index in range(300)]
+    assert listener.received == sorted(set(listener.received), key=int)
+
+
+def test_a_subscription_that_ends_while_it_is_to_be_replaced_leaves_none(listener: Listener) -> None:
+    waiting_messages(listener, 300)
+    listener.changes()
+    listener.close()
+    until(lambda: not listener.subscriptions, "end of the subscriptions")
 
 
 def info(number: int | None, publisher: bytes = b"one") -> dict[str, Any]:

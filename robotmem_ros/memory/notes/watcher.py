@@ -110,14 +110,16 @@ class Watcher:
             while not self._stop.wait(_LOOK / 1000) and not self._there():
                 pass
             return
+        is_new = True  # what changed since the last search, before there was a watch, was told by nobody
         for changes in watch(
             *(path for path, _, _ in there), debounce=_DEBOUNCE, step=_QUIET, rust_timeout=_LOOK, stop_event=self._stop,
             yield_on_timeout=True, raise_interrupt=False, ignore_permission_denied=True,
         ):  # fmt: skip
             if self._there() != there:
                 return
-            if changes:
+            if changes or is_new:
                 self._changed()
+            is_new = False
 
     def _there(self) -> list[tuple[Path, int, int]]:
         found = []

@@ -89,7 +89,7 @@ class LiveIntake:
         self.last_error = ""
         """What went wrong last and should not, in words."""
         self._running: _Running | None = None
-        self._last_states: list[TopicState] = []
+        self._topics: PerceptionTopics | None = None
 
     def start(self) -> None:
         """Begin to listen."""
@@ -104,7 +104,7 @@ class LiveIntake:
         tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
         if self._configs or self._path:
             tf.start()
-        topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
+        self._topics = topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
         localisation = self._localisation(worker)
         topic = self._memory.parameters.map_topic
         self._running = _Running(
@@ -122,7 +122,6 @@ class LiveIntake:
         if running is not None:
             running.close()
             self._intake.finish()
-            self._last_states = running.topics.states()
 
     def transformed(self, target: Target) -> Future[Point]:
         """Give the target of a query in the memory frame, now or when its transform has come.
@@ -145,8 +144,8 @@ class LiveIntake:
         return result
 
     def states(self) -> list[TopicState]:
-        """Return the states of the configured topics."""
-        return self._running.topics.states() if self._running else self._last_states
+        """Return the states of the configured topics, those of the last activation while the node is inactive."""
+        return self._topics.states() if self._topics else []
 
     def queues(self) -> dict[str, int]:
         """Return the lengths of the queues by name."""

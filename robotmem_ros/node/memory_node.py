@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from rclpy.clock import Clock, ClockType
@@ -48,7 +49,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
         self._why = ""
-        self._last_counts = TopicCounts()
+        # Of ~/perception since the last activation: what is written after its end counts as well.
+        self._counts: Callable[[], TopicCounts] = TopicCounts
         self.parameters = declare(self, self._apply)
         for what in ignored_parameters(self, self.parameters):
             self.get_logger().warning(what)
@@ -89,6 +91,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         assert self._live is not None
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
         self._topic = PerceptionTopic(self, self._memory, self._now)
+        self._counts = self._topic.counter.counts
         self._live.start()
         self._enter("active")
         self._bond.form()
@@ -188,11 +191,6 @@ class MemoryNode(ThreadedNode, ParametersNode):
         live = (self._live.missing(), self._live.last_error) if self._live else ()
         return "; ".join(filter(None, (self._why, *live)))
 
-    def _counts(self) -> TopicCounts:
-        if self._topic is not None:
-            self._last_counts = self._topic.counts()
-        return self._last_counts
-
     def _warm_up(self, memory: RobotMemory) -> None:
         try:
             memory.warm_up()
@@ -208,7 +206,6 @@ class MemoryNode(ThreadedNode, ParametersNode):
     def _stop(self) -> None:
         self._bond.dissolve()
         if self._topic is not None:
-            self._counts()
             self._topic.close()
             self._topic = None
         if self._live is not None:

@@ -15,7 +15,7 @@ from robotmem_ros.msg import Perception
 from ..memory import RobotMemory, Stored
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.models import NewMemory
-from ..perception import DropReason, TopicCounter, TopicCounts
+from ..perception import DropReason, TopicCounter
 from . import subscriptions as qos
 from .conversions import Clock, perception_from
 from .executors import CallbackThread
@@ -39,7 +39,8 @@ class PerceptionTopic:
         self._node = node
         self._memory = memory
         self._clock = clock
-        self._counter = TopicCounter("~/perception")
+        self.counter = TopicCounter("~/perception")
+        """What was taken; a message that was published and never came is dropped as lost."""
         self._gaps = LostMessages(alone=lambda: node.count_publishers("~/perception") <= 1)
         parameters = memory.parameters
         self._depth = parameters.perception_depth
@@ -55,10 +56,6 @@ class PerceptionTopic:
         self._thread.add(self._subscription)
         self._thread.start()
 
-    def counts(self) -> TopicCounts:
-        """Return a copy of the counts; a message that was published and never came is dropped as lost."""
-        return self._counter.counts()
-
     def close(self) -> None:
         """Take what has come, and end the subscription."""
         self._thread.close(self._depth)
@@ -73,8 +70,8 @@ class PerceptionTopic:
     def _take_in(self, raw: bytes, info: Any) -> None:
         self._thread.count()
         if lost := self._gaps.before(info):
-            self._counter.drop_unread(DropReason.LOST, lost)
-        self._counter.receive(1, {})
+            self.counter.drop_unread(DropReason.LOST, lost)
+        self.counter.receive(1, {})
         try:
             message = deserialize_message(raw, Perception)
         except Exception as error:  # bytes that are no such message, or text that is no Unicode
@@ -97,10 +94,10 @@ class PerceptionTopic:
         if error is not None:
             self._drop(DropReason.NOT_WRITTEN, str(error))
             return
-        self._counter.store(1)
+        self.counter.store(1)
         _LOG.debug("~/perception at %.3f s: stored as %d", new.observed_at / 1e9, future.result().memory_id)
 
     def _drop(self, reason: DropReason, message: str) -> None:
-        self._counter.drop(reason, 1)
+        self.counter.drop(reason, 1)
         _LOG.debug("~/perception: dropped 1: %s (%s)", reason.value, message)
         self._node.get_logger().warning(f"dropped a perception: {message}", throttle_duration_sec=_LOG_PERIOD)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from geometry_msgs.msg import TransformStamped
+from lifecycle_msgs.srv import GetState
 from nav_msgs.msg import OccupancyGrid
 from rclpy.qos import QoSDurabilityPolicy, QoSProfile, QoSReliabilityPolicy
 
@@ -52,6 +53,12 @@ def where(child: str, second: float, x: float, parent: str = "map") -> Any:
     stamped.transform.translation.x = x
     stamped.transform.rotation.w = 1.0
     return tf2_msgs.TFMessage(transforms=[stamped])
+
+
+def until_taken(client: Client, publisher: Any) -> None:
+    """Wait until the node took what was published: the request comes after it, to the same thread."""
+    assert publisher.wait_for_all_acked()
+    assert client.call(GetState, "get_state").current_state.label == "active"
 
 
 @pytest.fixture
@@ -105,7 +112,7 @@ def test_the_same_map_is_not_written_again(own: Any, tmp_path: Path, reader: Any
     connection.close()
     # The last one that came is stored at the end.
     publisher.publish(grid([[100, 100]]))
-    time.sleep(0.5)
+    until_taken(client, publisher)
     assert node.stop() == 0
     assert reader().occupancy_grid().cells == bytes([100, 100])
 
@@ -192,7 +199,7 @@ def test_the_path_of_the_robot_is_kept_over_a_chain_of_frames(own: Any, tmp_path
     for second in range(110, 113):
         tf.publish(where("odom", second + 1, 40.0))
         tf.publish(where("base", second, 0.5 * (second - 100), "odom"))
-    time.sleep(0.5)
+    until_taken(client, tf)
     assert node.stop() == 0
     path = reader().robot_path()
     assert [point.segment for point in path[:9]] == [0] * 9

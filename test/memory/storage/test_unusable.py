@@ -206,5 +206,6 @@ def test_while_another_process_writes_reading_goes_on_and_writing_says_why_not(
         another = open_memory(path, embedder=None, embedding_model="", busy_timeout=0.1)
         assert [found.content for found in another.recall("mug")] == ["red mug"]
         holder.communicate("")
+    another.close()  # which may write something itself, and keep the other waiting for longer than it is patient
     memory.learn("green mug")
     assert [found.content for found in memory.recall("mug")] == ["green mug", "red mug"]

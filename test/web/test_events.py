@@ -17,7 +17,6 @@ from ..support.web import Server, console, listening, with_limits
 _OF_ANOTHER_PROCESS = """
 import sys
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.maps import OccupancyGrid, Origin
 with RobotMemory(sys.argv[1], embedding_model="") as memory:
     print(memory.learn("a lamp hangs over the table").memory_id)
 """
@@ -39,8 +38,8 @@ def test_each_kind_of_change_is_told_and_counting_a_recall_is_not(db: Path) -> N
             before = len(listener.changes)
             change()
             until(lambda before=before: len(listener.changes) > before, f"event after {before}")  # type: ignore[misc]
-        output_of(_OF_ANOTHER_PROCESS, db)
-        until(lambda: listener.changes[-1]["newest"] == memory.learn("a lamp hangs over the table").memory_id, "lamp")
+        lamp = int(output_of(_OF_ANOTHER_PROCESS, db))
+        until(lambda: listener.changes[-1]["newest"] == lamp, "lamp")
         versions = [one["version"] for one in listener.changes]
         assert versions == sorted(set(versions))
         heard = len(listener.changes)

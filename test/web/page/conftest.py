@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
 from robotmem_ros.memory import RobotMemory
 
@@ -20,6 +20,9 @@ from ...support.page.world import fill
 
 OpenPage = Callable[..., Page]
 READY = "html[data-ready]"
+PATIENCE = 30_000
+"""Milliseconds for what a page does, on a machine that does much else."""
+expect.set_options(timeout=PATIENCE)
 _GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")
 """What a browser says of a console that the test has ended."""
 
@@ -70,7 +73,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     def open_one(address: str, path: str = "/", *, ready: bool = True, expected: str = "", **options: Any) -> Page:
         named: dict[str, Any] = {"locale": "en-GB", "timezone_id": "Europe/Berlin"} | options
         context = browser.new_context(viewport=named.pop("viewport", {"width": 1280, "height": 800}), **named)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
 

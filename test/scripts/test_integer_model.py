@@ -66,7 +66,8 @@ def integer_weights(model: bytes) -> list[Whole]:
     """Return the weights of a model's integer products."""
     graph = onnx.load_model_from_string(model).graph
     tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    return [tensors[node.input[1]].astype(np.int8) for node in graph.node if node.op_type == "MatMulInteger"]
+    products = {"MatMulInteger", "QAttention"}
+    return [tensors[node.input[1]].astype(np.int8) for node in graph.node if node.op_type in products]
 
 
 def run(model: bytes, **inputs: npt.NDArray[np.generic]) -> list[Floats]:

@@ -217,7 +217,8 @@ def main() -> int:
     if is_somebody_elses(folder):
         print(f"model: {folder} is not the default model; it is left as it is")
         return 0
-    print(f"model: fetching all-MiniLM-L6-v2 (22 MB) into {folder}", flush=True)
+    replaced = ", in place of an older version or a damaged one" if any(folder.glob("*")) else ""
+    print(f"model: fetching all-MiniLM-L6-v2 (22 MB) into {folder}{replaced}", flush=True)
     try:
         fetch(folder)
     except (FetchError, OSError) as error:

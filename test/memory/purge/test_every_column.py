@@ -98,7 +98,10 @@ def context(which: str) -> dict[str, object]:
 
 
 def sighting(memory: RobotMemory, second: int, label: str, mark: str, **others: Any) -> NewMemory:
-    """One sighting of a thing at a place, with an image, metadata and a tracking id that have a mark."""
+    """One sighting of a thing at a place, with a mark in every text, the image, the metadata and the tracking id."""
+    chosen = {"label", "session_id", "collection", "frame_id"}
+    texts = {one.name for one in dataclasses.fields(NewPerception) if one.type == "str | None"} - chosen
+    others |= {name: f"{mark} {name}" for name in texts}
     new = new_perception(
         memory.parameters,
         NewPerception(

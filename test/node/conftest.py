@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def own(tmp_path: Path) -> Iterator[tuple[StartNode, Callable[..., Client]]]:
             client.close()
         for node in nodes:
             node.stop()
+            sys.stdout.write(node.output)  # pytest shows it if the test failed: a node may have ended at its start
 
 
 @pytest.fixture(scope="session")

@@ -53,9 +53,10 @@ def result_types(message: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_the_fields_of_a_request_are_the_arguments_of_its_verb(service: str) -> None:
-    names = {name for name, _ in field_types(request_of(service))}
-    assert names - arguments_of(service) == FIELDS_ALONE.get(service, set())
-    assert arguments_of(service) - names == ARGUMENTS_ALONE.get(service, set())
+    names, arguments = {name for name, _ in field_types(request_of(service))}, arguments_of(service)
+    assert names - arguments == FIELDS_ALONE.get(service, set()), f"fields of {service} that its verb does not take"
+    lacking = f"arguments that {service} has no field for, or `make build` did not generate it yet"
+    assert arguments - names == ARGUMENTS_ALONE.get(service, set()), lacking
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -170,8 +170,7 @@ def test_the_collection_in_use_is_found_in_the_file(tmp_path: Path) -> None:
 
 
 def test_tools_are_found_by_their_names() -> None:
-    assert list(BY_NAME) == [tool.name for tool in TOOLS]
-    assert len(BY_NAME) == 15
+    assert list(BY_NAME.items()) == [(tool.name, tool) for tool in TOOLS]
 
 
 def test_notes_are_found_with_their_lines_and_read(toolbox: Toolbox) -> None:

@@ -62,7 +62,7 @@ def fused_encoder(source: bytes, heads: int) -> bytes:
 
 
 class _Encoder:
-    """The graph that is built. What adds nodes to it returns the name of their result."""
+    """Build a graph from bottom to top. What adds nodes to it returns the name of their result."""
 
     def __init__(self, graph: GraphProto, heads: int) -> None:
         self.nodes: list[NodeProto] = []

@@ -1,4 +1,4 @@
-"""The counters of ~/status add up at any time, whatever the queues do."""
+"""Compare the counters of ~/status at any time: received is stored, dropped and waiting, whatever the queues do."""
 
 from __future__ import annotations
 

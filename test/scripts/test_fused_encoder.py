@@ -1,4 +1,4 @@
-"""The encoder in few operators: what it was exported as, node by node and as a whole."""
+"""Compare the encoder in few operators with what it was exported as, node by node and as a whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DENSE = {
 
 
 class Export:
-    """An encoder with random weights, as PyTorch writes it: each step in nodes of its own."""
+    """Make an encoder with random weights, as PyTorch writes it: each step in nodes of its own."""
 
     def __init__(self, seed: int) -> None:
         self._draw = np.random.default_rng(seed)

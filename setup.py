@@ -23,7 +23,7 @@ setup(
     install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={
         "all": [
-            *("usearch<2.26", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"),
+            *("numkong", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"),
             *("fastapi", "uvicorn", "mcp", "markdown-it-py", "watchfiles"),
         ],
         "maps": ["pillow"],

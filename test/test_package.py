@@ -29,7 +29,7 @@ OPTIONAL = {
     "rosbags",
     "sqlite_vec",
     "starlette",
-    "usearch",
+    "numkong",
     "uvicorn",
     "watchfiles",
 }

@@ -55,7 +55,7 @@ def fill(path: Path, blocks: Iterable[tuple[Sequence[NewMemory], Vectors | None]
                 print(f"\r  {number} stored in {time.perf_counter() - began:.0f} s", end="", file=sys.stderr)
         print(file=sys.stderr)
         if model:
-            VectorIndex(database, parameters.vector_index_size).flush()
+            VectorIndex(database).flush()
             print(f"  indexed after {time.perf_counter() - began:.0f} s", file=sys.stderr)
 
 

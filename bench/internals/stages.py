@@ -48,7 +48,7 @@ class Stages:
         parameters = Parameters(db_path=str(path), embedding_model="")
         with closing(Database(parameters)) as database:
             index = TextIndex(database, _POSTINGS)
-            vectors = VectorIndex(database, parameters.vector_index_size)
+            vectors = VectorIndex(database)
             if postings:
                 index.flush()
             with database.snapshot() as connection:

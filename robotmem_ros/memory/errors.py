@@ -9,7 +9,19 @@ from pathlib import Path, PurePath
 
 _SHOWN = 80
 MALFORMED = (AssertionError, AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
-"""Errors that code raises when it reads a value from a damaged database that is never stored."""
+"""Errors that code raises when it reads a value from a database that is never stored there."""
+_CORRUPT, _NOT_A_DATABASE = 11, 26
+"""SQLITE_CORRUPT and SQLITE_NOTADB, see "Result and Error Codes" of SQLite."""
+
+
+def is_damage(error: BaseException | None) -> bool:
+    """Tell whether SQLite says by this error that the file is damaged, or is no database."""
+    code = getattr(error, "sqlite_errorcode", None)  # from Python 3.11 on
+    if code is not None:
+        return code & 0xFF in {_CORRUPT, _NOT_A_DATABASE}
+    return isinstance(error, sqlite3.DatabaseError) and any(
+        sign in str(error) for sign in ("malformed", "not a database")
+    )
 
 
 def shown(value: object) -> str:
@@ -100,8 +112,11 @@ class StorageError(RobotMemoryError):
     """The database could not be read or written: disk full, locked, damaged."""
 
     def __init__(self, doing: str, cause: BaseException) -> None:
-        # SQLite says what is wrong; of other errors the text alone does not.
-        why = cause if isinstance(cause, sqlite3.Error) else f"{type(cause).__name__}: {cause}; it seems to be damaged"
+        why = str(cause)
+        if is_damage(cause):
+            why += "; the file is damaged, restore a copy of it"
+        elif not isinstance(cause, sqlite3.Error):
+            why = f"{type(cause).__name__}: {cause}; this is a value that no version writes, or a defect of robotmem_ros"
         super().__init__(f"could not {doing}: {why}")
 
 

@@ -77,11 +77,11 @@ class Parts:
             else:
                 self.embedder = _in_background(embedder, at_start, patience, self.maintenance.notify)
                 made.callback(self.embedder.close)
-            self.vectors = VectorIndex(self.database, at_start.vector_index_size)
+            self.vectors = VectorIndex(self.database)
             self.texts = TextIndex(self.database, _INDEXED)
             self.backfill = Backfill(self.database, self.embedder)
             self.retention = Retention(self.database, parameters, clock)
-            self.purge_finisher = PurgeFinisher(self.database, self.vectors)
+            self.purge_finisher = PurgeFinisher(self.database)
             self.notes = Notes(self.database, at_start, self.maintenance.notify)
             made.callback(self.notes.close)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
@@ -127,7 +127,7 @@ class Parts:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
             Step("index texts", self.texts.update, period=10.0, rest=0.25),
-            Step("index vectors", self.vectors.update, period=10.0, rest=0.25),
+            Step("read vectors", self.vectors.update, period=10.0, rest=0.25),
         ]
         if self.database.read_only:
             return indexes

@@ -602,8 +602,7 @@ class RobotMemory:
         """
         self._check_own(chosen)
         parts = self._writable
-        with parts.vectors.stopped():
-            purged = purge(parts.database, chosen, self.parameters)
+        purged = purge(parts.database, chosen, self.parameters)
         parts.maintenance.notify()  # facts that stay may have another text
         return purged
 
@@ -614,9 +613,7 @@ class RobotMemory:
             PurgeUnfinishedError: another process still keeps it from being done.
             StorageError: the database could not be written.
         """
-        parts = self._writable
-        with parts.vectors.stopped():
-            return finish(parts.database)
+        return finish(self._writable.database)
 
     def retain(self, *, dry_run: bool = False) -> Report:
         """Delete now what exceeds the budgets, or with `dry_run` report what that would be.

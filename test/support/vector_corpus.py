@@ -12,11 +12,11 @@ import numpy as np
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.candidates import Candidates
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 
 DIM = 48
-MINIMUM = 500
 
 
 def clustered(count: int, seed: int, *, dim: int = DIM, clusters: int = 60) -> Vectors:
@@ -43,29 +43,19 @@ def fill(database: Database, vectors: Vectors, first: int = 0) -> None:
 
 
 @contextmanager
-def opened(path: Path | str, minimum: int = MINIMUM) -> Iterator[tuple[Database, VectorIndex]]:
+def opened(path: Path | str) -> Iterator[tuple[Database, VectorIndex]]:
     """Open a database and the index of its vectors."""
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
-    index = VectorIndex(database, minimum)
     try:
-        yield database, index
+        yield database, VectorIndex(database)
     finally:
         database.close()
 
 
-def nearest(database: Database, index: VectorIndex, query: Vectors, wanted: int) -> list[int]:
-    """Return the ids of the nearest vectors, best first by exact distance, from one batch as wide as in recall."""
-    with database.reader() as connection:
-        batches = index.batches(connection, query)
-        batch = batches.next(wanted * 5 // 4 + 16)
-        assert batch is not None
-        near = batches.exact(batch.ids.tolist())
-    return sorted(near, key=lambda one: near[one])[:wanted]
-
-
-def files(path: Path) -> list[Path]:
-    """Return the files of the index of a database."""
-    return sorted(path.parent.glob(f"{path.name}.*.usearch"))
+def nearest(database: Database, index: VectorIndex, query: Vectors, count: int) -> list[int]:
+    """Return the memories with the nearest vectors, best first."""
+    with database.snapshot() as connection:
+        return [hit.memory_id for hit in index.search(connection, query, Candidates(()), count)]
 
 
 VECTORS = clustered(3000, 1)
@@ -73,15 +63,10 @@ QUERIES = clustered(60, 2)
 
 
 def recall_at_10(database: Database, index: VectorIndex, vectors: Vectors = VECTORS) -> float:
-    """Return the share of the ten nearest by float32 that are found; ids count from 1."""
+    """Return the share of the ten nearest, by the vectors as they are kept, that are found; ids count from 1."""
+    kept = codec.decode(codec.encode(vectors), vectors.shape[1])
     hits = 0
     for query in QUERIES:
-        exact = set((np.argsort(-vectors @ query)[:10] + 1).tolist())
+        exact = set((np.argsort(-kept @ query)[:10] + 1).tolist())
         hits += len(exact & set(nearest(database, index, query, 10)))
     return hits / (10 * len(QUERIES))
-
-
-def indexed(database: Database) -> int:
-    """Count the vectors in the files that the database names."""
-    with database.reader() as connection:
-        return sum(row.vectors for row in vector_rows.segments(connection))

@@ -174,10 +174,6 @@ class Parameters:
         1000, "Largest number of sightings in the history of an object; beyond it, every second one is removed.",
         unit="sightings", minimum=4, maximum=10_000_000,
     )  # fmt: skip
-    vector_index_size: int = parameter(
-        20_000, "Number of distinct texts from which an approximate index (usearch, if installed) is used.",
-        unit="texts", minimum=100, maximum=100_000_000, read_only=True,
-    )  # fmt: skip
     areas_file: str = parameter(
         "", "YAML file with named areas, polygons in the memory frame; reloaded when it changes. Empty disables.",
         read_only=True,

@@ -14,7 +14,6 @@ from typing import TypeVar
 from .. import validation
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, PurgeUnfinishedError, StorageError
-from ..search.vector_index import VectorIndex
 from ..storage import Database
 from ..storage.disk_room import is_full
 from ..storage.purge_rows import (
@@ -133,7 +132,6 @@ class PurgeFinisher:
 
     Args:
         database: The memory's.
-        vectors: Its index, which is held back meanwhile.
         patience: Seconds between the moment that traces are noticed and the first attempt, and between two attempts.
         clock: Gives seconds.
     """
@@ -141,13 +139,11 @@ class PurgeFinisher:
     def __init__(
         self,
         database: Database,
-        vectors: VectorIndex,
         *,
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
-        self._vectors = vectors
         self._patience = patience
         self._clock = clock
         self._due: float | None = None
@@ -184,8 +180,7 @@ class PurgeFinisher:
 
     def _finish(self) -> PurgeUnfinishedError | None:
         try:
-            with self._vectors.stopped():
-                finish(self._database)
+            finish(self._database)
         except PurgeUnfinishedError as error:
             return error
         return None

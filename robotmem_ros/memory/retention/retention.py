@@ -21,7 +21,7 @@ from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import Database, path_rows, sighting_rows
-from ..storage.file_size import cut_file, file_size, give_back, index_bytes, limit_log, to_give_back
+from ..storage.file_size import cut_file, file_size, give_back, limit_log, to_give_back
 from ..storage.retention_rows import EvictionCandidate, count_removed, evict, eviction_candidates, overhead
 from ..validation import expanded_path
 from .export import append, lines
@@ -113,7 +113,7 @@ class Retention:
         """Return what would be deleted now. For the size of the file it is an estimate."""
         counters, parameters, now = _Counters(), self._parameters(), self._clock()
         with self._database.snapshot() as connection:
-            used, gone = self._used(connection), set[int]()
+            used, gone = file_size(connection).used, set[int]()
             for budget in parameters.budgets():
                 while chosen := eviction_candidates(connection, budget, now=now, used=used, limit=_CHOSEN, gone=gone):
                     each = overhead(connection, used, gone)
@@ -162,9 +162,6 @@ class Retention:
         if budgets:
             yield from self._shrink(parameters.retention_bytes or None)
 
-    def _used(self, connection: sqlite3.Connection) -> int:
-        return file_size(connection).used + index_bytes(connection, self._database.path.parent)
-
     def _limit_log(self, limit: int) -> None:
         if limit and limit != self._limited:
             self._database.write_alone(lambda connection: limit_log(connection, limit)).result()
@@ -173,7 +170,7 @@ class Retention:
     def _evict(self, budget: Budget, export: str, now: int, counters: _Counters) -> Iterator[None]:
         while True:
             with self._database.snapshot() as connection:
-                used = self._used(connection)
+                used = file_size(connection).used
                 chosen = eviction_candidates(connection, budget, now=now, used=used, limit=_CHOSEN)
                 written = lines(connection, [one.memory_id for one in chosen]) if export else []
             if written:
@@ -215,12 +212,10 @@ class Retention:
             yield
 
     def _shrink(self, limit: int | None) -> Iterator[None]:
-        with self._database.reader() as connection:
-            index = index_bytes(connection, self._database.path.parent)
         gave = False
         while True:
             with self._database.reader() as connection:
-                pages = to_give_back(connection, limit, index)
+                pages = to_give_back(connection, limit)
             if not pages:
                 break
             gave = True

@@ -41,7 +41,7 @@ from .scoring import (
 )
 from .session_context import Places, gains_in_session, measure_in_session, neighbors_of_best, read_places
 from .text_index import TextReader
-from .vector_index import VectorIndex
+from .vector_index import VectorIndex, VectorsUnreadError
 
 _LOG = logging.getLogger(__name__)
 
@@ -187,7 +187,7 @@ class Relevance:
         """
         try:
             return self.vectors.similar(self.connection, self._vector, candidates, margin, unmeasured=unmeasured)
-        except ModelUnavailableError:
+        except (ModelUnavailableError, VectorsUnreadError):
             return None
         except Exception as error:
             # As in the vector search, which says so in the reason.
@@ -229,7 +229,7 @@ class Relevance:
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
             return _Retrieved(self.vectors.search(self.connection, self._vector, candidates, depth))
-        except ModelUnavailableError as error:
+        except (ModelUnavailableError, VectorsUnreadError) as error:
             return _Retrieved([], str(error))
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.

@@ -81,6 +81,13 @@ def as_bytes(vectors: Vectors) -> Bytes:
     return _scaled(vectors, 127).astype(np.int8)
 
 
+def scales(rows: Bytes) -> npt.NDArray[np.float32]:
+    """Compute 1 / length of vectors of signed bytes; 0 for one of zeros."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.int32)).astype(np.float32)
+    inverse: npt.NDArray[np.float32] = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return inverse
+
+
 def _scaled(vectors: Vectors, peak: int) -> Vectors:
     greatest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     return np.rint(vectors * (peak / np.where(greatest > 0, greatest, 1)))

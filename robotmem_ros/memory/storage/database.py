@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from ..background import QueryPriority
 from ..config.parameters import Parameters
-from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError
+from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError, is_damage
 from ..models import NewMemory, Stored
-from . import imports, index_schemes, vector_rows
+from . import imports, index_schemes
 from .connection import IN_MEMORY, Connection, check_readable, connect, create_file, note_closed, note_open, resolve
 from .disk_room import DiskReserve
 from .file_watch import FileWatch
@@ -140,13 +140,11 @@ class Database:
             raise self._unusable(cause) from cause
 
     def size(self) -> int:
-        """Return the bytes on disk, with the write-ahead log and the files of the index."""
+        """Return the bytes on disk, with the write-ahead log."""
         if self.in_memory:
             return 0
-        with self.reader() as connection:
-            index = vector_rows.bytes_on_disk(connection, self.path.parent)
         files = (self.path, Path(f"{self.path}-wal"))
-        return index + sum(file.stat().st_size for file in files if file.exists())
+        return sum(file.stat().st_size for file in files if file.exists())
 
     def schema_version(self) -> int:
         """Return the schema version of the file."""
@@ -207,7 +205,7 @@ class Database:
             raise
 
     def _unusable(self, cause: BaseException) -> DatabaseUnusableError:
-        if not isinstance(cause, sqlite3.OperationalError):
+        if is_damage(cause):
             why = f"is damaged or no SQLite database ({cause})"
             return DatabaseUnusableError(self.path, why, "restore a copy of it or give another path")
         if "locked" in str(cause):

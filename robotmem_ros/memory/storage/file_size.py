@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 from typing import NamedTuple
 
-from . import vector_rows
 from .connection import INCREMENTAL, LOG_LIMIT
 
 _STEP = 64
@@ -35,19 +33,6 @@ def file_size(connection: sqlite3.Connection) -> FileSize:
     return FileSize(*(int(connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in names))
 
 
-def index_bytes(connection: sqlite3.Connection, folder: Path) -> int:
-    """Return the bytes of the index files, at most twice what the vectors that are still there take of them.
-
-    The files shrink when they are rebuilt, which happens when half of their vectors are gone; a budget that counted
-    more would evict memories without end.
-    """
-    vectors = sum(row.vectors for row in vector_rows.segments(connection))
-    if not vectors:
-        return 0
-    size = vector_rows.bytes_on_disk(connection, folder)
-    return min(size, 2 * size * vector_rows.count_all(connection) // vectors)
-
-
 def pages_limit(limit: int) -> int:
     """Return how many bytes of pages may be in use, so that the file with its log stays within a limit."""
     return file_limit(limit) - limit // _MARGIN
@@ -70,14 +55,14 @@ def limit_log(connection: sqlite3.Connection, limit: int) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {max(log_limit(limit) // page // 2, 1)}").fetchall()
 
 
-def to_give_back(connection: sqlite3.Connection, limit: int | None, index: int = 0) -> int:
-    """Return how many free pages to give back in one step; with its log and index the file may have `limit` bytes."""
+def to_give_back(connection: sqlite3.Connection, limit: int | None) -> int:
+    """Return how many free pages to give back in one step; with its log the file may have `limit` bytes."""
     if connection.execute("PRAGMA auto_vacuum").fetchone()[0] != INCREMENTAL:
         return 0
     size = file_size(connection)
     surplus = size.free - size.pages // _MARGIN
     if limit is not None:
-        surplus = max(surplus, size.pages - (file_limit(limit) - index) // size.page)
+        surplus = max(surplus, size.pages - file_limit(limit) // size.page)
     return max(min(surplus, size.free, _STEP), 0)
 
 

@@ -224,7 +224,7 @@ def delete_batch(connection: sqlite3.Connection, selection: Selection, limit: in
     note_traces(connection)
     deleted = rows.delete(connection, ids)
     if not deleted:
-        raise sqlite3.DatabaseError("an index names memories that are not there; the file is damaged")
+        raise sqlite3.DatabaseError("an index names memories that are not there")
     return deleted
 
 

@@ -223,7 +223,7 @@ CREATE INDEX idx_text_changes ON text_changes (number);
 -- Vectors -------------------------------------------------------------------------------------------------------------
 
 -- One vector for each different text (see embedded_text() in vector_rows.py), of the model that `settings` names. An id
--- is never used again, so a vector in RAM or in an index file whose id is still here is the right one.
+-- is never used again, so a vector in RAM whose id is still here is the right one.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     digest INTEGER NOT NULL UNIQUE,  -- text_digest() of the text
@@ -261,15 +261,6 @@ END;
 CREATE TRIGGER counters_vector_delete AFTER DELETE ON memories_vec BEGIN
     UPDATE counters SET n = n - 1 WHERE name = 'vector';
 END;
-
--- The files of the approximate index. A file that no row describes, to the checksum, does not belong to this database.
-CREATE TABLE vector_segments (
-    low INTEGER PRIMARY KEY,  -- vectors with ids above `low`
-    high INTEGER NOT NULL,  -- up to and including `high`
-    count INTEGER NOT NULL,
-    checksum INTEGER NOT NULL,
-    file TEXT NOT NULL
-);
 
 
 -- Context values ------------------------------------------------------------------------------------------------------
@@ -698,8 +689,7 @@ CREATE TABLE removed (
 ) WITHOUT ROWID;
 
 -- What holds for the whole file: `embedding_model`, `tokens` and `statements` (how its indexes read texts, see
--- index_schemes.py), `vector_generation` (how often vectors were deleted that no index file may hold any more),
--- `purge_unfinished` (if traces of purged memories may still be in the file).
+-- index_schemes.py), `purge_unfinished` (if traces of purged memories may still be in the file).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -4,7 +4,7 @@ A deleted row is gone from every table, and yet its bytes may remain: FTS5 keeps
 segments until they are merged, the nodes of an R*Tree keep the cells they had, freed pages and the gaps inside of pages
 keep what stood there, and the write-ahead log keeps pages as they were. So the text index is merged into one segment,
 the nodes are cleared behind their cells, the whole file is rewritten, and the log is emptied. Copies beside the file
-go as well: backups of migrations, and the files of the index of vectors that hold one that is gone.
+go as well: backups of migrations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
-from . import text_rows, vector_rows
+from . import text_rows
 from .connection import IN_MEMORY
 from .disk_room import is_full
 from .file_size import file_size, give_back
@@ -27,7 +27,7 @@ _GIVEN_BACK = 16
 """Pages in one step: each moves one page, which takes room in the log first."""
 _NODE_HEADER, _CELL = 4, 32
 """Bytes; a cell is a rowid of 8 bytes and 6 coordinates of 4. See "file format" in SQLite's rtree.c."""
-COPIES = ("{name}.v*.bak", "{name}.usearch*", "{name}.*.usearch", "{name}.*.unfinished")
+COPIES = ("{name}.v*.bak",)
 """Patterns of the files beside a database that hold parts of it and can be done without."""
 
 
@@ -41,10 +41,8 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
     """
     try:
         delete_names(connection)
-        index = {row.file for row in vector_rows.drop_stale_segments(connection)}
         for copy in copies(path):
-            if copy.name not in index:
-                copy.unlink(missing_ok=True)
+            copy.unlink(missing_ok=True)
         if str(path) != IN_MEMORY and not _has_room(connection, path):
             # Rewriting would only fill the disk. The pages that were freed may make room for those that stay.
             _give_back_pages(connection)

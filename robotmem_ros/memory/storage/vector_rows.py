@@ -1,4 +1,4 @@
-"""Write vectors and the files of their index to their tables and read them back."""
+"""Write vectors to their tables and read them back."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..models import Kind, NewMemory
 from . import bulk, codec
 
-_LAST = 2**63 - 1
 _LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM counters"
 _PENDING = """
     SELECT m.id, embedded_text(m.type, m.human_summary, m.content)
@@ -24,16 +21,6 @@ _PENDING = """
 """
 _TEXT = "SELECT embedded_text(type, human_summary, content) FROM memories WHERE id = ? AND status = 'active'"
 _KNOWN = "SELECT v.digest, v.id FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
-
-
-class SegmentRow(NamedTuple):
-    """A file of the index: it covers the ids behind `low` up to `high`, and holds so many `vectors`."""
-
-    low: int
-    high: int
-    vectors: int
-    checksum: int
-    file: str
 
 
 def lacking(connection: sqlite3.Connection) -> int:
@@ -127,17 +114,15 @@ def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Forget all vectors and the files of their index."""
-    for table in ("memories_vec", "vectors", "vector_segments"):
+    """Forget all vectors."""
+    for table in ("memories_vec", "vectors"):
         connection.execute(f"DELETE FROM {table}")
-    _begin_generation(connection)
 
 
-def after(connection: sqlite3.Connection, low: int, limit: int, high: int = _LAST) -> list[tuple[int, bytes]]:
-    """Return the next encoded vectors with an id greater than `low`, up to `high`, in the order of their ids."""
-    return connection.execute(
-        "SELECT id, embedding FROM vectors WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", (low, high, limit)
-    ).fetchall()
+def after(connection: sqlite3.Connection, low: int, limit: int) -> list[tuple[int, bytes]]:
+    """Return the next encoded vectors with an id greater than `low`, in the order of their ids."""
+    sql = "SELECT id, embedding FROM vectors WHERE id > ? ORDER BY id LIMIT ?"
+    return connection.execute(sql, (low, limit)).fetchall()
 
 
 def named(connection: sqlite3.Connection, ids: Sequence[int]) -> list[tuple[int, bytes]]:
@@ -167,62 +152,18 @@ def facts_of(connection: sqlite3.Connection, ids: Sequence[int], limit: int) -> 
     return [memory_id for (memory_id,) in found]
 
 
-def count_after(connection: sqlite3.Connection, low: int, limit: int) -> int:
-    """Return how many vectors have an id greater than `low`; count up to `limit`."""
-    sql = "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE id > ? LIMIT ?)"
-    return int(connection.execute(sql, (low, limit)).fetchone()[0])
-
-
-def count_between(connection: sqlite3.Connection, low: int, high: int) -> int:
-    """Return how many vectors have an id greater than `low`, up to `high`, counting one by one."""
-    return int(connection.execute("SELECT count(*) FROM vectors WHERE id > ? AND id <= ?", (low, high)).fetchone()[0])
-
-
 def count_all(connection: sqlite3.Connection) -> int:
     """Return how many vectors there are, counting one by one."""
     return int(connection.execute("SELECT count(*) FROM vectors").fetchone()[0])
 
 
-def segments(connection: sqlite3.Connection) -> list[SegmentRow]:
-    """Return the files of the index, in the order of their ids."""
-    rows = connection.execute("SELECT low, high, count, checksum, file FROM vector_segments ORDER BY low")
-    return [SegmentRow(*row) for row in rows]
+def all_ids(connection: sqlite3.Connection) -> npt.NDArray[np.int64]:
+    """Return the ids of all vectors, ascending."""
+    # The index is a fraction of the table.
+    return np.sort(bulk.array(connection, "SELECT id FROM vectors INDEXED BY sqlite_autoindex_vectors_1", ()))
 
 
-def set_segments(connection: sqlite3.Connection, rows: Iterable[SegmentRow], generation: int) -> bool:
-    """Write which files the index is made of; not if they were made of vectors of an earlier generation."""
-    if generation != current_generation(connection):
-        return False
-    connection.execute("DELETE FROM vector_segments")
-    connection.executemany("INSERT INTO vector_segments VALUES (?, ?, ?, ?, ?)", rows)
-    return True
-
-
-def drop_stale_segments(connection: sqlite3.Connection) -> list[SegmentRow]:
-    """Delete the rows of files with vectors that are gone, and of those after them; return the rows that stay.
-
-    Nor will a file be named that is being made now, of vectors that may be gone.
-    """
-    _begin_generation(connection)
-    rows = segments(connection)
-    staying = list(takewhile(lambda row: count_between(connection, row.low, row.high) == row.vectors, rows))
-    if staying != rows:
-        set_segments(connection, staying, current_generation(connection))
-    return staying
-
-
-def current_generation(connection: sqlite3.Connection) -> int:
-    """Return how often vectors were taken away so that no file of the index may hold them any more."""
-    row = connection.execute("SELECT value FROM settings WHERE name = 'vector_generation'").fetchone()
-    return int(row[0]) if row else 0
-
-
-def bytes_on_disk(connection: sqlite3.Connection, folder: Path) -> int:
-    """Return the bytes of the files of the index."""
-    files = (folder / row.file for row in segments(connection))
-    return sum(file.stat().st_size for file in files if file.exists())
-
-
-def _begin_generation(connection: sqlite3.Connection) -> None:
-    generation = str(current_generation(connection) + 1)
-    connection.execute("INSERT OR REPLACE INTO settings VALUES ('vector_generation', ?)", (generation,))
+def dimension(connection: sqlite3.Connection) -> int:
+    """Return the length of the newest vector; 0 if there is none."""
+    row = connection.execute("SELECT embedding FROM vectors ORDER BY id DESC LIMIT 1").fetchone()
+    return codec.dimension(row[0]) if row else 0

@@ -41,7 +41,6 @@ NO_TEXT = {
     "similar_facts": {"method"},
     "contradictions": {"reason"},
     "vectors": {"embedding"},
-    "vector_segments": {"file"},
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
     "occupancy_grids": {"frame_id", "digest", "cells"},

@@ -135,7 +135,7 @@ def test_maintenance_leaves_a_purge_to_its_caller_for_a_while_and_tries_seldom(o
     chosen = Selection(ids=(memory.learn("qzxjvsecret").memory_id,))
     memory._database.write(lambda connection: delete_batch(connection, chosen, 250)).result()
     now = [100.0]
-    one = PurgeFinisher(memory._database, memory.vectors, patience=30.0, clock=lambda: now[0])
+    one = PurgeFinisher(memory._database, patience=30.0, clock=lambda: now[0])
     with running(READ, memory.path) as reader:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "0\n"

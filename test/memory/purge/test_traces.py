@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
-from robotmem_ros.memory.search.vector_index.segment import SegmentBuilder
-from robotmem_ros.memory.storage.vector_rows import SegmentRow
 
 from ...support.consistency import check_file
 from ...support.embedders import WordVectors
@@ -123,101 +120,9 @@ def sighting(memory: RobotMemory, place: tuple[float, ...], when: int) -> NewMem
     )
 
 
-def fill_index(memory: RobotMemory, first: int, count: int) -> None:
-    """Facts of different texts, and an index that has them all."""
-    for number in range(first, first + count):
-        memory.save_perception(f"mug {number}")
-    memory.flush()
-    memory.vectors.flush()
-
-
-def test_no_vector_stays_in_the_files_of_the_index(open_memory: OpenMemory) -> None:
-    memory = open_memory(vector_index_size=10_000)
-    fill_index(memory, 0, 99)
-    ids = tell(memory)
-    memory.flush()
-    memory.close()
-    # All vectors are there before the index is built, so that it holds those that are to go.
-    memory = open_memory(vector_index_size=100)
-    memory.vectors.flush()
-    path = memory.path
-    assert len(files_of_index(path)) == 1
-    secret = of_vector(WordVectors().embed_one(f"{WORDS[0]} sleeps in {WORDS[1]}"))
-    (file,) = files_of_index(path)
-    assert secret["indexed vector[0]"] in file.read_bytes()
-    memory.purge(ids=ids)
-    assert found(path, needles()) == set()
-    memory.vectors.flush()
-    assert found(path, needles()) == set()
-    assert [one.content for one in memory.recall("mug 42", n=1)] == ["mug 42"]
-    memory.close()
-    assert found(path, needles()) == set()
-    assert check_file(path) == 99
-
-
-def test_files_of_the_index_without_purged_vectors_stay(open_memory: OpenMemory) -> None:
-    memory = open_memory(vector_index_size=10_000)
-    fill_index(memory, 0, 400)
-    memory.close()
-    memory = open_memory(vector_index_size=100)
-    memory.vectors.flush()
-    fill_index(memory, 400, 150)
-    first, second = files_of_index(memory.path)
-    memory.purge(ids=[last_in(second)])
-    left = files_of_index(memory.path)
-    assert first in left
-    assert second not in left
-    assert [one.content for one in memory.recall("mug 398", n=1)] == ["mug 398"]
-    memory.purge(ids=[1])
-    assert not {first, second} & set(files_of_index(memory.path))
-    memory.vectors.flush()
-    assert last_in(files_of_index(memory.path)[-1]) >= 400
-
-
-def test_a_file_of_the_index_that_is_made_during_a_purge_is_not_used(
-    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # As if by another process, which the purge cannot stop.
-    memory, other = open_memory(vector_index_size=10**6), open_memory(vector_index_size=100)
-    made, purged = threading.Event(), threading.Event()
-    save = SegmentBuilder.save
-
-    def slow_save(builder: SegmentBuilder) -> SegmentRow | None:
-        row = save(builder)
-        made.set()
-        assert purged.wait(60)
-        return row
-
-    monkeypatch.setattr(SegmentBuilder, "save", slow_save)
-    ids = tell(memory)
-    fill(memory, 1)
-    for number in range(99):
-        memory.save_perception(f"mug {number}")
-    memory.flush()
-    building = threading.Thread(target=other.vectors.flush)
-    building.start()
-    assert made.wait(60)
-    memory.purge(ids=ids)
-    purged.set()
-    building.join()
-    other.vectors.flush()
-    assert found(memory.path, needles()) == set()
-    assert [one.content for one in other.recall("mug 42", n=1)] == ["mug 42"]
-
-
-def files_of_index(path: Path) -> list[Path]:
-    """The files of the index of vectors, in the order of what they cover."""
-    return sorted(path.parent.glob(f"{path.name}.*.usearch"), key=last_in)
-
-
-def last_in(file: Path) -> int:
-    """The last id of a vector that a file of the index covers."""
-    return int(file.name.split("-")[-2])
-
-
-def test_backups_and_index_files_beside_the_database_go_too(open_memory: OpenMemory, tmp_path: Path) -> None:
+def test_backups_beside_the_database_go_too(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory = open_memory(tmp_path / "my[1].db")
-    names = ("my[1].db.v1.bak", "my[1].db.usearch", "my[1].db.1-9-abcdef01.usearch", "my[1].db.77.unfinished")
+    names = ("my[1].db.v1.bak", "my[1].db.v12.bak")
     strangers = ("my1.db.v1.bak", "my[1].db2", "my[1].db.notes.txt", "other.db.v1.bak")
     for name in (*names, *strangers):
         (tmp_path / name).write_bytes(b"copy")

@@ -11,7 +11,6 @@ import pytest
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewFact
 from robotmem_ros.memory.new_memory import new_fact
-from robotmem_ros.memory.search.vector_index.brute_force import BruteForceVectors
 from robotmem_ros.memory.storage.file_size import file_size, to_give_back
 
 from ...support.consistency import check_file
@@ -101,21 +100,6 @@ def test_a_file_that_cannot_shrink_uses_its_free_pages_again(open_memory: OpenMe
     fill(memory, 200, 350, size=6000)
     assert file_size(connection).pages == pages
     connection.close()
-
-
-def test_deleted_vectors_do_not_stay_in_ram(open_memory: OpenMemory) -> None:
-    memory = open_memory()
-    fill(memory, 0, 2500)
-    memory.flush()
-    flat, dim = BruteForceVectors(), len(memory._parts.embedder.embed_one("mug 2499"))
-    with memory._database.reader() as connection:
-        assert len(flat.after(connection, 0, dim).ids) == 2500
-        memory.parameters = memory.parameters.changed(max_memories=100)
-        memory.retain()
-        left = [row_id for (row_id,) in connection.execute("SELECT id FROM vectors ORDER BY id")]
-        assert flat.after(connection, 0, dim).ids.tolist() == left
-    assert len(left) == 100
-    assert memory.recall("mug 2499")[0].content == "mug 2499"
 
 
 @pytest.mark.parametrize("times", [1, 2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,11 +12,9 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.retention import retention as module
 from robotmem_ros.memory.retention.retention import Report, Retention
-from robotmem_ros.memory.storage import Database, vector_rows
-from robotmem_ros.memory.storage.file_size import index_bytes
+from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.retention_rows import evict, removed
 
-from ...support import vector_corpus
 from ...support.consistency import check
 from ...support.retention.oracle import Oracle, Part
 from ...support.retention.worlds import NOW, PLAIN, Plain, ids, opened, stored
@@ -105,45 +102,6 @@ def test_without_a_budget_nothing_is_deleted() -> None:
     stored(database, [Plain(age=1000, status="invalidated")] * 5)
     assert retention(database).run() == retention(database).plan() == Report((), 0, ())
     assert ids(database) == [1, 2, 3, 4, 5]
-    database.close()
-
-
-def test_the_files_of_the_index_count_towards_the_budget_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    with vector_corpus.opened(path) as (database, index):
-        vector_corpus.fill(database, vector_corpus.clustered(3000, 1))
-        index.flush()
-        on_disk = sum(file.stat().st_size for file in vector_corpus.files(path))
-        assert on_disk > 300_000
-        files = (path, Path(f"{path}-wal"))
-        assert database.size() == on_disk + sum(file.stat().st_size for file in files)
-        with database.reader() as connection:
-            assert index_bytes(connection, tmp_path) == on_disk
-        keeper = retention(database, retention_bytes=2_000_000)
-        planned = keeper.plan().memories
-        gone = keeper.run().memories
-        index.flush()
-        assert database.size() <= 2_000_000
-        assert 0.4 * gone < planned < 2.5 * gone
-        with database.reader() as connection:
-            left = vector_rows.count_all(connection)
-        assert left == 3000 - gone > 100
-
-
-def test_what_the_index_still_holds_of_memories_that_went_takes_away_no_others(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    with vector_corpus.opened(path) as (database, index):
-        vector_corpus.fill(database, vector_corpus.clustered(1000, 1))
-        index.flush()
-    on_disk = sum(file.stat().st_size for file in vector_corpus.files(path))
-    database = opened(path)
-
-    def left(connection: sqlite3.Connection, first: int) -> int:
-        connection.execute("DELETE FROM memories WHERE id < ?", (first,))
-        return index_bytes(connection, tmp_path)
-
-    for first, expected in ((1, on_disk), (401, on_disk), (751, on_disk // 2), (1001, 0)):
-        assert database.write(lambda connection, first=first: left(connection, first)).result() == expected  # type: ignore[misc]
     database.close()
 
 

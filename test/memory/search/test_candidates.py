@@ -21,28 +21,24 @@ from .test_oracle import check
 SIZE = 6000
 
 
-@pytest.fixture(scope="module", params=["selected", "index", "all"])
+@pytest.fixture(scope="module", params=["selected", "all", "in place"])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A world in which next to nothing is few, so that all else is narrowed down where an index can.
 
-    Its vectors are then selected, out of a file of the index or out of all, or else all are looked at.
+    Its vectors are then selected out of those in RAM, or all are looked at, or searched where they lie in the file.
     """
     clock = Clock(START)
     path = tmp_path_factory.mktemp("world") / "memory.db"
-    size = 100 if request.param == "index" else 20_000
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("robotmem_ros.memory.search.candidates._FEW", 5)
         patch.setattr("robotmem_ros.memory.search.candidates._SHARE", 2)
         patch.setattr("robotmem_ros.memory.search.pipeline._RANKED", 5)
-        for name in ("_SELECTION_COST", "_SELECTION_COST_BRUTE_FORCE"):
-            patch.setattr(
-                f"robotmem_ros.memory.search.vector_index.index.{name}", 0 if request.param == "all" else 10**9
-            )
-        memory = RobotMemory(
-            path, embedder=WordVectors(), embedding_model="", vector_index_size=size, synchronous="normal", clock=clock
-        )
+        cost = 0 if request.param == "all" else 10**9
+        patch.setattr("robotmem_ros.memory.search.vector_index.index._SELECTION_COST", cost)
+        if request.param == "in place":
+            patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 0)
+        memory = RobotMemory(path, embedder=WordVectors(), embedding_model="", synchronous="normal", clock=clock)
         built = build(memory, clock, 5, SIZE, embeds=True)
-        memory.vectors.flush()
         yield built
         memory.close()
 

@@ -20,19 +20,18 @@ QUERIES = ("box 17", "shelf 3", "a box on the shelf", "nothing of this", "box 17
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A memory of more than are few, with an index of their vectors."""
+    """A memory of more than are few, with their vectors."""
     path = tmp_path_factory.mktemp("boxes") / "memory.db"
-    with RobotMemory(path, embedder=WordVectors(), vector_index_size=100, synchronous="normal") as memory:
+    with RobotMemory(path, embedder=WordVectors(), synchronous="normal") as memory:
         for number in range(2600):
             text = f"box {number} stands on shelf {number % 7}"
             memory.store(NewMemory(Kind.PERCEPTION, text, "default", number + 1, "map", ""))
         memory.flush()
-        memory.vectors.flush()
     return path
 
 
 def test_several_threads_get_the_results_that_one_gets(boxes: Path) -> None:
-    with RobotMemory(boxes, embedder=WordVectors(), vector_index_size=100, synchronous="normal") as memory:
+    with RobotMemory(boxes, embedder=WordVectors(), synchronous="normal") as memory:
         memory.flush()
         alone = [[(one.id, one.score) for one in memory.recall(query)] for query in QUERIES]
         assert all(len(found) == 5 for found in alone)
@@ -55,7 +54,7 @@ class Waiting(WordVectors):
 
 def test_a_vector_that_comes_after_the_memory_was_closed_is_no_harm(boxes: Path) -> None:
     embedder = Waiting()
-    memory = RobotMemory(boxes, embedder=Borrowed(embedder), vector_index_size=100, synchronous="normal")
+    memory = RobotMemory(boxes, embedder=Borrowed(embedder), synchronous="normal")
     with ThreadPoolExecutor(2) as threads:
         asked = threads.submit(memory.recall, "box 17")
         closing = threads.submit(memory.close)

@@ -74,17 +74,20 @@ def kept(share: float, *, listed: bool = True) -> Candidates:
     return Candidates((Condition("m.status = 'active'"), Condition("m.confidence < ?", (share,), source)))
 
 
-@pytest.fixture(scope="module", params=[(20_000, 12_000, 1000), (20_000, 60, 1000), (20_000, 12_000, 100_000)])
+@pytest.fixture(scope="module", params=[(20_000, 12_000, "in RAM"), (20_000, 60, "in RAM"), (5_000, 3_000, "in place")])
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """Most texts said once; few texts said often; and the first again without an index."""
-    count, different, minimum = request.param
+    """Most texts said once; few texts said often; and the first again without room in RAM."""
+    count, different, where = request.param
     path: Path = tmp_path_factory.mktemp("world") / "memory.db"
     texts = texts_of_a_robot(count, different, 1)
     vectors = clustered(different, 2)
     encoded = codec.encode(vectors)
     shares = np.random.default_rng(3).random(count)
     database = Database(Parameters(db_path=str(path), synchronous="normal"))
-    index = VectorIndex(database, minimum)
+    index = VectorIndex(database)
+    patch = pytest.MonkeyPatch()
+    if where == "in place":
+        patch.setattr("robotmem_ros.memory.search.vector_index.matrix.available_bytes", lambda: 1000)
 
     def fill(connection: sqlite3.Connection) -> None:
         for number, text in enumerate(texts):
@@ -95,8 +98,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     database.write(fill).result()
     index.flush()
+    assert bool(index.missing) is (where == "in place")
     yield World(database, index, vectors[texts], shares)
     database.close()
+    patch.undo()
 
 
 @pytest.mark.parametrize("listed", [True, False, None])
@@ -140,7 +145,7 @@ def test_the_nearest_of_few_are_exactly_those_of_the_vectors_as_they_are_kept(
 
 def test_a_vector_of_zeros_is_as_far_as_one_that_has_nothing_in_common(tmp_path: Path) -> None:
     database = Database(Parameters(db_path=str(tmp_path / "memory.db")))
-    index = VectorIndex(database, 1000)
+    index = VectorIndex(database)
     query = clustered(1, 8)[0]
     encoded = codec.encode(np.stack([np.zeros_like(query), -query, query, *clustered(7, 9)]))
 

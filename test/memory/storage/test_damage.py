@@ -151,5 +151,24 @@ def test_a_damaged_context_is_named_by_its_memory(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'{"zqx":', b'{"zqx"='))
     with RobotMemory(path, embedding_model="") as memory:
         (found,) = memory.recall("glass")
-        with pytest.raises(StorageError, match=r"could not read the context of memory 1: JSONDecodeError: .* damaged"):
+        with pytest.raises(StorageError, match=r"could not read the context of memory 1: JSONDecodeError: .* no version writes"):
             _ = found.context
+
+
+def test_only_sqlite_says_that_a_file_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        with pytest.raises(StorageError, match="KeyError: 263") as told, memory._database.reader():
+            raise KeyError(263)
+        assert "damaged" not in str(told.value)
+        with pytest.raises(StorageError, match="no such table") as told, memory._database.reader() as connection:
+            connection.execute("SELECT 1 FROM none_such")
+        assert "damaged" not in str(told.value)
+        for number in range(500):
+            memory.save_perception(f"a mug {number}", data=bytes(2000))
+    data = bytearray(path.read_bytes())
+    for page in range(1, len(data) // PAGE):
+        data[PAGE * page : PAGE * page + 100] = b"\xff" * 100
+    path.write_bytes(data)
+    with pytest.raises(RobotMemoryError, match=r"malformed.*(; the file is damaged, restore a copy|; restore a copy)"):
+        RobotMemory(path, embedding_model="").status()

@@ -1,5 +1,6 @@
-"""The vectors of the memories: how they are kept, compared one by one, and searched by an index."""
+"""The vectors of the memories: in RAM, in step with the database, and compared with each query."""
 
 from .index import VectorIndex
+from .matrix import VectorsUnreadError
 
-__all__ = ["VectorIndex"]
+__all__ = ["VectorIndex", "VectorsUnreadError"]

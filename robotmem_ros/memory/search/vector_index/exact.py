@@ -1,0 +1,26 @@
+"""Measure and rank by the vectors as they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...embedding import Vector
+from ...storage import codec
+from ..result import DISTANCE_DIGITS, Hit, Ranking
+from .matrix import Distances, Ids
+
+
+def measured(kept: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Distances]:
+    """Compute the cosine distances of kept vectors, with their ids; skip those of another length than the query's."""
+    fitting = [(row_id, blob) for row_id, blob in kept if len(blob) == codec.size(len(query))]
+    ids = np.array([row_id for row_id, _ in fitting], np.int64)
+    return ids, codec.distances([blob for _, blob in fitting], query)
+
+
+def ranked(memory_ids: Ids, distances: Distances, depth: int | None) -> Ranking:
+    """Rank memories by distance, equals newest first: the `depth` nearest, or all."""
+    rounded = distances.astype(np.float64).round(DISTANCE_DIGITS)
+    order = np.lexsort((-memory_ids, rounded))[:depth]
+    return [Hit(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]

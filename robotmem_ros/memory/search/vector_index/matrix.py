@@ -1,0 +1,247 @@
+"""All vectors of a database in RAM, as signed bytes, in blocks of rows: 384 bytes for one of 384 components.
+
+The matrix follows the database by the ids of vectors, which grow and are never used again: a row whose id is still in
+the database is the right one, and what is newer than the last row is read by whoever searches. A row that is gone from
+the database costs a lookup, never a wrong result; maintenance masks such rows, and packs the blocks when half are gone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ...embedding import Vector
+from ...errors import RobotMemoryError
+from ...storage import codec, vector_rows
+from ...storage.codec import Bytes
+from ...storage.overview import overview
+from .products import products
+from .room import available_bytes
+
+Ids = npt.NDArray[np.int64]
+Distances = npt.NDArray[np.float32]
+Positions = npt.NDArray[np.intp]
+
+_ROWS = 16_384
+"""Rows of a block: 6 MB for 384 components; what it does not use takes no RAM."""
+_PIECE = 8192
+"""Vectors that are read at once: some 10 ms."""
+_AT_ONCE = 50_000
+"""Up to so many vectors are read by a search that misses them, in some 60 ms; more by maintenance."""
+_SPARE = 256 * 1024 * 1024
+"""Bytes of RAM that are left to the other programs."""
+_DEVIATIONS, _ROUNDED = 6.0, 0.289
+"""Rounding to whole numbers moves each component by this standard deviation, in units of the bytes: 1 / sqrt(12)."""
+
+
+class VectorsUnreadError(RobotMemoryError):
+    """So many vectors are not in RAM yet that a query would have to wait for them."""
+
+    def __init__(self, rows: int, missing: int) -> None:
+        super().__init__(
+            f"vectors are still being read into RAM, {rows} of {rows + missing} so far; until then words alone find"
+        )
+
+
+class Block(NamedTuple):
+    """Consecutive rows of the matrix, in the order of their ids."""
+
+    ids: Ids
+    rows: Bytes
+    scales: npt.NDArray[np.float32]
+    """1 / length of each row, in units of the bytes; 0 masks it, as it does a vector of zeros."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The rows as they were at one moment; later changes do not show."""
+
+    blocks: Sequence[Block]
+
+    def __len__(self) -> int:
+        return sum(len(block.ids) for block in self.blocks)
+
+    def distances(self, query: Vector) -> tuple[Ids, Distances]:
+        """Compute the cosine distances of all vectors to a query, up to `error`, with their ids, ascending."""
+        ids, distances = np.empty(len(self), np.int64), np.empty(len(self), np.float32)
+        code, scale = _coded(query)
+        first = 0
+        for block in self.blocks:
+            last = first + len(block.ids)
+            ids[first:last] = block.ids
+            distances[first:last] = _distances(block, code, scale)
+            first = last
+        return ids, distances
+
+    def distances_of(self, query: Vector, ids: Ids) -> tuple[Ids, Distances]:
+        """Compute those of some sorted ids alone; ids that are not here are left out."""
+        code, scale = _coded(query)
+        parts = [(part.ids, _distances(part, code, scale)) for part in self._rows_of(ids)]
+        if not parts:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+
+    def error(self, query: Vector) -> float:
+        """Return by how much a distance may be wrong, since components are rounded: six standard deviations."""
+        coarsest = max((float(block.scales.max()) for block in self.blocks if len(block.ids)), default=0.0)
+        _, scale = _coded(query)
+        return _DEVIATIONS * _ROUNDED * float(np.hypot(scale, coarsest))
+
+    def _rows_of(self, ids: Ids) -> Iterator[Block]:
+        for block in self.blocks:
+            low, high = np.searchsorted(ids, (block.ids[0], block.ids[-1] + 1))
+            if low < high:
+                at = np.searchsorted(block.ids, ids[low:high])
+                at = at[block.ids[at] == ids[low:high]]
+                yield Block(block.ids[at], block.rows[at], block.scales[at])
+
+
+class MatrixFollower:
+    """Keeps the matrix in step with the vectors of a database. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks: list[_GrowingBlock] = []
+        self._dim = 0
+        self._last = 0
+        self.no_room = ""
+        """Why the vectors are not in RAM; empty if they may be."""
+
+    def current(self, connection: sqlite3.Connection, dim: int) -> Matrix | None:
+        """Return the vectors of this length that a connection sees, or more; None without room in RAM.
+
+        Raises:
+            VectorsUnreadError: too many are not read yet.
+        """
+        with self._lock:
+            self._begin(dim)
+            missing = self._missing(connection)
+            if missing > _AT_ONCE and not self.no_room:
+                raise VectorsUnreadError(self._count(), missing)
+            while missing and not self.no_room and self._read(connection):
+                pass
+            return None if self.no_room else Matrix([block.view() for block in self._blocks])
+
+    def update(self, connection: sqlite3.Connection) -> bool:
+        """Read a few thousand vectors that the matrix lacks, or mask those that are gone; return whether more is left.
+
+        To be called on a connection that sees the latest state.
+        """
+        with self._lock:
+            self._begin(vector_rows.dimension(connection))
+            if self._missing(connection) and not self.no_room and self._read(connection):
+                return True
+            if not self.no_room and vector_rows.count_all(connection) != self._count(masked=False):
+                self._keep(vector_rows.all_ids(connection))
+            return False
+
+    def _begin(self, dim: int) -> None:
+        if dim != self._dim:
+            self._blocks, self._dim, self._last = [], dim, 0
+
+    def _missing(self, connection: sqlite3.Connection) -> int:
+        # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
+        missing = max(overview(connection).last_vector - self._last, 0)
+        if missing and (not self._blocks or self._blocks[-1].room < missing):
+            self.no_room = _no_room(missing * self._dim)
+            if self.no_room:
+                self._blocks, self._last = [], 0
+        return missing
+
+    def _read(self, connection: sqlite3.Connection) -> bool:
+        # Returns whether there may be more to read.
+        kept = vector_rows.after(connection, self._last, _PIECE)
+        if kept:
+            # What is no vector of this model keeps its row, so that the rows can be counted.
+            size = codec.size(self._dim)
+            codes = codec.upper_bytes([blob if len(blob) == size else bytes(size) for _, blob in kept], self._dim)
+            self._append(np.array([row_id for row_id, _ in kept], np.int64), codes)
+            self._last = kept[-1][0]
+        return len(kept) == _PIECE
+
+    def _append(self, ids: Ids, rows: Bytes) -> None:
+        while len(ids):
+            if not self._blocks or not self._blocks[-1].room:
+                self._blocks.append(_GrowingBlock(self._dim))
+            count = self._blocks[-1].append(ids, rows)
+            ids, rows = ids[count:], rows[count:]
+
+    def _keep(self, ids: Ids) -> None:
+        # Views that were given out share no array that changes here.
+        for block in self._blocks:
+            block.mask(ids)
+        if 2 * self._count(masked=False) < self._count():
+            views, self._blocks = [block.view() for block in self._blocks], []
+            for view in views:
+                is_kept = np.isin(view.ids, ids, assume_unique=True)
+                self._append(view.ids[is_kept], view.rows[is_kept])
+
+    def _count(self, *, masked: bool = True) -> int:
+        return sum(block.used - (0 if masked else block.masked) for block in self._blocks)
+
+
+@dataclass
+class _GrowingBlock:
+    """Room for the rows of a block; rows behind `used` are added, those before it never change."""
+
+    dim: int
+    used: int = 0
+    masked: int = 0
+    _ids: Ids = field(default_factory=lambda: np.empty(_ROWS, np.int64))
+    _scales: npt.NDArray[np.float32] = field(default_factory=lambda: np.empty(_ROWS, np.float32))
+    _rows: Bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rows = np.empty((_ROWS, self.dim), np.int8)
+
+    @property
+    def room(self) -> int:
+        return _ROWS - self.used
+
+    def append(self, ids: Ids, rows: Bytes) -> int:
+        """Add the first of some rows, as many as there is room for, and return how many these are."""
+        count = min(len(ids), self.room)
+        place = slice(self.used, self.used + count)
+        self._ids[place], self._rows[place] = ids[:count], rows[:count]
+        self._scales[place] = codec.scales(rows[:count])
+        self.used += count
+        return count
+
+    def mask(self, kept: Ids) -> None:
+        """Mask the rows whose ids are not among some sorted ids."""
+        is_gone = ~np.isin(self._ids[: self.used], kept, assume_unique=True)
+        self.masked = int(is_gone.sum())
+        self._scales = self._scales.copy()
+        self._scales[: self.used][is_gone] = 0.0
+
+    def view(self) -> Block:
+        return Block(self._ids[: self.used], self._rows[: self.used], self._scales[: self.used])
+
+
+def _coded(query: Vector) -> tuple[Bytes, float]:
+    code = codec.as_bytes(query[np.newaxis])
+    return code[0], float(codec.scales(code)[0])
+
+
+def _distances(block: Block, code: Bytes, scale: float) -> Distances:
+    found = products(block.rows, code)
+    found *= block.scales
+    found *= np.float32(-scale)
+    found += np.float32(1.0)
+    return found
+
+
+def _no_room(needed: int) -> str:
+    free = available_bytes()
+    if free is None or free >= needed + _SPARE:
+        return ""
+    return (
+        f"too little RAM is free ({free // 2**20} MB) for {-(-needed // 2**20)} MB of vectors; they are compared where "
+        "they lie in the file, which takes longer"
+    )

@@ -1,0 +1,165 @@
+"""Go through vectors, nearest first as far as their bytes tell, until enough of them belong to candidates."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...embedding import Vector
+from ...storage import bulk, vector_rows
+from ..candidates import Candidates, Source, filter_ids
+from ..result import DISTANCE_DIGITS, Hit, Ranking
+from .exact import measured
+from .matrix import Distances, Ids
+
+MARGIN = 1.5
+"""The factor on the number of vectors that it takes if the candidates are spread evenly."""
+_ROUNDING = 2e-6
+"""What rounding may move a distance by."""
+_MORE, _GROWTH, _TOGETHER = 16, 4, 1024
+"""How many vectors are looked up at once: first so many more than are wanted, then ever more, up to the last number."""
+_EACH, _ROWS = 4, 8192
+"""How many memories are read at once for each wanted one, and how many in all if they are checked later."""
+
+
+class Batch(NamedTuple):
+    """Vectors that were not given before, nearest first: their ids and their cosine distances."""
+
+    ids: Ids
+    distances: Distances
+    complete_up_to: float
+    """Nothing nearer than this is missing from this batch and those before it."""
+
+
+class NearestFirst:
+    """Give vectors in batches, nearest first: their ids, and cosine distances that may be wrong by `error`."""
+
+    def __init__(self, ids: Ids, distances: Distances, error: float) -> None:
+        self.error = error
+        self._ids = ids
+        self._distances = distances
+        self._limit = -math.inf
+
+    def next(self, width: int) -> Batch | None:
+        """Return those of the `width` nearest vectors that are new, with all as near; None when all have been given."""
+        if self._limit == math.inf:
+            return None
+        is_last = width >= len(self._distances)
+        limit = math.inf if is_last else float(np.partition(self._distances, width - 1)[width - 1])
+        at = np.flatnonzero((self._distances > self._limit) & (self._distances <= limit))
+        at = at[np.argsort(self._distances[at], kind="stable")]
+        self._limit = limit
+        return Batch(self._ids[at], self._distances[at], limit)
+
+
+class _Found(NamedTuple):
+    """A memory and its vector."""
+
+    distance: float
+    memory_id: int
+    vector_id: int
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The search for the `depth` candidates nearest to a query, on one snapshot of the database."""
+
+    connection: sqlite3.Connection
+    query: Vector
+    candidates: Candidates
+    depth: int
+
+    def through(self, vectors: NearestFirst, width: int) -> Ranking:
+        """Go through batch after batch, until the nearest candidates are known and nothing nearer is missing.
+
+        Their distances are those of the vectors as they are kept. The first batch has `width` vectors.
+        """
+        hits: Ranking = []
+        while (batch := vectors.next(width)) is not None:
+            found, is_enough = self._found_in(batch, hits, vectors.error)
+            hits = sorted(hits + self._measured(found), key=lambda hit: (hit.measure, -hit.memory_id))
+            complete_up_to = batch.complete_up_to - vectors.error - _ROUNDING
+            if is_enough or (len(hits) >= self.depth and hits[self.depth - 1].measure < complete_up_to):
+                break
+            # As many more as it takes if candidates are as frequent among the next ones; no less than twice as many.
+            width = int(width * min(max(MARGIN * self.depth / max(len(hits), 1), 2), 16))
+        return hits[: self.depth]
+
+    def _measured(self, found: Sequence[_Found]) -> Ranking:
+        ids, distances = measured(
+            vector_rows.named(self.connection, sorted({one.vector_id for one in found})), self.query
+        )
+        exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
+        return [Hit(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]
+
+    def _found_in(self, batch: Batch, before: Ranking, error: float) -> tuple[list[_Found], bool]:
+        # The candidates of a batch, nearest first. The second says that with those before there are as many as are
+        # wanted, and that what is farther was left out.
+        found: list[_Found] = []
+        farthest = before[self.depth - 1].measure if len(before) >= self.depth else math.inf
+        for distance, vector_id, memory_ids in self._candidates_with(batch):
+            if distance > farthest + 2 * error + _ROUNDING:
+                return found, True
+            found += [_Found(distance, memory_id, vector_id) for memory_id in memory_ids]
+            if farthest == math.inf and len(before) + len(found) >= self.depth:
+                farthest = distance
+        return found, False
+
+    def _candidates_with(self, batch: Batch) -> Iterator[tuple[float, int, list[int]]]:
+        # The vectors of a batch, nearest first, each with its distance and the candidates that have it. Many memories
+        # can have the same vector: of each, no more are given than are wanted, the newest.
+        read = self._checked if self.candidates.superset is None else self._intersected
+        start, together = 0, self.depth + _MORE
+        while start < len(batch.ids):
+            positions, memories, count = read(batch.ids[start : start + together])
+            having: list[list[int]] = [[] for _ in range(count)]
+            for position, memory_id in sorted(zip(positions, memories, strict=True), reverse=True):
+                if len(having[position]) < self.depth:
+                    having[position].append(memory_id)
+            end = start + count
+            yield from zip(batch.distances[start:end].tolist(), batch.ids[start:end].tolist(), having, strict=True)
+            start, together = end, min(_GROWTH * together, _TOGETHER)
+
+    def _checked(self, vector_ids: Ids) -> tuple[Sequence[int], Sequence[int], int]:
+        return self._having(vector_ids, self.candidates.check(), most=_EACH * self.depth, of_one=self.depth)
+
+    def _intersected(self, vector_ids: Ids) -> tuple[Sequence[int], Sequence[int], int]:
+        # The memories of a vector are read from an index alone, and only those in the superset are checked.
+        positions, memories, count = self._having(vector_ids, None, most=_ROWS, of_one=-1)
+        allowed = self.candidates.may_contain(np.array(memories, np.int64))
+        possible = np.array((positions, memories), np.int64)[:, allowed]
+        right = filter_ids(self.connection, self.candidates, possible[1].tolist())
+        pairs = [(position, memory_id) for position, memory_id in possible.T.tolist() if memory_id in right]
+        return [position for position, _ in pairs], [memory_id for _, memory_id in pairs], count
+
+    def _having(
+        self, vector_ids: Ids, check: Source | None, *, most: int, of_one: int
+    ) -> tuple[list[int], list[int], int]:
+        # The positions of vectors and the memories that have them, for the first vectors that have less than `most`
+        # together, and how many vectors these are; at least one, of which the newest `of_one` are read if it has more.
+        sql = (
+            "SELECT j.key AS position, v.memory_id AS memory FROM json_each(?) AS j "
+            "CROSS JOIN memories_vec AS v ON v.vector_id = j.value"
+        )
+        if check is not None:
+            sql += f" CROSS JOIN memories AS m ON m.id = v.memory_id WHERE {check.sql}"
+        arguments = check.arguments if check is not None else ()
+
+        def read(ids: Ids, order: str, limit: int) -> list[list[int]]:
+            values = (json.dumps(ids.tolist()), *arguments, limit)
+            return bulk.read(self.connection, f"{sql} {order} LIMIT ?", values, "position", "memory")
+
+        positions, memories = read(vector_ids, "", most)
+        if len(positions) < most:
+            return positions, memories, len(vector_ids)
+        if count := positions[-1]:
+            complete = positions.index(count)
+            return positions[:complete], memories[:complete], count
+        positions, memories = read(vector_ids[:1], "ORDER BY v.memory_id DESC", of_one)
+        return positions, memories, 1

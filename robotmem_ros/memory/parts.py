@@ -100,9 +100,10 @@ class Parts:
         self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads)
 
     def warm_up(self) -> None:
-        """Load the dictionaries and wait for the model, so that the first query is as quick as the next."""
+        """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
         scripts.warm_up()
         self.learning.warm_up()
+        self.vectors.flush()
         # There may be no model, or none any more.
         with suppress(ModelUnavailableError):
             self.embedder.wait()

@@ -651,7 +651,7 @@ class RobotMemory:
         return self._database.waiting
 
     def warm_up(self) -> None:
-        """Load the dictionaries and wait for the model, so that the first query is as quick as the next."""
+        """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
         self._parts.warm_up()
 
     def flush(self) -> None:

@@ -153,5 +153,5 @@ def test_a_stamp_that_was_stored_as_bytes_is_told_of_by_the_id_of_its_memory(
     connection.close()
     memory = open_memory()
     for query in ("box", ""):
-        with pytest.raises(StorageError, match=r"could not read memory 1: .*; this is a value that no version writes"):
+        with pytest.raises(StorageError, match=r"could not read memory 1: .*; no version writes such a value"):
             memory.recall(query, kinds="perception")

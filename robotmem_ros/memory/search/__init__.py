@@ -6,13 +6,11 @@ condition is the one that is listed:
     known of them      how many              text                      vectors                    distance
     ids                few                   their texts, or the       all of theirs compared     all measured
                                              postings of these
-    a superset of      2000, or one in       the postings of these,    theirs compared, or the    R*Tree boxes; of
-    ids                sixteen of all        the best ones checked     index, deep and wide;      these, checked
-                                                                       who has them, checked
-    conditions alone   more                  the postings of all,      the index; who has them,   R*Tree boxes; all
-                                             the best ones checked     checked                    checked
+    a superset of      2000, or one in       the postings of these,    theirs compared, or all;   R*Tree boxes; of
+    ids                sixteen of all        the best ones checked     who has them, checked      these, checked
+    conditions alone   more                  the postings of all,      all compared; who has      R*Tree boxes; all
+                                             the best ones checked     them, checked              checked
 
-Postings cover all but the newest memories, and those FTS5 searches; the index covers all but the newest vectors, and
-those are compared one by one. With a spatial sort and a text, `spatial` decides first which memories the distance
-orders.
+Postings cover all but the newest memories, and those FTS5 searches. With a spatial sort and a text, `spatial` decides
+first which memories the distance orders.
 """

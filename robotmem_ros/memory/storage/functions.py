@@ -55,9 +55,9 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     try:
         import sqlite_vec
     except ImportError:
-        return "sqlite-vec is not installed (pip install sqlite-vec); vectors are compared by numpy"
+        return "sqlite-vec is not installed (pip install sqlite-vec); without room in RAM, vectors are compared by numpy"
     if not hasattr(connection, "enable_load_extension"):
-        return "this Python cannot load SQLite extensions (use the system's python3); vectors are compared by numpy"
+        return "this Python cannot load SQLite extensions (use the system's python3); without room in RAM, vectors are compared by numpy"
     try:
         connection.enable_load_extension(True)
         try:
@@ -65,7 +65,7 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
         finally:
             connection.enable_load_extension(False)
     except sqlite3.OperationalError as cause:
-        return f"sqlite-vec could not be loaded ({cause}); vectors are compared by numpy"
+        return f"sqlite-vec could not be loaded ({cause}); without room in RAM, vectors are compared by numpy"
     return ""
 
 

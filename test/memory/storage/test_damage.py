@@ -151,7 +151,7 @@ def test_a_damaged_context_is_named_by_its_memory(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'{"zqx":', b'{"zqx"='))
     with RobotMemory(path, embedding_model="") as memory:
         (found,) = memory.recall("glass")
-        with pytest.raises(StorageError, match=r"could not read the context of memory 1: JSONDecodeError: .* no version writes"):
+        with pytest.raises(StorageError, match=r"context of memory 1: JSONDecodeError: .* no version writes"):
             _ = found.context
 
 

@@ -71,7 +71,7 @@ if [ "$robotmem_ros" = wheels ]; then
     esac
 fi
 ask 'import sqlite3; sqlite3.Connection.enable_load_extension' ||
-    say "$python cannot load SQLite extensions: vectors will be searched by numpy, without sqlite-vec"
+    say "$python cannot load SQLite extensions: without room in RAM, numpy compares vectors instead of sqlite-vec"
 
 if [ "$robotmem_ros" = wheels ]; then
     set -- "requirements/ros-$robotmem_distro.txt"

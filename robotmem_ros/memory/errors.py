@@ -116,7 +116,7 @@ class StorageError(RobotMemoryError):
         if is_damage(cause):
             why += "; the file is damaged, restore a copy of it"
         elif not isinstance(cause, sqlite3.Error):
-            why = f"{type(cause).__name__}: {cause}; no version writes such a value, or this is a defect of robotmem_ros"
+            why = f"{type(cause).__name__}: {cause}; no version writes such a value, or robotmem_ros is at fault"
         super().__init__(f"could not {doing}: {why}")
 
 

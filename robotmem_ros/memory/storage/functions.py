@@ -22,6 +22,7 @@ from .vector_rows import embedded_text, text_digest
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _ABSENT = object()
+_INSTEAD = "without room in RAM, numpy compares vectors"
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -55,9 +56,9 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
     try:
         import sqlite_vec
     except ImportError:
-        return "sqlite-vec is not installed (pip install sqlite-vec); without room in RAM, vectors are compared by numpy"
+        return f"sqlite-vec is not installed (pip install sqlite-vec); {_INSTEAD}"
     if not hasattr(connection, "enable_load_extension"):
-        return "this Python cannot load SQLite extensions (use the system's python3); without room in RAM, vectors are compared by numpy"
+        return f"this Python cannot load SQLite extensions (use the system's python3); {_INSTEAD}"
     try:
         connection.enable_load_extension(True)
         try:
@@ -65,7 +66,7 @@ def missing_sqlite_vec(connection: sqlite3.Connection) -> str:
         finally:
             connection.enable_load_extension(False)
     except sqlite3.OperationalError as cause:
-        return f"sqlite-vec could not be loaded ({cause}); without room in RAM, vectors are compared by numpy"
+        return f"sqlite-vec could not be loaded ({cause}); {_INSTEAD}"
     return ""
 
 

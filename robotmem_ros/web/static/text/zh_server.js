@@ -4,7 +4,7 @@ export const sentences = {
   "the embedding model is being loaded": "嵌入模型正在加载",
   "fastembed is not installed (pip install fastembed)": "未安装 fastembed（pip install fastembed）",
   "numkong is not installed (pip install numkong); vectors are compared by numpy, four times as slowly": "未安装 numkong（pip install numkong），向量由 numpy 比较，慢四倍",
-  "sqlite-vec is not installed (pip install sqlite-vec); without room in RAM, vectors are compared by numpy": "未安装 sqlite-vec（pip install sqlite-vec），内存放不下的向量由 numpy 比较",
+  "sqlite-vec is not installed (pip install sqlite-vec); without room in RAM, numpy compares vectors": "未安装 sqlite-vec（pip install sqlite-vec），内存放不下的向量由 numpy 比较",
   "jieba is not installed (pip install jieba); Chinese is cut into pieces of two characters": "未安装 jieba（pip install jieba），中文按两字切分",
   "icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise": "未安装 icu4py（pip install icu4py），泰语、老挝语、高棉语和缅甸语按两字切分",
   "notes: {n} of {all} files are not read (`robotmem notes` tells why)": "笔记：{all} 个文件中有 {n} 个未读取（原因见 `robotmem notes`）",

@@ -9,9 +9,17 @@ from .embedding import ModelUnavailableError
 from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .parts import Parts
 from .search.result import Mode
-from .storage import note_rows, rows, vector_rows
+from .storage import note_rows, rows, text_rows, vector_rows
 from .storage.retention_rows import removed
 from .text import scripts
+
+_MODES = {
+    (True, True): Mode.HYBRID,
+    (True, False): Mode.BM25_ONLY,
+    (False, True): Mode.VEC_ONLY,
+    (False, False): Mode.STRUCTURED,
+}
+"""The mode, by whether texts and vectors can be searched."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,9 @@ def status(parts: Parts, *trouble: str) -> Status:
         folders, (files, errors) = note_rows.folder_rows(connection), note_rows.file_counts(connection)
         kept = vector_rows.model(connection) or ""
         foreign = _of_another_model(connection, embedder)
+        no_text = text_rows.failure(connection) or parts.pipeline.failures.text
+    no_vectors = parts.pipeline.failures.vector
+    has_vectors = embedder.available and not foreign and not no_vectors
     pending = counts["memory"] - counts["vector"]
     missing = [
         embedder.why_not,
@@ -63,6 +74,8 @@ def status(parts: Parts, *trouble: str) -> Status:
         parts.backfill.refused(pending),
         database.missing,
         database.tokens_missing,
+        no_text,
+        no_vectors,
         parts.vectors.missing,
         parts.maintenance.trouble,
         parts.notes.trouble,
@@ -75,7 +88,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
     missing += trouble
     return Status(
-        mode=Mode.HYBRID if embedder.available and not foreign else Mode.BM25_ONLY,
+        mode=_MODES[not no_text, has_vectors],
         reason="; ".join(filter(None, missing)),
         db_path=str(database.path),
         db_bytes=database.size(),

@@ -29,7 +29,7 @@ class Doctor(Value):
     """How the memory is."""
 
     read_only: bool
-    mode: str = Field(description="What a search with words runs on: hybrid or bm25_only.")
+    mode: str = Field(description="What a search with words runs on: hybrid, bm25_only, vec_only or structured.")
     reason: str = Field(description="What is missing; empty if nothing is.")
     memories: int
     pending_vectors: int = Field(description="Memories whose vector is not computed yet.")

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..config.parameters import Parameters
@@ -37,6 +37,7 @@ from .candidates import (
     narrow_down,
     only,
 )
+from .failures import Failures
 from .folding import Folding, Group
 from .places import Place, find_space, unknown_positions, within
 from .query import Query
@@ -65,6 +66,7 @@ class Pipeline:
     texts: TextIndex
     vectors: VectorIndex
     threads: ThreadPoolExecutor
+    failures: Failures = field(default_factory=Failures)
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
         """Run the stages for one query, on one snapshot of the database.
@@ -86,7 +88,7 @@ class Pipeline:
             text = TextReader(connection, blocks, query.text, parameters, query.collections.searched(connection))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
-                self.embedder.name, times.lap,
+                self.embedder.name, times.lap, self.failures,
             )  # fmt: skip
             result = _Recall(connection, query, parameters, relevance, times).result()
         if times.is_on:
@@ -231,7 +233,7 @@ class _Recall:
         try:
             return matching(self.relevance, self.query, placed)
         except sqlite3.Error as error:
-            _LOG.warning("text search failed: %s", error)
+            self.relevance.failures.note("text", error)
             return similar_enough(self.relevance, enumerate_if_few(self.connection, placed))
 
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:

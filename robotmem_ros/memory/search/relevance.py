@@ -21,6 +21,7 @@ from ..embedding.embedder import check_kept_model
 from ..models import ScoreExplanation, ScorePart
 from ..storage.overview import overview
 from .candidates import Candidates, filter_ids, only
+from .failures import Failures
 from .result import Mode, Ranking
 from .scoring import (
     ADD,
@@ -107,6 +108,7 @@ class Relevance:
     model: str
     lap: Callable[[str], None]
     """Ends a stage of the stopwatch."""
+    failures: Failures
 
     def depth(self, n: int) -> int:
         """Return how many hits of each search to fuse if `n` memories are wanted."""
@@ -190,8 +192,7 @@ class Relevance:
         except (ModelUnavailableError, VectorsUnreadError):
             return None
         except Exception as error:
-            # As in the vector search, which says so in the reason.
-            _LOG.warning("vector search failed: %s", error)
+            self.failures.note("vector", error)  # as in the vector search, which says so in the reason
             return None
 
     @property
@@ -223,8 +224,7 @@ class Relevance:
         try:
             return _Retrieved(self.text.search(candidates, depth), self.tokens_missing)
         except sqlite3.Error as error:
-            _LOG.warning("text search failed: %s", error)
-            return _Retrieved([], f"text search failed: {error}")
+            return _Retrieved([], self.failures.note("text", error))
 
     def _search_vectors(self, candidates: Candidates, depth: int) -> _Retrieved:
         try:
@@ -233,8 +233,7 @@ class Relevance:
             return _Retrieved([], str(error))
         except Exception as error:
             # Whatever a model or a damaged index does, the text search still answers.
-            _LOG.warning("vector search failed: %s", error)
-            return _Retrieved([], f"vector search failed: {error}")
+            return _Retrieved([], self.failures.note("vector", error))
 
     def _measured(self, text: Ranking, vector: Ranking) -> tuple[Ranking, Ranking]:
         # What one search found is measured by the other one too.

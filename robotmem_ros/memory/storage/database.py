@@ -124,7 +124,8 @@ class Database:
             finally:
                 connection.seen = None
                 if connection.in_transaction:
-                    connection.execute("COMMIT")
+                    # Nothing was written. A COMMIT would raise what a statement found damaged, which its caller caught.
+                    connection.execute("ROLLBACK")
 
     def watch(self) -> FileWatch:
         """Open a connection that tells of changes; whoever opens it closes it.

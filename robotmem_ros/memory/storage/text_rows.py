@@ -34,6 +34,15 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(sum(memories), 0) FROM collections").fetchone()[0])
 
 
+def failure(connection: sqlite3.Connection) -> str:
+    """Tell what a search of any word comes upon: why it fails, such as a damaged page; empty if it works."""
+    try:
+        connection.execute("SELECT 1 FROM memories_fts WHERE memories_fts MATCH 'a' LIMIT 1").fetchone()
+    except sqlite3.Error as error:
+        return f"text search failed: {error}"
+    return ""
+
+
 def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
     """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and words joined by spaces."""
     ids, texts = bulk.read(connection, _TEXTS, (low, high, limit), "id", "words")

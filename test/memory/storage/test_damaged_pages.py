@@ -1,0 +1,54 @@
+"""Where pages of one index are damaged, a recall answers by the other, and the status says which is left."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.search.result import Mode
+
+from ...support.embedders import WordVectors
+
+
+def damaged(path: Path, table: str) -> Path:
+    """Make a file of 30 memories in which the page of a table is overwritten, which holds all of its rows."""
+    with RobotMemory(path, embedder=WordVectors(), synchronous="normal") as memory:
+        for number in range(30):
+            memory.save_perception(f"a red box {number} in room {number % 7}")
+        memory.flush()
+    connection = sqlite3.connect(path)
+    (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    connection.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(os.urandom(size))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("table", "mode"),
+    [("memories_fts_content", Mode.VEC_ONLY), ("words", Mode.VEC_ONLY), ("memories_vec", Mode.BM25_ONLY)],
+)
+def test_the_other_index_answers_and_the_status_names_the_damage(tmp_path: Path, table: str, mode: Mode) -> None:
+    with RobotMemory(damaged(tmp_path / "memory.db", table), embedder=WordVectors()) as memory:
+        for _ in range(2):
+            result = memory.recall("red box 7", n=5)
+            assert (len(result), result.mode) == (5, mode)
+            assert "search failed: database disk image is malformed" in result.reason
+            status = memory.status()
+            assert status.mode == mode
+            assert "search failed: database disk image is malformed" in status.reason
+
+
+@pytest.mark.parametrize("table", ["memories_fts_data", "memories_fts_idx"])
+def test_the_status_finds_a_damaged_text_index_without_a_recall(tmp_path: Path, table: str) -> None:
+    with RobotMemory(damaged(tmp_path / "memory.db", table), embedder=WordVectors()) as memory:
+        assert memory.status().mode is Mode.VEC_ONLY
+        assert "text search failed" in memory.status().reason
+    with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
+        assert memory.status().mode is Mode.STRUCTURED

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 
 from ..background import piecewise
-from ..errors import RobotMemoryError
 from ..storage import Database, codec, vector_rows
 from ..storage.vector_rows import text_digest
 from .embedder import BackgroundEmbedder
@@ -35,12 +34,12 @@ class Backfill:
     def __init__(self, database: Database, embedder: BackgroundEmbedder) -> None:
         self._database = database
         self._embedder = embedder
-        self._usable: bool | None = None
+        self._is_adopted = False
         self._last_id = 0
         self._refusals = Refusals()
         self._retries_all = False
         self.update = piecewise(self._embed_missing)
-        """Embed one batch, if the model is loaded; return whether more is left."""
+        """Embed one batch, if the model is loaded; return whether more is left; raises StorageError."""
 
     def refused(self, pending: int) -> str:
         """Say how many of the memories that have no vector the model refused, and why; empty if none was."""
@@ -51,10 +50,10 @@ class Backfill:
         self._retries_all = True
 
     def _embed_missing(self) -> Iterator[None]:
-        if self._usable is None and self._embedder.is_settled:
-            self._usable = self._embedder.available and self._adopt_model()
-        if not self._usable:
+        if not self._embedder.available:
             return
+        if not self._is_adopted:
+            self._adopt_model()
         if self._retries_all:
             self._retries_all = False
             self._refusals.may_try_all()
@@ -122,17 +121,14 @@ class Backfill:
                 return {}
         return {text: vector for one in texts for text, vector in self._encoded([one]).items()}
 
-    def _adopt_model(self) -> bool:
-        # Vectors of two models cannot be compared: those of another model are computed again.
+    def _adopt_model(self) -> None:
+        # Vectors of two models cannot be compared: those of another model are computed again. On a full disk, or while
+        # another process holds the file, this raises, and the next update tries again.
         model = self._embedder.name
-        try:
-            before = self._database.write(lambda connection: vector_rows.adopt_model(connection, model)).result()
-        except RobotMemoryError as error:
-            _LOG.warning("the embedding model cannot be used: %s", error)
-            return False
+        before = self._database.write(lambda connection: vector_rows.adopt_model(connection, model)).result()
+        self._is_adopted = True
         if before not in (None, model):
             _LOG.info("embedding model changed from %s to %s: all vectors are computed again", before, model)
-        return True
 
 
 @dataclass

@@ -29,7 +29,7 @@ from ..search.request import RecallRequest
 from ..search.result import RecallResult
 from ..storage import session_rows
 from ..storage.decay import Decay
-from ..storage.rows import read
+from ..storage.rows import read, statuses
 from ..storage.session_stats import DEFAULT_CONFIDENCE
 from ..text import tokens
 
@@ -126,7 +126,9 @@ def proactive(connection: sqlite3.Connection, about: Subject, found: Found, deca
 
 def _fits(connection: sqlite3.Connection, about: Subject, found: Found, decay: Decay, n: int) -> Mapping[Fact, float]:
     likeness = likenesses(about, session_rows.other_ended(connection, about.session, _LATEST))
-    facts = set(found.facts)
+    # Since the recall some may have been withdrawn or deleted.
+    now = statuses(connection, [fact.id for fact in found.facts])
+    facts = {fact for fact in found.facts if now.get(fact.id, ("",))[0] == "active"}
     for session_id in sorted(likeness, key=lambda one: -likeness[one])[:_ALIKE]:
         surest = session_rows.surest_facts(
             connection, session_id, about.session.collection, decay, least=DEFAULT_CONFIDENCE, n=n

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 
 from ...support.consistency import check_file
 from ...support.embedders import BreakingVectors, WordVectors
+from ...support.waiting import until
 from ..conftest import OpenMemory
 
 
@@ -61,6 +63,23 @@ def test_vectors_of_another_model_are_never_compared_but_computed_again(tmp_path
             assert vectors(path) == {1: kept(embedder.embed_one("red mug"))}
     # The last one found its own vectors and made none.
     assert "red mug" not in embedder.embedded
+
+
+def test_texts_are_embedded_though_the_file_was_held_when_the_model_came(
+    tmp_path: Path, open_memory: OpenMemory
+) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.learn("red mug")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        memory = open_memory(path, busy_timeout=0.1)
+        until(lambda: "embed texts failed" in memory.status().reason, "word that the file is held")
+        assert "database is locked" in memory.status().reason
+        other.execute("ROLLBACK")
+    until(lambda: memory.status().pending_vectors == 0, "vector")
+    assert memory.recall("mug").mode is Mode.HYBRID
+    until(lambda: "embed texts" not in memory.status().reason, "end of the complaint")
 
 
 def test_a_corrected_memory_gets_the_vector_of_its_new_text(tmp_path: Path, open_memory: OpenMemory) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Callable
 
 import pytest
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.search.request import RecallRequest
+from robotmem_ros.memory.search.result import RecallResult
 from robotmem_ros.memory.sessions.proactive import EVIDENCE, LEAST_FIT, LEAST_SHARE, LIKENESS, UNRATED, context_words
 
 from ...support.clock import DAY, NOW, Clock
@@ -75,6 +78,29 @@ def test_what_is_learned_perceived_and_recalled_in_a_session_says_what_it_is_abo
         session = memory.start_session({}).session_id
         assert memory.recall(begin, n=1, kinds="fact").memories
         assert expected[0] in [fact.id for fact in memory.end_session(session).proactive]
+
+
+@pytest.mark.parametrize("withdraw", [RobotMemory.forget, lambda memory, fact: memory.purge(ids=[fact])])
+def test_a_fact_that_goes_while_a_session_ends_is_left_out_of_its_report(
+    memory: RobotMemory, withdraw: Callable[[RobotMemory, int], object]
+) -> None:
+    _, (kept, gone) = episode(
+        memory, {"task": "open the red door"}, 1.0, "the red door opens to the left", "the red door is heavy"
+    )
+    session = memory.start_session({"task": "open the red door"}).session_id
+    memory.save_perception("the red door", session_id=session)
+    left = {kept, gone}
+
+    def recall(request: RecallRequest) -> RecallResult:
+        result = memory.offer(request)
+        if {kept, gone} <= {one.id for one in result} and gone in left:
+            withdraw(memory, gone)
+            left.remove(gone)
+        return result
+
+    report = memory._parts.sessions.end(memory.parameters, memory.decay(), session, 0.8, recall)
+    assert left == {kept}
+    assert [fact.id for fact in report.proactive] == [kept]
 
 
 def test_facts_learned_outside_any_session_are_offered_too(memory: RobotMemory) -> None:

@@ -80,7 +80,11 @@ def test_what_is_learned_perceived_and_recalled_in_a_session_says_what_it_is_abo
         assert expected[0] in [fact.id for fact in memory.end_session(session).proactive]
 
 
-@pytest.mark.parametrize("withdraw", [RobotMemory.forget, lambda memory, fact: memory.purge(ids=[fact])])
+@pytest.mark.parametrize(
+    "withdraw",
+    [lambda memory, fact: memory.forget(fact, "a test"), lambda memory, fact: memory.purge(ids=[fact])],
+    ids=["forgotten", "purged"],
+)
 def test_a_fact_that_goes_while_a_session_ends_is_left_out_of_its_report(
     memory: RobotMemory, withdraw: Callable[[RobotMemory, int], object]
 ) -> None:

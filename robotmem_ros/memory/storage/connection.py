@@ -126,6 +126,8 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         # What a large write made of the log is cut back to what an ordinary one makes of it.
         connection.execute(f"PRAGMA journal_size_limit = {LOG_LIMIT}")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
+        # What is deleted is overwritten at once, whatever SQLite was built with: see secure_erase.py.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
         # INSERT OR REPLACE must fire the delete triggers too.
         connection.execute("PRAGMA recursive_triggers = ON")

@@ -348,6 +348,11 @@ def note_traces(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '1')", (UNFINISHED,))
 
 
+def note_finished(connection: sqlite3.Connection) -> None:
+    """Note that no trace of a deleted memory is left."""
+    connection.execute("DELETE FROM settings WHERE name = ?", (UNFINISHED,))
+
+
 def is_unfinished(connection: sqlite3.Connection) -> bool:
     """Tell whether traces of deleted memories may still be in the file."""
     return connection.execute("SELECT 1 FROM settings WHERE name = ?", (UNFINISHED,)).fetchone() is not None

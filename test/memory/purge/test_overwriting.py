@@ -1,0 +1,74 @@
+"""What a purge overwrites: all traces, and little else."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ...support.consistency import check_file
+from ...support.raw_bytes import found, of_words
+from ...support.subprocesses import output_of
+from ..conftest import OpenMemory
+from .test_traces import fill, needles, tell
+
+
+def test_pages_that_were_held_in_ram_bring_no_trace_back(open_memory: OpenMemory) -> None:
+    memory, other = open_memory(), open_memory()
+    draw = random.Random(7)
+    secret = ["".join(draw.choices("qxzjvkwy", k=12)) for _ in range(150)]
+    ids = []
+    for number, word in enumerate(secret):
+        ids.append(memory.save_perception(f"{word} {word[::-1]}", metadata={word: number}).memory_id)
+        fill(memory, 2)
+        fill(other, 2)
+    memory.purge(ids=ids)
+    fill(other, 40)
+    fill(memory, 40)
+    memory.flush()
+    assert found(memory.path, of_words(secret)) == set()
+
+
+def test_a_file_of_another_program_without_a_pointer_map_is_purged_too(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory()
+    fill(memory, 30)
+    ids = tell(memory)
+    memory.close()
+    with sqlite3.connect(memory.path) as connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("VACUUM")
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (0,)
+    connection.close()
+    again = open_memory()
+    again.purge(ids=ids)
+    assert found(memory.path, needles()) == set()
+    again.close()
+    assert check_file(memory.path) == 30
+
+
+WRITTEN = """
+import sys
+from pathlib import Path
+from robotmem_ros.memory import RobotMemory
+
+def written():
+    return sum(int(line.split()[1]) for line in Path("/proc/self/io").read_text().splitlines() if "wchar" in line)
+
+with RobotMemory(sys.argv[1], embedding_model="", synchronous="normal") as memory:
+    for number in range(60):
+        memory.save_perception(f"plain mug {number}", data=bytes(100_000))
+    memory.purge(ids=[1])
+    before = written()
+    memory.purge(ids=[2])
+    print(written() - before, memory.status().db_bytes)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="nobody counts what a process writes")
+def test_a_purge_writes_what_it_deletes_and_not_the_whole_file(tmp_path: Path) -> None:
+    written, size = map(int, output_of(WRITTEN, tmp_path / "memory.db").split())
+    assert size > 5_000_000
+    assert written < size / 4

@@ -5,6 +5,8 @@ A stamp may be wrong, and the robot's clock may be set back or start again: only
 
 from __future__ import annotations
 
+import sys
+import time
 from datetime import datetime, timezone
 
 DAY = 86_400 * 10**9
@@ -39,6 +41,11 @@ def is_later(stamp: int, than: int, *, now: int, recorded: bool) -> bool:
     if stamp >= than or than > now + _MAX_AHEAD_NS:
         return True
     return not recorded and than - stamp > _MAX_DELAY_NS
+
+
+def uptime() -> int:
+    """Return nanoseconds that nobody sets; they go on while the machine sleeps, where it tells."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic_ns()
 
 
 def iso(time_ns: int, *, timespec: str = "microseconds") -> str:

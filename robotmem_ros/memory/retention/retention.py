@@ -16,13 +16,21 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 from ..background import piecewise
-from ..clocks import comparable_since
+from ..clocks import comparable_since, uptime
 from ..config.budgets import Budget, Measure
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import Database, path_rows, sighting_rows
 from ..storage.file_size import cut_file, file_size, give_back, limit_log, to_give_back
-from ..storage.retention_rows import EvictionCandidate, count_removed, evict, eviction_candidates, overhead
+from ..storage.retention_rows import (
+    EvictionCandidate,
+    count_removed,
+    evict,
+    eviction_candidates,
+    note_opening,
+    overhead,
+)
+from ..storage.vector_rows import newest_memory
 from ..validation import expanded_path
 from .export import append, lines
 
@@ -102,6 +110,9 @@ class Retention:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._limited = 0
+        self._opened_at = uptime()
+        with database.reader() as connection:
+            self._newest_at_opening = newest_memory(connection)
         self.update = piecewise(self._step)
         """Delete some of what exceeds the budgets, unless a `run` does so; return whether more is left."""
 
@@ -154,6 +165,10 @@ class Retention:
         budgets = parameters.budgets()
         now = self._clock() if budgets else 0
         self._limit_log(parameters.retention_bytes)
+        if any(budget.measure is Measure.AGE for budget in budgets):
+            # Again at each run: the clock may have been set since.
+            opened = time.time_ns() - (uptime() - self._opened_at)
+            self._write(lambda connection: note_opening(connection, self._newest_at_opening, opened))
         for budget in budgets:
             yield from self._evict(budget, parameters.retention_export, now, counters)
         if parameters.retention_sightings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -30,8 +32,8 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
     An older database is first copied to `<name>.v<version>.bak` beside it.
 
     Raises:
-        DatabaseUnusableError: it belongs to another program, or was made by a newer version of this one or by one
-            before the first release.
+        DatabaseUnusableError: it belongs to another program, or was made by a newer version of this one, by one before
+            the first release, or by one whose schema of the same version is another one.
     """
     version = schema_version(connection)
     if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -40,10 +42,12 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str
     connection.execute("PRAGMA journal_mode = WAL")
     if version > len(migrations):
         raise _newer(path, version, len(migrations))
+    if version:
+        _check_digest(connection, path, migrations[:version])
     if 0 < version < len(migrations):
         _back_up(connection, path, version)
     for step in range(version, len(migrations)):
-        _run(connection, migrations[step], step)
+        _run(connection, migrations, step)
 
 
 def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(MIGRATIONS)) -> None:
@@ -62,6 +66,7 @@ def check_version(connection: sqlite3.Connection, path: Path, wanted: int = len(
             f"has schema version {version}, older than {wanted}, and is opened to be read only",
             "start the node with it once, or open it in Python with RobotMemory(path): it is migrated after a backup",
         )
+    _check_digest(connection, path, MIGRATIONS[:version])
 
 
 def schema_version(connection: sqlite3.Connection) -> int:
@@ -116,13 +121,33 @@ def _newer(path: Path, version: int, wanted: int) -> DatabaseUnusableError:
     return DatabaseUnusableError(path, f"has schema version {version}, newer than {wanted}", "use a newer robotmem_ros")
 
 
-def _run(connection: sqlite3.Connection, script: str, step: int) -> None:
+def _check_digest(connection: sqlite3.Connection, path: Path, migrations: Sequence[str]) -> None:
+    # Before the first release a schema changes without its number.
+    row = connection.execute("SELECT value FROM settings WHERE name = 'schema'").fetchone()
+    found, expected = row[0] if row else "none", _digest(migrations)
+    if found != expected:
+        raise DatabaseUnusableError(
+            path,
+            f"has another schema of version {len(migrations)} than this program (digest {found}, here {expected})",
+            "export it with the program that made it (`robotmem export`), and import that into a new file",
+        )
+
+
+def _digest(migrations: Sequence[str]) -> str:
+    # Of the statements: comments and blanks may change.
+    statements = (" ".join(re.sub("--.*", "", script).split()) for script in migrations)
+    return hashlib.blake2b("\n".join(statements).encode(), digest_size=8).hexdigest()
+
+
+def _run(connection: sqlite3.Connection, migrations: Sequence[str], step: int) -> None:
     # Another process may have run the step since the version was read, so read it again inside the transaction.
     connection.execute("BEGIN IMMEDIATE")
     try:
         if schema_version(connection) == step:
-            for statement in _statements(script):
+            for statement in _statements(migrations[step]):
                 connection.execute(statement)
+            digest = _digest(migrations[: step + 1])
+            connection.execute("INSERT OR REPLACE INTO settings VALUES ('schema', ?)", (digest,))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {step + 1}")
         connection.execute("COMMIT")

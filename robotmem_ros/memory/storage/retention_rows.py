@@ -22,13 +22,15 @@ Protection, from those that are evicted first to those that stay longest:
 2. facts that are not consolidated yet: active ones of a session that is still open, or waits for it;
 3. constraints.
 
-Age budgets evict no memory of protection 2 or 3. No budget evicts or counts notes.
+Age budgets evict no memory of protection 2 or 3. What was saved while the clock stood back is as old as it would be by
+the right one, as far as `openings` tell. No budget evicts or counts notes.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -47,6 +49,11 @@ PROTECTION = (
     "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.superseded IS NULL) THEN 2 ELSE 1 END"
 )
 _LAST_USE = "max(m.observed_at, m.refreshed_at)"
+_BEHIND = (
+    "max(0, coalesce((SELECT max(o.at) FROM openings AS o WHERE o.after_id < m.id AND o.at <= :wall_clock), 0) "
+    "- CAST(strftime('%s', m.created_at) AS INTEGER) * 1000000000)"
+)
+"""By how much the clock stood back at least when a memory was saved, in nanoseconds."""
 _AGE = f"CASE WHEN {_LAST_USE} < :comparable THEN 0 ELSE max(0, :now - {_LAST_USE}) END"
 _DAYS = f"CASE WHEN m.category IN ('constraint', 'preference') THEN 0.0 ELSE ({_AGE}) / {float(DAY)!r} END"
 USEFULNESS = f"m.confidence * (1.0 + 4.0 * m.access_count / (m.access_count + 4)) / (1.0 + {_DAYS} / 100.0)"
@@ -83,6 +90,15 @@ def moment(now: int) -> dict[str, int]:
     return {"now": now, "comparable": comparable_since(now)}
 
 
+def note_opening(connection: sqlite3.Connection, after_id: int, at: int) -> None:
+    """Note that memories with ids above `after_id` were saved after `at`, nanoseconds of the wall clock of now."""
+    connection.execute("INSERT OR REPLACE INTO openings VALUES (?, ?)", (after_id, at))
+    connection.execute(
+        "DELETE FROM openings WHERE after_id < (SELECT max(after_id) FROM openings WHERE after_id < "
+        "(SELECT min(id) FROM memories))"
+    )
+
+
 def eviction_candidates(
     connection: sqlite3.Connection, budget: Budget, *, now: int, used: int, limit: int, gone: Collection[int] = ()
 ) -> list[EvictionCandidate]:
@@ -93,8 +109,9 @@ def eviction_candidates(
     scope, arguments = _scope(budget, gone)
     arguments |= moment(now) | {"limit": limit}
     if budget.measure is Measure.AGE:
-        arguments["older_than"] = now - budget.limit
+        arguments |= {"older_than": now - budget.limit, "wall_clock": time.time_ns()}
         old = f"{PROTECTION} < {_AGE_PROTECTED} AND {_LAST_USE} < :older_than AND {_LAST_USE} >= :comparable"
+        old += f" AND {_LAST_USE} + {_BEHIND} < :older_than"
         return _read(connection, f"{scope} AND {old}", arguments)
     count, payload = _totals(connection, scope, arguments)
     if budget.measure is Measure.ROWS:

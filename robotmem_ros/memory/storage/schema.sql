@@ -688,8 +688,15 @@ CREATE TABLE removed (
     PRIMARY KEY (reason, kind)
 ) WITHOUT ROWID;
 
--- What holds for the whole file: `embedding_model`, `tokens` and `statements` (how its indexes read texts, see
--- index_schemes.py), `purge_unfinished` (if traces of purged memories may still be in the file).
+-- When processes opened the file: memories with greater ids were saved later, whatever their clock told then.
+CREATE TABLE openings (
+    after_id INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL  -- by the wall clock as it stands now
+);
+
+-- What holds for the whole file: `schema` (a digest of the steps of migrations.py that made it), `embedding_model`,
+-- `tokens` and `statements` (how its indexes read texts, see index_schemes.py), `purge_unfinished` (if traces of purged
+-- memories may still be in the file).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -18,7 +18,7 @@ from ..errors import PurgeUnfinishedError
 from . import purge_rows, unused_bytes
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk_room import is_full
-from .file_size import give_back, to_give_back
+from .file_size import file_size, give_back, to_give_back
 
 _ATTEMPTS = 5
 """So often another process may write between the moment at which the log is empty and that at which nobody may."""
@@ -94,7 +94,8 @@ def _merge_and_shrink(connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA temp_store = FILE")  # RAM may be too small for a new file
         connection.execute("VACUUM")
-    while pages := to_give_back(connection, None):
+    left = -1
+    while (pages := to_give_back(connection, None)) and left != (left := file_size(connection).free):
         give_back(connection, pages)
 
 

@@ -107,8 +107,8 @@ def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_
 
 
 def test_a_full_disk_still_takes_what_frees_room_and_then_takes_memories_again(tmp_path: Path) -> None:
-    # A few memories are deleted, but there is no room to rewrite a file that is still as large.
-    assert output_of(FREE, tmp_path, 4_194_304, before=small_disk(tmp_path)) == "unfinished True False True\n"
+    # What is deleted is overwritten where it is.
+    assert output_of(FREE, tmp_path, 4_194_304, before=small_disk(tmp_path)) == "True False True\n"
 
 
 def test_without_a_reserve_a_full_disk_takes_nothing(tmp_path: Path) -> None:

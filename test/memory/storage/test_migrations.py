@@ -110,13 +110,34 @@ def test_a_newer_database_is_refused_and_not_touched(version_1: Path, monkeypatc
     assert version_1.read_bytes() == before
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("change", ["UPDATE settings SET value = 'abcd' WHERE name = 'schema'", "DELETE FROM settings"])
+def test_another_schema_of_the_same_version_is_refused_and_not_touched(
+    version_1: Path, change: str, read_only: bool
+) -> None:
+    with sqlite3.connect(version_1) as connection:
+        connection.execute(change)
+    connection.close()
+    before = version_1.read_bytes()
+    told = r"has another schema of version 1 than this program \(digest (abcd|none), here \w{16}\); export it with the"
+    with pytest.raises(DatabaseUnusableError, match=told):
+        RobotMemory(version_1, read_only=read_only)
+    assert version_1.read_bytes() == before
+
+
+def test_comments_and_blanks_make_no_other_schema(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_with(version_1, [f"-- A comment.\n{MIGRATIONS[0]}  "], monkeypatch)
+    with pytest.raises(DatabaseUnusableError, match="another schema of version 1"):
+        open_with(version_1, [f"{MIGRATIONS[0]}\nCREATE TABLE another (x);"], monkeypatch)
+
+
 def test_a_step_that_another_process_ran_meanwhile_is_not_run_again(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     first, second = (sqlite3.connect(path, isolation_level=None) for _ in range(2))
-    steps = ["CREATE TABLE one (x);"]
+    steps = ["CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT);"]
     migrate(first, path, steps)
     # The second read version 0 before the first one began: it finds the step done once it has the lock.
-    migrations._run(second, steps[0], 0)
+    migrations._run(second, steps, 0)
     assert schema_version(second) == 1
     first.close()
     second.close()

@@ -138,6 +138,17 @@ class PurgeUnfinishedError(RobotMemoryError):
         )
 
 
+class LogHeldError(RobotMemoryError):
+    """The write-ahead log grows, since a process reads an older state of the file."""
+
+    def __init__(self, log: Path, size: int, readers: Iterable[str]) -> None:
+        who = " and ".join(readers) or "a process"
+        super().__init__(
+            f"{str(log)!r} has {size / 1e6:.0f} MB and grows with each save, since {who} reads an older state of the "
+            "database; end that process or its transaction"
+        )
+
+
 class ReadOnlyError(RobotMemoryError):
     """The memory was opened read-only."""
 

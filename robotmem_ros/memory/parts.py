@@ -25,6 +25,7 @@ from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
 from .storage import Database
+from .storage.log_watch import empty_log
 from .text import scripts
 
 _INDEXED = 1000
@@ -84,7 +85,7 @@ class Parts:
             self.purge_finisher = PurgeFinisher(self.database)
             self.notes = Notes(self.database, at_start, self.maintenance.notify)
             made.callback(self.notes.close)
-            self.maintenance.start(self._steps(at_start), self.database.query_priority)
+            self.maintenance.start(self._steps(at_start, parameters), self.database.query_priority)
             made.callback(self.maintenance.close)
             made.callback(self.retention.stop)
             self._open = made.pop_all()
@@ -124,7 +125,7 @@ class Parts:
         with self._closing:
             self._open.close()
 
-    def _steps(self, parameters: Parameters) -> list[Step]:
+    def _steps(self, parameters: Parameters, now: Callable[[], Parameters]) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
             Step("index texts", self.texts.update, period=10.0, rest=0.25),
@@ -141,6 +142,7 @@ class Parts:
             Step("reserve room on the disk", self.database.reserve.update, period=10.0, rest=10.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
+            Step("empty the log", lambda: empty_log(self.database, now().retention_bytes), period=10.0, rest=10.0),
             Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),
             Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),
         ]

@@ -36,7 +36,7 @@ _POINTS = 5000
 PATIENCE = 30.0
 """Seconds for whoever purged, and was told that traces are left, to finish it."""
 _REST_RATIO = 20.0
-"""How many times as long as an attempt took there is none: it rewrites the file, and writes wait for that."""
+"""How many times as long as an attempt took there is none: it reads the whole file, and writes wait for that."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class PurgeFinisher:
 
     def _try(self) -> None:
         began = self._clock()
-        # Rewriting a file that somebody reads would be in vain.
+        # Overwriting in a file that somebody reads would be in vain.
         if self._database.write_alone(is_read_elsewhere).result():
             self._error = PurgeUnfinishedError(self._database.path, "another process reads the file")
         else:

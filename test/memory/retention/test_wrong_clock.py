@@ -15,7 +15,11 @@ YEAR = 365 * DAY
 
 def opened(path: Path) -> RobotMemory:
     """Open a memory that keeps what is at most thirty days old, by the clock of the machine."""
-    return RobotMemory(path, embedding_model="", retention_age=30.0, clock=lambda: time.time_ns())
+    return RobotMemory(path, embedding_model="", retention_age=30.0, clock=_now)
+
+
+def _now() -> int:
+    return time.time_ns()  # as a test has set it
 
 
 def save(memory: RobotMemory, text: str, count: int) -> None:

@@ -36,7 +36,10 @@ def empty_log(database: Database, limit: int) -> bool:
 
 
 def readers(path: Path) -> list[str]:
-    """Return the other processes that read a database now, such as `process 77 (sqlite3)`, as far as Linux tells."""
+    """Return the processes that read a database now, such as `process 77 (sqlite3)`, as far as Linux tells.
+
+    This process is named only if no other one reads.
+    """
     try:
         inode = Path(f"{path}-shm").stat().st_ino
         locks = [line.split() for line in _LOCKS.read_text().splitlines()]
@@ -48,7 +51,9 @@ def readers(path: Path) -> list[str]:
         for lock in locks
         if lock[1] == "POSIX" and lock[5].endswith(f":{inode}") and int(lock[6]) in _READ_LOCKS
     }
-    return [f"process {process} ({_name(process)})" for process in sorted(found - {os.getpid(), 0, -1})]
+    others = sorted(found - {os.getpid(), 0, -1})  # those of other containers have no number here
+    named = [f"process {process} ({_name(process)})" for process in others]
+    return named or (["this process itself"] if os.getpid() in found else [])
 
 
 def _name(process: int) -> str:

@@ -134,7 +134,8 @@ class MatrixFollower:
         To be called on a connection that sees the latest state.
         """
         with self._lock:
-            self._begin(vector_rows.dimension(connection))
+            # The length that queries have is the right one; what stands in the file may be anything.
+            self._begin(self._dim or vector_rows.dimension(connection))
             if self._missing(connection) and not self.no_room and self._read(connection):
                 return True
             if not self.no_room and vector_rows.count_all(connection) != self._count(masked=False):

@@ -138,7 +138,6 @@ class Parts:
             *([notes] if parameters.notes_folders else []),
             Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
             *indexes,
-            Step("reserve room on the disk", self.database.reserve.update, period=10.0, rest=10.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
             Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +16,6 @@ from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOn
 from ..models import NewMemory, Stored
 from . import imports, index_schemes
 from .connection import IN_MEMORY, Connection, check_readable, connect, create_file, note_closed, note_open, resolve
-from .disk_room import DiskReserve
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
@@ -54,10 +53,6 @@ class Database:
         """Why text search does not find all that it should; empty if it does."""
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        reserve = 0 if read_only or self.in_memory else parameters.disk_reserve
-        self.reserve = DiskReserve(self.path, reserve)
-        with suppress(OSError):
-            self.reserve.update()
         self._writer = None if read_only else self._new_writer(inserted)
 
     @property
@@ -73,7 +68,7 @@ class Database:
     def write(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
         """Give a job to the writer; the future holds its result once it is committed.
 
-        On a full disk a job that `frees_room` may use the reserve.
+        A job that `frees_room` may use the last bytes of the disk.
         """
         return self._writing().submit(work, frees_room=frees_room)
 
@@ -228,7 +223,6 @@ class Database:
             store=imports.insert_once,
             inserted=inserted,
             query_priority=self.query_priority,
-            reserve=self.reserve,
         )
 
     def _writing(self) -> Writer:

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -20,13 +19,11 @@ from typing import Any, Generic, TypeVar
 from ..background import QueryPriority
 from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..models import NewMemory, Stored
-from . import text_rows
-from .disk_room import DiskReserve, LogSpace, is_full
+from .disk_room import DiskRoom, is_full
 
 T = TypeVar("T")
 _Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
 _MAX_GROUP = 512
-_MERGES = 64
 _FLOOD = 16
 """Jobs in one commit; fewer come when the writer keeps up easily."""
 _FLOOD_LASTS = 0.1
@@ -103,12 +100,10 @@ class Writer:
         store: _Store,
         inserted: Callable[[], None],
         query_priority: QueryPriority,
-        reserve: DiskReserve,
     ) -> None:
         self._connection = connection
-        self._reserve = reserve
         self._path = path
-        self._log = LogSpace(connection, path, reserve)
+        self._room = DiskRoom(connection, path)
         self._lock = lock
         self._store = store
         self._inserted = inserted
@@ -121,7 +116,7 @@ class Writer:
         self._thread.start()
 
     def submit(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
-        """Queue a job; the future holds its result once it is committed. A job that frees room may use the reserve.
+        """Queue a job; the future holds its result once it is committed. One that frees room may fill the disk.
 
         Raises:
             MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
@@ -133,7 +128,7 @@ class Writer:
         return self._queued(_Insert(new, self._store))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Queue a job that runs outside of a transaction, such as VACUUM, with the reserve; raises as `submit` does."""
+        """Queue a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
         return self._queued(_Job(work, alone=True))
 
     def waiting(self) -> int:
@@ -187,55 +182,37 @@ class Writer:
 
     def _run_alone(self, jobs: Iterable[_Job[Any]]) -> None:
         for job in jobs:
-            with self._lock, self._reserve.lent():
+            with self._lock:
                 job.run_alone(self._connection)
-                self._log.after_commit()
+                self._room.after_commit()
             job.resolve(self._path)
 
     def _commit(self, group: list[_Job[Any]]) -> None:
         jobs = [job for job in group if job.begin()]
         with self._lock:
-            error = self._transaction(jobs)
+            refusal = self._room.refusal()
+            accepted = jobs if refusal is None else [job for job in jobs if job.frees_room]
+            error = self._transaction(accepted)
             if is_full(error):
-                self._log.make_room()
-                error = self._transaction(jobs)
-            freed = self._transaction_in_reserve(jobs) if is_full(error) else error
-            self._log.after_commit()
+                self._room.make_room()
+                error = self._transaction(accepted)
+            self._room.after_commit()
         for job in jobs:
-            job.resolve(self._path, freed if job.frees_room else error)
+            job.resolve(self._path, error if refusal is None or job.frees_room else refusal)
         if len(jobs) >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
         if any(type(job) is _Insert for job in jobs):
             self._inserted()
 
-    def _transaction_in_reserve(self, jobs: list[_Job[Any]]) -> BaseException | None:
-        # Of all that found no room, only what frees some.
-        freeing = [job for job in jobs if job.frees_room]
-        if not freeing:
-            return None
-        with self._reserve.lent():
-            error = self._transaction(freeing, merges_texts=False)
-            self._log.make_room()
-            with suppress(sqlite3.Error):
-                for _ in range(_MERGES):
-                    if not text_rows.merge(self._connection):
-                        break
-                    self._log.make_room()
-        return error
-
-    def _transaction(self, jobs: list[_Job[Any]], *, merges_texts: bool = True) -> BaseException | None:
+    def _transaction(self, jobs: list[_Job[Any]]) -> BaseException | None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            if not merges_texts:
-                text_rows.defer_merging(self._connection)
             for kind, alike in groupby(jobs, key=type):
                 if kind is _Insert:
                     self._insert_together([job for job in alike if isinstance(job, _Insert)])
                 else:
                     for job in alike:
                         job.run(self._connection)
-            if not merges_texts:
-                text_rows.resume_merging(self._connection)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             if self._connection.in_transaction:

@@ -172,7 +172,8 @@ def _data(arguments: argparse.Namespace) -> None:
         if not found.data:
             raise MemoryNotFoundError(found.memory_id, "it has metadata and no data")
         try:
-            arguments.out.write_bytes(found.data)
+            with arguments.out.open("xb") as out:  # somebody may miss what a file held before
+                out.write(found.data)
         except OSError as cause:
             why = f"cannot be written ({cause.strerror or cause}); give the path of another file"
             raise CommandError(f"--out: {str(arguments.out)!r} {why}") from cause

@@ -58,6 +58,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         foreign = _of_another_model(connection, embedder)
     pending = counts["memory"] - counts["vector"]
     missing = [
+        database.trouble,
         embedder.why_not,
         foreign,
         parts.backfill.refused(pending),

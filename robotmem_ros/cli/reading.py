@@ -171,9 +171,10 @@ def _data(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         if not found.data:
             raise MemoryNotFoundError(found.memory_id, "it has metadata and no data")
+        if arguments.out.is_file():
+            raise CommandError(f"--out: {str(arguments.out)!r} exists already; give the path of a new file")
         try:
-            with arguments.out.open("xb") as out:  # somebody may miss what a file held before
-                out.write(found.data)
+            arguments.out.write_bytes(found.data)
         except OSError as cause:
             why = f"cannot be written ({cause.strerror or cause}); give the path of another file"
             raise CommandError(f"--out: {str(arguments.out)!r} {why}") from cause

@@ -37,6 +37,9 @@ class Status:
     model_of_vectors: str = ""
     """The model that the vectors in the file are of; empty while there are none."""
 
+    write_error: str = ""
+    """Why nothing is stored: the error of the last write; empty if it succeeded."""
+
     @property
     def memories(self) -> int:
         """Return the number of active memories of all kinds."""
@@ -76,6 +79,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
     missing += trouble
     return Status(
+        write_error=database.trouble,
         mode=Mode.HYBRID if embedder.available and not foreign else Mode.BM25_ONLY,
         reason="; ".join(filter(None, missing)),
         db_path=str(database.path),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +40,7 @@ def wait_for(condition: Callable[[], T]) -> T:
     deadline = time.monotonic() + SECONDS
     while not (held := condition()):
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        threading.Event().wait(0.05)
     return held
 
 

@@ -93,7 +93,7 @@ def _status(arguments: argparse.Namespace) -> None:
     with opened(arguments.db, read_only=True) as memory:
         status = memory.status()
     # These depend on how the file is opened, not on its content.
-    left_out = {"mode", "reason", "embedding_model"}
+    left_out = {"mode", "reason", "embedding_model", "write_error"}
     fields = {name: value for name, value in dataclasses.asdict(status).items() if name not in left_out}
     show(arguments, fields, "".join(f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items()))
 
@@ -171,6 +171,8 @@ def _data(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         if not found.data:
             raise MemoryNotFoundError(found.memory_id, "it has metadata and no data")
+        if arguments.out.is_file():
+            raise CommandError(f"--out: {str(arguments.out)!r} exists already; give the path of a new file")
         try:
             arguments.out.write_bytes(found.data)
         except OSError as cause:

@@ -29,8 +29,8 @@ _PATIENCE = 3.0
 """Seconds that a search waits for a model that is still being loaded; then it goes by words alone."""
 _LOOK = 0.2
 _OF_THE_NODE = {
-    "db_path", "disk_reserve", "max_memories", "retention_age", "retention_budgets", "retention_bytes",
-    "retention_export", "retention_sightings",
+    "db_path", "max_memories", "retention_age", "retention_budgets", "retention_bytes", "retention_export",
+    "retention_sightings",
 }  # fmt: skip
 """Parameters of work that is the node's: it keeps the budgets."""
 

@@ -120,6 +120,15 @@ class StorageError(RobotMemoryError):
         super().__init__(f"could not {doing}: {why}")
 
 
+class DatabaseLostError(StorageError):
+    """The database file was taken away, or replaced, while it was open; nothing is written any more."""
+
+    def __init__(self, path: Path | str, why: str, saved: str) -> None:
+        RobotMemoryError.__init__(
+            self, f"could not write to the database {str(path)!r}: {why}; {saved}; put the right file there and restart"
+        )
+
+
 class OtherMemoryError(RobotMemoryError):
     """The file of another robot's memory cannot be read; the own memory can."""
 

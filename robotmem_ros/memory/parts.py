@@ -114,7 +114,7 @@ class Parts:
         """Return when all that was accepted is committed, indexed and, if there is a model, embedded."""
         self.usage.write()
         if not self.database.read_only:
-            self.database.write(lambda connection: None).result()
+            self.database.write(lambda connection: None, background=True).result()
         self.embedder.wait()
         self.backfill.retry_refused()
         self.notes.settle()
@@ -139,7 +139,7 @@ class Parts:
             *([notes] if parameters.notes_folders else []),
             Step("embed texts", self.backfill.update, period=10.0, rest=0.1),
             *indexes,
-            Step("reserve room on the disk", self.database.reserve.update, period=10.0, rest=10.0),
+            Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
             Step("empty the log", lambda: empty_log(self.database, now().retention_bytes), period=10.0, rest=10.0),

@@ -196,12 +196,15 @@ class RobotMemory:
         """
         return self.store(new_perception(self.parameters, perception, now=self._clock)).result()
 
-    def store(self, new: NewMemory) -> Future[Stored]:
-        """Queue a checked memory, a sighting for its object; the future is done when it is on disk."""
+    def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
+        """Queue a checked memory, a sighting for its object; the future is done when it is on disk.
+
+        Calls go before what is stored in the `background`.
+        """
         parts = self._writable
         if not is_sighting(new, self.parameters):
-            return parts.database.insert(parts.areas.tagged(new))
-        future = parts.objects.store(new)
+            return parts.database.insert(parts.areas.tagged(new), background=background)
+        future = parts.objects.store(new, background=background)
         future.add_done_callback(lambda done: parts.maintenance.notify())
         return future
 
@@ -297,7 +300,7 @@ class RobotMemory:
 
     def store_path(self, part: PathPart) -> Future[int]:
         """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new."""
-        return self._write(path_rows.insert, part)
+        return self._writable.database.write(lambda connection: path_rows.insert(connection, part), background=True)
 
     def robot_path(
         self, *, after: int | None = None, before: int | None = None, map_id: str | None = None, n: int = 5000

@@ -45,6 +45,9 @@ class Status:
     model_of_vectors: str = ""
     """The model that the vectors in the file are of; empty while there are none."""
 
+    write_error: str = ""
+    """Why nothing is stored: the error of the last write; empty if it succeeded."""
+
     @property
     def memories(self) -> int:
         """Return the number of active memories of all kinds."""
@@ -69,6 +72,7 @@ def status(parts: Parts, *trouble: str) -> Status:
     has_vectors = embedder.available and not foreign and not no_vectors
     pending = counts["memory"] - counts["vector"]
     missing = [
+        database.trouble,
         embedder.why_not,
         foreign,
         parts.backfill.refused(pending),
@@ -88,6 +92,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         missing.append("icu4py is not installed (pip install icu4py); Thai, Lao, Khmer and Burmese are cut likewise")
     missing += trouble
     return Status(
+        write_error=database.trouble,
         mode=_MODES[not no_text, has_vectors],
         reason="; ".join(filter(None, missing)),
         db_path=str(database.path),

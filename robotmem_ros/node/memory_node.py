@@ -25,7 +25,7 @@ from .markers import Markers
 from .parameters import ParametersNode, declare, ignored_parameters
 from .perception_topic import PerceptionTopic
 from .reports import Diagnostics, StatusTopic
-from .services import NotActiveError, Services
+from .services import SHUTTING_DOWN, NotActiveError, Services
 from .topics import TopicState
 from .transforms import Point, Target
 
@@ -48,6 +48,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._topic: PerceptionTopic | None = None
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
+        self._is_ending = False
         self._why = ""
         # Of ~/perception since the last activation: what is written after its end counts as well.
         self._counts: Callable[[], TopicCounts] = TopicCounts
@@ -111,6 +112,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Commit what was accepted and close the database."""
+        self._state = SHUTTING_DOWN
         self._stop()
         self._close_memory()
         self._enter(_FINALIZED)
@@ -125,6 +127,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def shut_down(self) -> None:
         """Shut the node down from whatever state it is in: commit, close the database and end the threads."""
+        self._is_ending = True
         if self._state != _FINALIZED:  # there is no transition out of that
             self.trigger_shutdown()
         # Before the services, since requests that wait for transforms are answered by it.
@@ -136,8 +139,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
         return int(self.get_clock().now().nanoseconds)
 
     def _active_memory(self) -> RobotMemory:
-        if self._memory is None or self._state != "active":
-            raise NotActiveError(self._state, self._why)
+        if self._is_ending or self._memory is None or self._state != "active":
+            raise NotActiveError(SHUTTING_DOWN if self._is_ending else self._state, self._why)
         return self._memory
 
     def _apply(self, parameters: Parameters) -> None:

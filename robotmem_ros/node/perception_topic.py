@@ -83,7 +83,7 @@ class PerceptionTopic:
                 return
             received_at = max(self._clock(), 0)
             new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
-            self._memory.store(new).add_done_callback(lambda done: self._settle(new, done))
+            self._memory.store(new, background=True).add_done_callback(lambda done: self._settle(new, done))
         except InvalidFieldError as error:
             self._drop(DropReason.of_field(error.field), str(error))
         except RobotMemoryError as error:

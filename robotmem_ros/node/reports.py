@@ -94,7 +94,7 @@ class Diagnostics:
             level, words = _ERROR, why
         if status is not None:
             if why or status.reason:
-                level, words = _WARN, why or status.reason
+                level, words = _ERROR if status.write_error else _WARN, why or status.reason
             values += [
                 ("mode", status.mode.value),
                 ("database", status.db_path),

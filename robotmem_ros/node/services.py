@@ -29,7 +29,7 @@ from robotmem_ros.srv import (
 )
 
 from ..memory import Learned, RobotMemory, Sighting, Stored
-from ..memory.errors import FrameMismatchError, RobotMemoryError
+from ..memory.errors import FrameMismatchError, MemoryClosedError, RobotMemoryError
 from . import conversions
 from .executors import CallbackThread
 from .fields import fields_of, fill
@@ -48,11 +48,16 @@ Transformed = Callable[[Target], Future[Point]]
 """Gives a point in another frame, now or when its transform has come."""
 
 
+SHUTTING_DOWN = "shutting down"
+"""State of a node that ends."""
+
+
 class NotActiveError(RobotMemoryError):
     """The node has no memory to serve with now."""
 
     def __init__(self, state: str, why: str) -> None:
-        super().__init__(f"the node is {state}, not active" + (f": {why}" if why else ""))
+        is_ending = state == SHUTTING_DOWN
+        super().__init__(f"the node is {state}" + ("" if is_ending else ", not active") + (f": {why}" if why else ""))
 
 
 class Services:
@@ -96,19 +101,32 @@ class Services:
     def _calling(self, verb: Callable[..., T]) -> Callable[[Any], Future[T]]:
         # A request that has the names and values of the verb's arguments.
         def begin(request: Any) -> Future[T]:
-            return self._workers.submit(verb, self._memory(), **fields_of(request))
+            return self._submit(verb, **fields_of(request))
 
         return begin
 
+    def _submit(self, verb: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
+        # Refused at once by a node that is not active, and by one that no longer is when a worker is free.
+        self._memory()
+        return self._workers.submit(self._call, verb, *arguments, **named)
+
+    def _call(self, verb: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        memory = self._memory()
+        try:
+            return verb(memory, *arguments, **named)
+        except MemoryClosedError:
+            self._memory()  # it says why it was closed
+            raise
+
     def _learn(self, request: Learn.Request) -> Future[Learned]:
-        return self._workers.submit(self._memory().learn, **conversions.learn_fields(request, self._clock))
+        return self._submit(RobotMemory.learn, **conversions.learn_fields(request, self._clock))
 
     def _update(self, request: Update.Request) -> Future[None]:
-        return self._workers.submit(self._memory().update, **conversions.update_fields(request))
+        return self._submit(RobotMemory.update, **conversions.update_fields(request))
 
     def _save_perception(self, request: SavePerception.Request) -> Future[Stored]:
-        memory = self._memory()
-        return memory.store(conversions.perception_from(request.perception, memory.parameters, self._clock))
+        new = conversions.perception_from(request.perception, self._memory().parameters, self._clock)
+        return self._call(RobotMemory.store, new)
 
     def _recall(self, request: Recall.Request) -> Future[conversions.Recalled]:
         parameters = self._memory().parameters
@@ -133,11 +151,11 @@ class Services:
             target = targets[error.field]
             return then(self._transformed(target), partial(again, target, error.field.partition(".")[0]))
 
-        return then(self._workers.submit(recall, self._memory(), **query), in_memory_frame)
+        return then(self._submit(recall, **query), in_memory_frame)
 
     def _object_history(self, request: ObjectHistory.Request) -> Future[tuple[Sighting, ...]]:
         n = min(int(request.n) or _HISTORY, _LONGEST_HISTORY)
-        return self._workers.submit(self._memory().object_history, int(request.memory_id), n)
+        return self._submit(RobotMemory.object_history, int(request.memory_id), n)
 
 
 def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Recalled:

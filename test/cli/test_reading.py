@@ -103,12 +103,14 @@ def test_data_writes_the_bytes_stored_with_a_perception(tmp_path: Path, capsys: 
     }  # fmt: skip
     for number, target, error in (
         (1, tmp_path, f"--out: {str(tmp_path)!r} cannot be written (Is a directory); give the path of another file"),
+        (1, out, f"--out: {str(out)!r} exists already; give the path of a new file"),
         (2, out, "memory_id: 2 cannot be used, it has metadata and no data"),
         (3, out, "memory_id: 3 cannot be used, there is no such memory"),
     ):  # fmt: skip
+        out.write_bytes(b"\xff\xd8 edited")
         assert main(["data", str(number), "--db", str(path), "--out", str(target)]) == 1
         assert capsys.readouterr().err == f"robotmem: {error}\n"
-    assert out.read_bytes() == b"\xff\xd8 pixels"
+    assert out.read_bytes() == b"\xff\xd8 edited"
 
 
 @pytest.mark.parametrize("command", [["recall", "x"], ["status"], ["sessions"], ["consolidate", "s"]])

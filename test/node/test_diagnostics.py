@@ -53,6 +53,19 @@ def test_what_is_wrong_warns_and_a_node_that_cannot_serve_is_an_error(own: Any, 
     assert "is a directory" in {value.key: value.value for value in told.values}["last_error"]
 
 
+def test_a_database_that_cannot_be_written_is_an_error(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    path = tmp_path / "memory.db"
+    start("-p", f"db_path:={path}", "-p", "embedding_model:=''")
+    client: Client = connect()
+    client.until_active()
+    assert client.call(Learn, "learn", insight="x").success
+    path.unlink()
+    told = diagnostic(client, "memory", "the file was taken away while it was open")
+    assert told.level == DiagnosticStatus.ERROR
+    assert "was taken away" in client.call(Learn, "learn", insight="y").error
+
+
 def test_a_topic_that_loses_messages_warns(own: Any) -> None:
     start, connect = own
     start(*IN_MEMORY, *topic("captions", **CAPTIONS))

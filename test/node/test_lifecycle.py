@@ -24,7 +24,9 @@ from robotmem_ros.srv import (
     Update,
 )
 
+from ..memory.storage.test_unusable import HOLD
 from ..support.node.graph import Client
+from ..support.subprocesses import running
 
 SERVICES = [
     (Learn, "learn", {"insight": "x"}),
@@ -78,7 +80,39 @@ def test_a_signal_leaves_no_request_without_an_answer(own: Any, tmp_path: Path) 
     client.result(waiting[0])
     assert node.stop() == 0, node.output
     answers = [client.result(future) for future in waiting]
-    assert {answer.error for answer in answers} <= {"", "the memory is closed; open a new RobotMemory"}
+    assert {answer.error for answer in answers} <= {"", "the node is shutting down"}
+    assert "Traceback" not in node.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_another_process_holds_the_file_is_told_to_all_who_wait(
+    own: Any, tmp_path: Path, number: int
+) -> None:
+    start, connect = own
+    path = tmp_path / "memory.db"
+    node = start("-p", f"db_path:={path}", "-p", "busy_timeout:=2.0", "-p", "worker_threads:=1", *TEXT_ONLY)
+    client: Client = connect()
+    client.until_active()
+    assert client.call(Learn, "learn", insight="a red mug").success
+    assert client.call(SavePerception, "save_perception", perception=Perception(description="a mug")).success
+    with running(HOLD, path, "BEGIN IMMEDIATE") as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        publisher = client.publisher(Perception, "/memory/perception")
+        for index in range(1000):
+            publisher.publish(Perception(description=f"thing {index}"))
+        # Each within its own time, not one after the other.
+        saving = [
+            client.start(SavePerception, "save_perception", perception=Perception(description=f"mug {number}"))
+            for number in range(10)
+        ]
+        assert all("database is locked" in client.result(future).error for future in saving)
+        learning = [client.start(Learn, "learn", insight=f"mug {number}") for number in range(20)]
+        client.until_status(lambda status: "database is locked" in status.reason, "the lock in the status")
+        assert node.stop(number) == 0, node.output
+        errors = {client.result(future).error for future in learning}
+    assert "the node is shutting down" in errors
+    assert all(error == "the node is shutting down" or "database is locked" in error for error in errors)
     assert "Traceback" not in node.output
 
 

@@ -231,11 +231,6 @@ class Parameters:
     retention_export: str = parameter(
         "", "File to which memories are written as JSON lines before retention deletes them; empty disables."
     )
-    disk_reserve: int = parameter(
-        4_194_304, "Size of a file that holds room while less than 1 GB of the disk is free, for purging, evicting and "
-        "forgetting when it is full. 0 disables.",
-        unit="bytes", minimum=0, maximum=2**40, read_only=True,
-    )  # fmt: skip
     synchronous: str = parameter(
         "full",
         "`full` survives a power cut, `normal` only the end of the process.",

@@ -45,11 +45,13 @@ class Objects:
         self._clock = clock
         self._sources_ahead: set[str] = set()
 
-    def store(self, new: NewMemory) -> Future[Stored]:
-        """Queue one sighting that comes by itself, by a call or in a stream."""
+    def store(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
+        """Queue one sighting that comes by itself, by a call or in a stream, which is `background`."""
         now = max(self._clock(), 0)
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        return self._queue(self._parameters(), now, lambda writer: _store(writer, [sighting], [None])[0])
+        return self._queue(
+            self._parameters(), now, lambda writer: _store(writer, [sighting], [None])[0], background=background
+        )
 
     def store_message(
         self,
@@ -109,8 +111,12 @@ class Objects:
                 connection, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
             )
 
-    def _queue(self, parameters: Parameters, now: int, work: Callable[[ObjectWriter], _T]) -> Future[_T]:
-        return self._database.write(lambda connection: work(ObjectWriter(connection, parameters, self._areas, now)))
+    def _queue(
+        self, parameters: Parameters, now: int, work: Callable[[ObjectWriter], _T], *, background: bool = True
+    ) -> Future[_T]:
+        return self._database.write(
+            lambda connection: work(ObjectWriter(connection, parameters, self._areas, now)), background=background
+        )
 
     def _checked(self, view: FieldOfView, now: int) -> FieldOfView:
         clean = view.checked("field_of_view")

@@ -63,11 +63,16 @@ def create_file(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         create_empty(path)
         if not os.access(path, os.R_OK | os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            raise _not_writable(path)
     except OSError as cause:
         raise DatabaseUnusableError(
             path, f"cannot be opened for writing ({cause.strerror})", "check the path and its permissions"
         ) from cause
+
+
+def _not_writable(path: Path) -> OSError:
+    code = errno.EROFS if os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES
+    return OSError(code, os.strerror(code))
 
 
 def check_readable(path: Path) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOn
 from ..models import NewMemory, Stored
 from . import imports, index_schemes
 from .connection import IN_MEMORY, Connection, check_readable, connect, create_file, note_closed, note_open, resolve
-from .disk_room import DiskReserve
+from .file_guard import FileGuard
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
 from .migrations import check_version, migrate, schema_version
@@ -54,10 +54,7 @@ class Database:
         """Why text search does not find all that it should; empty if it does."""
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
-        reserve = 0 if read_only or self.in_memory else parameters.disk_reserve
-        self.reserve = DiskReserve(self.path, reserve)
-        with suppress(OSError):
-            self.reserve.update()
+        self._guard = None if read_only or self.in_memory else FileGuard(self.path)
         self._writer = None if read_only else self._new_writer(inserted)
 
     @property
@@ -70,16 +67,29 @@ class Database:
         """Return how many write jobs wait, about."""
         return self._writer.waiting() if self._writer else 0
 
-    def write(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
+    @property
+    def trouble(self) -> str:
+        """Return why the last write failed; empty if none did."""
+        return self._writer.trouble if self._writer else ""
+
+    def look_after_file(self) -> bool:
+        """Let the writer save what is in the file if it was taken away; return that nothing is left to do."""
+        if self._guard is not None and self._guard.happened():
+            self.write(lambda connection: None)
+        return False
+
+    def write(
+        self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False, background: bool = False
+    ) -> Future[T]:
         """Give a job to the writer; the future holds its result once it is committed.
 
-        On a full disk a job that `frees_room` may use the reserve.
+        A job that `frees_room` may use the last bytes of the disk. Calls go before a job in the `background`.
         """
-        return self._writing().submit(work, frees_room=frees_room)
+        return self._writing().submit(work, frees_room=frees_room, background=background)
 
-    def insert(self, new: NewMemory) -> Future[Stored]:
-        """Give a new memory to the writer, which stores those that wait together; the future as that of `write`."""
-        return self._writing().insert(new)
+    def insert(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
+        """Give a new memory to the writer, which stores those that wait together; the rest as for `write`."""
+        return self._writing().insert(new, background=background)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Give a job to the writer that must not run in a transaction; the future holds its result."""
@@ -229,7 +239,8 @@ class Database:
             store=imports.insert_once,
             inserted=inserted,
             query_priority=self.query_priority,
-            reserve=self.reserve,
+            busy_timeout=self._parameters.busy_timeout,
+            guard=self._guard,
         )
 
     def _writing(self) -> Writer:

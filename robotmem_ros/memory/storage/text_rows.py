@@ -61,28 +61,9 @@ def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> 
     return connection.execute(sql, (since, low, high)).fetchall()
 
 
-def defer_merging(connection: sqlite3.Connection) -> None:
-    """Let the index grow by small segments until `resume_merging` in the same transaction.
-
-    Once in a while a write merges many segments of FTS5 into one, which may take as much room as the whole index.
-    """
-    _configure(connection, automerge=0, crisismerge=1999)
-
-
-def resume_merging(connection: sqlite3.Connection) -> None:
-    """Write what changed as a segment, and let later transactions merge segments as FTS5 does by default."""
-    connection.execute("SAVEPOINT segment")  # FTS5 writes at a savepoint what it gathered
-    connection.execute("RELEASE segment")
-    _configure(connection, automerge=4, crisismerge=16)
-
-
 def merge(connection: sqlite3.Connection, *, whole: bool = False) -> bool:
     """Merge a few pages of the segments of FTS5, all of them with `whole`; return whether there may be more to do."""
     before = connection.total_changes
     pages = -_MERGED if whole else _MERGED
     connection.execute("INSERT INTO memories_fts (memories_fts, rank) VALUES ('merge', ?)", (pages,))
     return connection.total_changes - before >= _MERGING
-
-
-def _configure(connection: sqlite3.Connection, **options: int) -> None:
-    connection.executemany("INSERT INTO memories_fts (memories_fts, rank) VALUES (?, ?)", options.items())

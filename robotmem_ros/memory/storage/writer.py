@@ -1,97 +1,44 @@
 """The one writer: a thread that takes jobs from a queue and commits them in groups.
 
 A job runs in a savepoint of its own, so that one that fails takes no other with it. Its future is resolved after the
-commit: what was answered is on disk.
+commit: what was answered is on disk. The writer chooses a group only once it holds the lock of the file, so that while
+another process holds it, each job waits until its own deadline, and a call that comes later still goes first.
 """
 
 from __future__ import annotations
 
-import queue
+import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from ..background import QueryPriority
-from ..errors import MALFORMED, MemoryClosedError, StorageError
+from ..errors import RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
-from . import text_rows
-from .disk_room import DiskReserve, LogSpace, is_full
+from .disk_room import DiskRoom, is_full
+from .file_guard import FileGuard
+from .write_queue import Insert, Job, Store, WriteQueue
 
 T = TypeVar("T")
-_Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
-_MAX_GROUP = 512
-_MERGES = 64
 _FLOOD = 16
 """Jobs in one commit; fewer come when the writer keeps up easily."""
 _FLOOD_LASTS = 0.1
-
-
-class _Job(Generic[T]):
-    def __init__(
-        self, work: Callable[[sqlite3.Connection], T], *, alone: bool = False, frees_room: bool = False
-    ) -> None:
-        self.work = work
-        self.alone = alone
-        self.frees_room = frees_room
-        self.future: Future[T] = Future()
-        self.result: T
-        self.error: BaseException | None = None
-
-    def begin(self) -> bool:
-        return self.future.set_running_or_notify_cancel()
-
-    def run(self, connection: sqlite3.Connection) -> None:
-        self.error = None
-        connection.execute("SAVEPOINT job")
-        try:
-            self.result = self.work(connection)
-        except Exception as error:
-            if is_full(error):
-                raise  # it is not this job's fault, and the transaction may be gone
-            connection.execute("ROLLBACK TO job")
-            self.error = error
-        connection.execute("RELEASE job")
-
-    def run_alone(self, connection: sqlite3.Connection) -> None:
-        if not self.begin():
-            return
-        try:
-            self.result = self.work(connection)
-        except Exception as error:
-            self.error = error
-
-    def resolve(self, path: Path, group_error: BaseException | None = None) -> None:
-        if self.future.cancelled():
-            return
-        error = group_error or self.error
-        if isinstance(error, (sqlite3.Error, *MALFORMED)):
-            wrapped = StorageError(f"write to the database {str(path)!r}", error)
-            wrapped.__cause__ = error
-            error = wrapped
-        if error is not None:
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(self.result)
-
-
-class _Insert(_Job[Stored]):
-    """A job that stores one memory, so that it can be done together with others of its kind."""
-
-    def __init__(self, new: NewMemory, store: _Store) -> None:
-        super().__init__(lambda connection: store(connection, [new])[0])
-        self.new = new
+_ATTEMPT = 0.05
+"""Seconds of one attempt to lock the file."""
+_LOG = logging.getLogger(__name__)
 
 
 class Writer:
-    """Runs write jobs on its own connection, in the order they were given, many in one transaction.
+    """Runs write jobs on its own connection, many in one transaction: calls first, in the order they were given.
 
-    New memories are given to `store`, those that wait together; `inserted` is called after their commit.
+    A job fails if another process locks the file for `busy_timeout` seconds. New memories are given to `store`, those
+    that wait together; `inserted` is called after their commit. `guard` is None for a database in memory.
     """
 
     def __init__(
@@ -100,45 +47,57 @@ class Writer:
         path: Path,
         lock: threading.RLock,
         *,
-        store: _Store,
+        store: Store,
         inserted: Callable[[], None],
         query_priority: QueryPriority,
-        reserve: DiskReserve,
+        busy_timeout: float,
+        guard: FileGuard | None,
     ) -> None:
         self._connection = connection
-        self._reserve = reserve
         self._path = path
-        self._log = LogSpace(connection, path, reserve)
+        self._room = DiskRoom(connection, path)
         self._lock = lock
         self._store = store
         self._inserted = inserted
         self._query_priority = query_priority
-        self._jobs: queue.SimpleQueue[_Job[Any] | None] = queue.SimpleQueue()
-        self._closing = threading.Lock()
-        self._closed = False
+        self._busy_timeout = busy_timeout
+        self._guard = guard
+        self._queue = WriteQueue()
+        self._taken: Sequence[Job[Any]] = ()
+        self._locked_since: float | None = None
         self._flood_ends = 0.0
+        self.trouble = ""
+        """Why the last transaction failed; empty if it was committed."""
+        self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
-        """Queue a job; the future holds its result once it is committed. A job that frees room may use the reserve.
+    def submit(
+        self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False, background: bool = False
+    ) -> Future[T]:
+        """Queue a job; the future holds its result once it is committed.
+
+        Args:
+            work: Reads and writes with the connection.
+            frees_room: Whether it may use the last bytes of the disk.
+            background: Whether nobody waits for it, so that calls go first.
 
         Raises:
             MemoryClosedError: the writer was closed. In the future: StorageError, or what the job raised.
         """
-        return self._queued(_Job(work, frees_room=frees_room))
+        return self._queued(Job(work, frees_room=frees_room, background=background))
 
-    def insert(self, new: NewMemory) -> Future[Stored]:
+    def insert(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Queue a memory to be stored, together with those next to it in the queue; raises as `submit` does."""
-        return self._queued(_Insert(new, self._store))
+        return self._queued(Insert(new, self._store, background=background))
 
     def submit_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
-        """Queue a job that runs outside of a transaction, such as VACUUM, with the reserve; raises as `submit` does."""
-        return self._queued(_Job(work, alone=True))
+        """Queue a job that runs outside of a transaction, such as VACUUM; raises as `submit` does."""
+        return self._queued(Job(work, alone=True))
 
     def waiting(self) -> int:
         """Return how many jobs wait, about."""
-        return self._jobs.qsize()
+        return len(self._queue)
 
     def floods(self) -> bool:
         """Return whether so much comes in that many jobs were committed together a moment ago."""
@@ -146,104 +105,115 @@ class Writer:
 
     def close(self) -> None:
         """Commit all that was submitted, then end the thread."""
-        with self._closing:
-            if not self._closed:
-                self._closed = True
-                self._jobs.put(None)
+        self._queue.close()
         self._thread.join()
 
-    def _queued(self, job: _Job[T]) -> Future[T]:
-        with self._closing:
-            if self._closed:
-                raise MemoryClosedError
-            self._jobs.put(job)
+    def _queued(self, job: Job[T]) -> Future[T]:
+        self._queue.put(job)
         return job.future
 
     def _run(self) -> None:
-        while True:
-            group, last = self._next_group()
-            for alone, jobs in groupby(group, key=lambda job: job.alone):
-                if alone:
-                    self._run_alone(jobs)
-                else:
-                    self._commit(list(jobs))
-            if last:
-                return
+        while self._queue.wait():
+            self._turn()
+        if self._guard is not None:
+            self._guard.check(self._connection, at_once=True)
 
-    def _next_group(self) -> tuple[list[_Job[Any]], bool]:
-        job = self._jobs.get()
-        if self.floods():
+    def _turn(self) -> None:
+        self._taken = ()
+        try:
+            self._write_next()
+        except BaseException as error:
+            # Whatever happened, nobody may wait for ever, and the next job may succeed.
+            _LOG.exception("the writer failed, and goes on")
+            self._roll_back()
+            self._note(error)
+            self._resolve(self._taken, error)
+
+    def _write_next(self) -> None:
+        if (alone := self._queue.take_alone()) is not None:
+            self._run_alone(alone)
+            return
+        if self.floods() and not self._queue.has_calls:
             self._query_priority.yield_to_queries()
-        group: list[_Job[Any]] = []
-        while job is not None:
-            group.append(job)
-            if len(group) == _MAX_GROUP:
-                return group, False
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return group, False
-        return group, True
-
-    def _run_alone(self, jobs: Iterable[_Job[Any]]) -> None:
-        for job in jobs:
-            with self._lock, self._reserve.lent():
-                job.run_alone(self._connection)
-                self._log.after_commit()
-            job.resolve(self._path)
-
-    def _commit(self, group: list[_Job[Any]]) -> None:
-        jobs = [job for job in group if job.begin()]
         with self._lock:
-            error = self._transaction(jobs)
-            if is_full(error):
-                self._log.make_room()
-                error = self._transaction(jobs)
-            freed = self._transaction_in_reserve(jobs) if is_full(error) else error
-            self._log.after_commit()
-        for job in jobs:
-            job.resolve(self._path, freed if job.frees_room else error)
+            # What became of the file, what is wrong with the group, and what only those that free no room have.
+            lost = self._guard.check(self._connection) if self._guard else None
+            error: BaseException | None = lost or self._begun()
+            jobs = self._taken = self._next_jobs(error)
+            refusal = None if error else self._room.refusal()
+            if error is None:
+                accepted = jobs if refusal is None else [job for job in jobs if job.frees_room]
+                error = self._committed(accepted)
+                self._room.after_commit()
+        if jobs:
+            self._note(error or (refusal if any(not job.frees_room for job in jobs) else None))
+        self._resolve([job for job in jobs if job.frees_room], error)
+        self._resolve([job for job in jobs if not job.frees_room], error or refusal)
         if len(jobs) >= _FLOOD:
             self._flood_ends = time.monotonic() + _FLOOD_LASTS
-        if any(type(job) is _Insert for job in jobs):
+        if any(type(job) is Insert for job in jobs):
             self._inserted()
 
-    def _transaction_in_reserve(self, jobs: list[_Job[Any]]) -> BaseException | None:
-        # Of all that found no room, only what frees some.
-        freeing = [job for job in jobs if job.frees_room]
-        if not freeing:
-            return None
-        with self._reserve.lent():
-            error = self._transaction(freeing, merges_texts=False)
-            self._log.make_room()
-            with suppress(sqlite3.Error):
-                for _ in range(_MERGES):
-                    if not text_rows.merge(self._connection):
-                        break
-                    self._log.make_room()
-        return error
+    def _run_alone(self, job: Job[Any]) -> None:
+        self._taken = [job]
+        if not job.begin():
+            return
+        with self._lock:
+            lost = self._guard.check(self._connection) if self._guard else None
+            if lost is None:
+                self._wait_for_locks(self._busy_timeout)
+                try:
+                    job.run_alone(self._connection)
+                finally:
+                    self._wait_for_locks(min(_ATTEMPT, self._busy_timeout))
+                self._room.after_commit()
+        self._resolve([job], lost)
 
-    def _transaction(self, jobs: list[_Job[Any]], *, merges_texts: bool = True) -> BaseException | None:
+    def _begun(self) -> sqlite3.Error | None:
+        # Locks the file.
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            if not merges_texts:
-                text_rows.defer_merging(self._connection)
+        except sqlite3.Error as error:
+            if not _is_locked(error):
+                self._locked_since = None
+            elif self._locked_since is None:
+                self._locked_since = time.monotonic() - min(_ATTEMPT, self._busy_timeout)
+            return error
+        self._locked_since = None
+        return None
+
+    def _next_jobs(self, error: BaseException | None) -> list[Job[Any]]:
+        # While the file is locked, those whose time is over.
+        if error is None or not _is_locked(error) or self._locked_since is None:
+            jobs = self._queue.take()
+        else:
+            deadline = time.monotonic() - self._busy_timeout
+            jobs = self._queue.take_older(deadline) if self._locked_since <= deadline else []
+        return [job for job in jobs if job.begin()]
+
+    def _committed(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
+        error = self._transaction(jobs)
+        if is_full(error):
+            self._room.make_room()
+            error = self._begun() or self._transaction(jobs)
+        return error
+
+    def _transaction(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
+        # It has begun.
+        try:
             for kind, alike in groupby(jobs, key=type):
-                if kind is _Insert:
-                    self._insert_together([job for job in alike if isinstance(job, _Insert)])
+                if kind is Insert:
+                    self._insert_together([job for job in alike if isinstance(job, Insert)])
                 else:
                     for job in alike:
                         job.run(self._connection)
-            if not merges_texts:
-                text_rows.resume_merging(self._connection)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._roll_back()
             return error
         return None
 
-    def _insert_together(self, jobs: list[_Insert]) -> None:
+    def _insert_together(self, jobs: list[Insert]) -> None:
         self._connection.execute("SAVEPOINT jobs")
         try:
             for job, stored in zip(jobs, self._store(self._connection, [job.new for job in jobs]), strict=True):
@@ -256,3 +226,27 @@ class Writer:
             for job in jobs:
                 job.run(self._connection)
         self._connection.execute("RELEASE jobs")
+
+    def _resolve(self, jobs: Sequence[Job[Any]], error: BaseException | None) -> None:
+        for job in jobs:
+            job.resolve(self._path, error)
+
+    def _note(self, error: BaseException | None) -> None:
+        before, self.trouble = self.trouble, ""
+        if error is not None:
+            is_told = isinstance(error, RobotMemoryError)
+            self.trouble = str(error if is_told else StorageError(f"write to the database {str(self._path)!r}", error))
+            if self.trouble != before:
+                _LOG.error("%s", self.trouble)
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _wait_for_locks(self, seconds: float) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+
+
+def _is_locked(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.memory.storage.disk_room import DiskReserve
 
 from ...support.subprocesses import output_of
 
@@ -57,7 +54,7 @@ def saved(memory, collection):
         number += 1
 
 path = Path(sys.argv[1]) / "memory.db"
-options = {"embedding_model": "", "synchronous": "normal", "disk_reserve": int(sys.argv[2])}
+options = {"embedding_model": "", "synchronous": "normal"}
 with RobotMemory(path, **options) as memory:
     saved(memory, "kitchen")
 with RobotMemory(path, **options) as memory:
@@ -108,54 +105,14 @@ def test_the_log_leaves_room_to_empty_it_and_writing_goes_on_when_there_is_room_
 
 def test_a_full_disk_still_takes_what_frees_room_and_then_takes_memories_again(tmp_path: Path) -> None:
     # What is deleted is overwritten where it is.
-    assert output_of(FREE, tmp_path, 4_194_304, before=small_disk(tmp_path)) == "True False True\n"
+    assert output_of(FREE, tmp_path, before=small_disk(tmp_path)) == "True False True\n"
 
 
-def test_without_a_reserve_a_full_disk_takes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="disk is full"):
-        output_of(FREE, tmp_path, 0, before=small_disk(tmp_path))
-
-
-@pytest.fixture
-def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every disk count as one with little room left."""
-    monkeypatch.setattr("robotmem_ros.memory.storage.disk_room._LOW", 2**62)
-
-
-@pytest.mark.usefixtures("little_room")
-def test_room_is_held_only_while_the_disk_has_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_somebody_else_beside_the_database_stays(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    reserve = tmp_path / "memory.db.reserve"
-    with RobotMemory(path, embedding_model="", disk_reserve=100_000) as memory:
-        assert reserve.stat().st_size == 100_000
-        assert reserve.stat().st_blocks * 512 >= 100_000
-        assert reserve.stat().st_mode & 0o777 == 0o600
-        assert memory.status().db_bytes < 2**20
-        monkeypatch.setattr("robotmem_ros.memory.storage.disk_room._LOW", 0)
-        memory.flush()
-        assert not reserve.exists()
-
-
-@pytest.mark.usefixtures("little_room")
-@pytest.mark.parametrize("options", [{"disk_reserve": 0}, {"read_only": True}, {"db_path": ":memory:"}])
-def test_no_room_is_held_for_a_memory_that_needs_none(tmp_path: Path, options: dict[str, Any]) -> None:
-    path = tmp_path / "memory.db"
-    RobotMemory(path, embedding_model="", disk_reserve=0).close()
-    arguments: dict[str, Any] = {"db_path": path, "embedding_model": ""} | options
-    with RobotMemory(**arguments):
-        assert list(tmp_path.glob("*.reserve")) == []
-
-
-@pytest.mark.usefixtures("little_room")
-def test_the_room_is_lent_in_two_halves_and_held_again(tmp_path: Path) -> None:
-    reserve = DiskReserve(tmp_path / "memory.db", 100_000)
-    reserve.update()
-    with reserve.lent():
-        assert reserve.path.stat().st_size == 50_000
-        updating = threading.Thread(target=reserve.update)
-        updating.start()
-        updating.join()
-        assert reserve.path.stat().st_size == 50_000, "maintenance takes nothing back"
-        with reserve.lent(whole=True):
-            assert not reserve.path.exists()
-    assert reserve.path.stat().st_size == 100_000
+    others = [tmp_path / f"memory.db.{name}" for name in ("reserve", "ballast", "old")]
+    for other in others:
+        other.write_text("not a file of the memory")
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.purge(ids=[memory.save_perception("a cup").memory_id])
+    assert [other.read_text() for other in others] == ["not a file of the memory"] * 3

@@ -1,0 +1,173 @@
+"""The jobs that wait for the writer: calls, for which somebody waits, go before background jobs.
+
+A flood of perceptions queues thousands of background jobs. A call that came behind all of them would take seconds.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from ..errors import MALFORMED, MemoryClosedError, RobotMemoryError, StorageError
+from ..models import NewMemory, Stored
+from .disk_room import is_full
+
+T = TypeVar("T")
+Store = Callable[[sqlite3.Connection, Sequence[NewMemory]], Sequence[Stored]]
+_MAX_GROUP = 256
+_TURNS, _FEW = 8, 32
+"""So many groups of calls in a row, and then so few background jobs: constant calls slow them down, not more."""
+
+
+class Job(Generic[T]):
+    """A piece of work for the writer, and the future of its result.
+
+    Args:
+        work: Reads and writes with the connection.
+        alone: Whether it must run outside of a transaction.
+        frees_room: Whether it may use the last bytes of the disk.
+        background: Whether calls go first.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        alone: bool = False,
+        frees_room: bool = False,
+        background: bool = False,
+    ) -> None:
+        self.work = work
+        self.alone = alone
+        self.frees_room = frees_room
+        self.background = background
+        self.since = time.monotonic()
+        self.future: Future[T] = Future()
+        self.result: T
+        self.error: BaseException | None = None
+
+    def begin(self) -> bool:
+        """Return whether to run it: not if the caller has cancelled it."""
+        return self.future.set_running_or_notify_cancel()
+
+    def run(self, connection: sqlite3.Connection) -> None:
+        """Run it in a savepoint of its own, so that an error takes back what it wrote and nothing else."""
+        self.error = None
+        connection.execute("SAVEPOINT job")
+        try:
+            self.result = self.work(connection)
+        except BaseException as error:
+            if is_full(error):
+                raise  # it is not this job's fault, and the transaction may be gone
+            connection.execute("ROLLBACK TO job")
+            self.error = error
+        connection.execute("RELEASE job")
+
+    def run_alone(self, connection: sqlite3.Connection) -> None:
+        """Run it outside of a transaction."""
+        try:
+            self.result = self.work(connection)
+        except BaseException as error:
+            self.error = error
+
+    def resolve(self, path: Path, group_error: BaseException | None = None) -> None:
+        """Give the caller the result, or the error: that of its whole group, or its own."""
+        if self.future.done():
+            return
+        error = self.error if group_error is None else group_error
+        # What a job may raise is for its caller, but not what ends a thread.
+        own = RobotMemoryError if group_error is not None else Exception
+        if error is not None and (not isinstance(error, own) or isinstance(error, (sqlite3.Error, *MALFORMED))):
+            wrapped = StorageError(f"write to the database {str(path)!r}", error)
+            wrapped.__cause__ = error
+            error = wrapped
+        if error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(self.result)
+
+
+class Insert(Job[Stored]):
+    """A job that stores one memory, so that it can be done together with others of its kind."""
+
+    def __init__(self, new: NewMemory, store: Store, *, background: bool) -> None:
+        super().__init__(lambda connection: store(connection, [new])[0], background=background)
+        self.new = new
+
+
+class WriteQueue:
+    """Jobs in the order in which they are to run: calls before background jobs, each kind as it came. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._calls: deque[Job[Any]] = deque()
+        self._background: deque[Job[Any]] = deque()
+        self._groups_of_calls = 0
+        self._closed = False
+
+    def __len__(self) -> int:
+        """Return how many jobs wait."""
+        return len(self._calls) + len(self._background)
+
+    @property
+    def has_calls(self) -> bool:
+        """Return whether somebody waits."""
+        return bool(self._calls)
+
+    def put(self, job: Job[Any]) -> None:
+        """Queue a job.
+
+        Raises:
+            MemoryClosedError: the queue was closed.
+        """
+        with self._changed:
+            if self._closed:
+                raise MemoryClosedError
+            (self._background if job.background else self._calls).append(job)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Take no more jobs."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def wait(self) -> bool:
+        """Wait for a job; return False once the queue is closed and empty."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self))
+            return len(self) > 0
+
+    def take_alone(self) -> Job[Any] | None:
+        """Take the next call if it runs alone."""
+        with self._changed:
+            return self._calls.popleft() if self._calls and self._calls[0].alone else None
+
+    def take(self) -> list[Job[Any]]:
+        """Take the jobs of the next transaction: calls, or background jobs."""
+        with self._changed:
+            if not self._calls or (self._background and self._groups_of_calls == _TURNS):
+                self._groups_of_calls = 0
+                most = _FEW if self._calls else _MAX_GROUP
+                return [self._background.popleft() for _ in range(min(most, len(self._background)))]
+            self._groups_of_calls = self._groups_of_calls + 1 if self._background else 0
+            taken: list[Job[Any]] = []
+            while self._calls and not self._calls[0].alone and len(taken) < _MAX_GROUP:
+                taken.append(self._calls.popleft())
+            return taken
+
+    def take_older(self, since: float) -> list[Job[Any]]:
+        """Take all jobs that were queued until a moment of the monotonic clock."""
+        with self._changed:
+            return [
+                jobs.popleft()
+                for jobs in (self._calls, self._background)
+                for _ in range(len(jobs))
+                if jobs[0].since <= since
+            ]

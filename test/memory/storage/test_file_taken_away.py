@@ -1,0 +1,184 @@
+"""A file that is taken away while it is open: writing says so, and what is in it is saved beside."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from robotmem_ros.memory import RobotMemory, StorageError
+
+from ...support.subprocesses import output_of, running
+
+T = TypeVar("T")
+SECONDS = 20.0
+"""Until the next look at the path; only a test that fails waits for so long."""
+KILLED = """
+import sys
+from robotmem_ros.memory import RobotMemory, StorageError
+memory = RobotMemory(sys.argv[1], embedding_model="")
+memory.save_perception("a red cup")
+print("saved", flush=True)
+sys.stdin.readline()
+while True:
+    try:
+        memory.save_perception("a blue cup")
+    except StorageError as error:
+        print(error, flush=True)
+        break
+sys.stdin.readline()
+"""
+
+
+def wait_for(condition: Callable[[], T]) -> T:
+    """Wait until a condition holds, and return what it gave."""
+    deadline = time.monotonic() + SECONDS
+    while not (held := condition()):
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.05)
+    return held
+
+
+def error_of_writing(memory: RobotMemory) -> str:
+    """Return why a cup cannot be saved; empty if it can."""
+    try:
+        memory.save_perception("a cup")
+    except StorageError as error:
+        return str(error)
+    return ""
+
+
+def contents(path: Path) -> set[str]:
+    """Return the texts in a file."""
+    with RobotMemory(path, embedding_model="", read_only=True) as memory:
+        return {found.content for found in memory.recall("cup", n=1000)}
+
+
+def remove(path: Path) -> None:
+    """Remove a file alone."""
+    path.unlink()
+
+
+def remove_all(path: Path) -> None:
+    """Remove a file and those beside it."""
+    for file in path.parent.glob("memory.db*"):
+        file.unlink()
+
+
+def remove_folder(path: Path) -> None:
+    """Remove the folder of a file."""
+    shutil.rmtree(path.parent)
+
+
+def move_away(path: Path) -> None:
+    """Rename a file."""
+    path.rename(path.with_name("moved"))
+
+
+@pytest.mark.parametrize("take_away", [remove, remove_all, remove_folder, move_away])
+def test_writing_to_a_file_that_was_taken_away_fails_and_what_it_holds_is_saved(
+    tmp_path: Path, take_away: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "folder" / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a red cup")
+        take_away(path)
+        error = wait_for(lambda: error_of_writing(memory))
+        assert f"could not write to the database {str(path)!r}: the file was taken away while it was open" in error
+        assert ("and its folder" in error) == (take_away is remove_folder)
+        with pytest.raises(StorageError, match="was taken away"):
+            memory.learn("hold cups by their handle")
+        assert "the file was taken away" in memory.status().reason
+        assert "a red cup" in {found.content for found in memory.recall("cup")}
+    (saved,) = path.parent.glob("memory.saved-*.db")
+    assert repr(str(saved)) in error
+    assert "a red cup" in contents(saved)
+    assert not path.exists()
+
+
+def test_it_is_noticed_without_any_write(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a red cup")
+        path.unlink()
+        wait_for(lambda: list(tmp_path.glob("memory.saved-*.db")))
+        wait_for(lambda: "the file was taken away" in memory.status().reason)
+
+
+def test_a_file_that_is_put_back_takes_all_again(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a red cup")
+        path.rename(tmp_path / "moved")
+        wait_for(lambda: error_of_writing(memory))
+        (tmp_path / "moved").rename(path)
+        wait_for(lambda: not error_of_writing(memory))
+        assert "taken away" not in memory.status().reason
+        memory.save_perception("a green cup")
+    assert contents(path) == {"a red cup", "a cup", "a green cup"}
+
+
+def test_the_log_that_is_taken_away_is_noticed_and_all_is_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.save_perception("a red cup")
+        (tmp_path / "memory.db-wal").unlink()
+        error = wait_for(lambda: error_of_writing(memory))
+        assert "its log was taken away while it was open; what it holds is in the file" in error
+    assert "a red cup" in contents(path)
+    assert not list(tmp_path.glob("memory.saved-*.db"))
+
+
+@pytest.mark.parametrize("ends", ["in order", "killed", "killed before"])
+def test_a_file_that_is_moved_onto_an_open_one_is_not_changed_by_the_old_log(tmp_path: Path, ends: str) -> None:
+    path, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    with RobotMemory(backup, embedding_model="") as memory:
+        memory.save_perception("a cup of the backup")
+    before = backup.read_bytes()
+    with running(KILLED, path) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "saved\n"
+        backup.rename(path)
+        if ends == "killed before":
+            wait_for(lambda: list(tmp_path.glob("memory.saved-*.db")))
+        else:
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert "another file was moved onto the file while it was open" in process.stdout.readline()
+        if ends == "in order":
+            process.communicate("\n", timeout=SECONDS)
+        else:
+            wait_for(lambda: (tmp_path / "memory.db-wal").stat().st_size == 0)
+            process.kill()
+            process.wait()
+    assert path.read_bytes() == before
+    assert contents(path) == {"a cup of the backup"}
+    (saved,) = tmp_path.glob("memory.saved-*.db")
+    assert "a red cup" in contents(saved)
+
+
+CLOSED_AT_ONCE = """
+import os, sys
+from robotmem_ros.memory import RobotMemory
+with RobotMemory(sys.argv[1], embedding_model="") as memory:
+    memory.save_perception("a red cup")
+    os.rename(sys.argv[2], sys.argv[1])
+"""
+
+
+def test_a_memory_that_is_closed_right_after_it_looks_once_more(tmp_path: Path) -> None:
+    path, backup = tmp_path / "memory.db", tmp_path / "backup.db"
+    with RobotMemory(backup, embedding_model="") as memory:
+        memory.save_perception("a cup of the backup")
+    before = backup.read_bytes()
+    assert output_of(CLOSED_AT_ONCE, path, backup) == ""
+    assert contents(path) == {"a cup of the backup"}
+    assert path.read_bytes() == before
+    (saved,) = tmp_path.glob("memory.saved-*.db")
+    assert contents(saved) == {"a red cup"}

@@ -18,7 +18,13 @@ _NUMBER = "SELECT count(*) FROM memories WHERE {here}"
 _AT = "SELECT observed_at FROM memories WHERE {here} ORDER BY observed_at LIMIT 1 OFFSET :offset"
 _ACTIVE = "FROM memories INDEXED BY idx_mem_observed WHERE status = 'active' AND {here} AND observed_at"
 _EARLIER, _LATER = (f"SELECT count(*) {_ACTIVE} {than} :edge" for than in "<>")
-_FIRST, _LAST = f"SELECT min(observed_at) {_ACTIVE} >= :edge", f"SELECT max(observed_at) {_ACTIVE} <= :edge"
+_LAST = f"SELECT max(observed_at) {_ACTIVE} <= :edge"
+# A memory of an object has the time of its last sighting alone.
+_FIRST = f"""
+    SELECT min(at) FROM (SELECT min(observed_at) AS at {_ACTIVE} >= :edge UNION ALL
+    SELECT min(first_seen) FROM objects JOIN memories ON memories.id = objects.memory_id
+    WHERE status = 'active' AND {{here}} AND first_seen >= :edge)
+"""
 
 
 class MainTimes(NamedTuple):

@@ -76,5 +76,7 @@ def _name(process: int) -> str:
         words = (_PROCESSES / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return "process"
-    script = words[1] if Path(words[0]).name.startswith("python") and len(words) > 1 else words[0]
-    return Path(words[0] if script.startswith("-") else script).name or "process"
+    if not Path(words[0]).name.startswith("python"):
+        return Path(words[0]).name or "process"
+    script = next((word for word in words[1:] if word == "-c" or not word.startswith("-")), "-c")
+    return Path(words[0] if script == "-c" else script).name or "process"

@@ -58,6 +58,7 @@ from .sessions.consolidation import Consolidation
 from .sessions.sessions import SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, map_rows, path_rows, rows
+from .storage.activity import Activity, read_activity
 from .storage.decay import Decay
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
@@ -412,7 +413,7 @@ class RobotMemory:
             InvalidFieldError: `bins` is not in 1 to 1,000, a time cannot be used, or the window is empty.
             StorageError: the database could not be read.
         """
-        return self._query(read_density, query)
+        return self._query(read_density, query, self._clock())
 
     def sighted(self, after: int, before: int, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.
@@ -630,6 +631,14 @@ class RobotMemory:
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""
         return status(self._parts, self.others.trouble)
+
+    def activity(self) -> Activity:
+        """Return when the file was last written, which other programs have it open, and how much room its disk has.
+
+        Raises:
+            StorageError: the database could not be read.
+        """
+        return self._read(read_activity, self.path)
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""

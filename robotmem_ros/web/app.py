@@ -88,7 +88,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
     add_handlers(api)
     searches = Searches()
     routers: Iterable[APIRouter] = (
-        overview_routes(memory, searches, read_only=settings.read_only),
+        overview_routes(memory, searches, read_only=settings.read_only, needs_token=not access.is_open),
         count_routes(memory),
         list_routes(memory, searches),
         detail_routes(memory),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -26,9 +27,10 @@ class CountOut(Value):
 
 @filled_from(Status)
 class Doctor(Value):
-    """How the memory is."""
+    """How the memory is, and who is at work on its file."""
 
     read_only: bool
+    needs_token: bool = Field(description="Callers must log in.")
     mode: str = Field(description="What a search with words runs on: hybrid, bm25_only, vec_only or structured.")
     reason: str = Field(description="What is missing; empty if nothing is.")
     memories: int
@@ -36,6 +38,14 @@ class Doctor(Value):
     removed: int = Field(description="Memories that retention has removed.")
     searches: int = Field(description="Searches of this console since it was started.")
     searches_without_result: int
+    answered_at: TimeNs = Field(description="By the clock of the server.")
+    last_written_at: TimeNs | None = Field(
+        description="When the last memory, sighting, pose or map was stored; null if there is none."
+    )
+    free_bytes: int | None = Field(description="Room on the disk of the file; null if it is not known.")
+    programs: list[str] | None = Field(
+        description="Other programs on this machine that have the file open; null if that is not known."
+    )
 
 
 class Stats(Value):
@@ -71,11 +81,21 @@ class Labels(Value):
     labels: list[CountOut]
 
 
+class MainTimesOut(Value):
+    """The times in which all was observed but a few outliers: much older memories, and some from the future."""
+
+    start: TimeNs
+    end: TimeNs
+    earlier: int = Field(description="Memories observed before the start.")
+    later: int = Field(description="Memories observed after the end.")
+
+
 class DensityOut(Value):
     """How many active memories were observed in each of some equal parts of a window."""
 
     first: TimeNs | None = Field(description="When the oldest memory was observed, in the window or not.")
     last: TimeNs | None = Field(description="When the newest one was.")
+    main: MainTimesOut | None = Field(description="Null if there is no memory.")
     start: TimeNs
     width: TimeNs = Field(description="Nanoseconds of a part.")
     counts: dict[str, list[int]] = Field(description="By kind.")
@@ -88,7 +108,7 @@ class Failures(Value):
     sessions: list[SessionOut]
 
 
-def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool) -> APIRouter:
+def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool, needs_token: bool) -> APIRouter:
     """Make the paths over a memory."""
     router = APIRouter(prefix="/api", tags=["overview"])
 
@@ -96,8 +116,9 @@ def overview_routes(memory: RobotMemory, searches: Searches, *, read_only: bool)
     def doctor() -> Doctor:
         """Tell how the memory is, and what is missing."""
         status = memory.status()
-        told = {name: getattr(status, name) for name in Doctor.model_fields if hasattr(status, name)}
-        return Doctor.model_validate(told | {"read_only": read_only} | searches.told())
+        values = {name: getattr(status, name) for name in Doctor.model_fields if hasattr(status, name)}
+        console = {"read_only": read_only, "needs_token": needs_token, **searches.told()}
+        return Doctor.model_validate(values | asdict(memory.activity()) | console)
 
     @router.get("/stats", responses=responses())
     def stats() -> Stats:

@@ -26,6 +26,8 @@ def test_doctor_and_stats_tell_how_the_memory_is(client: httpx.Client) -> None:
     assert (doctor["facts"], doctor["perceptions"], doctor["memories"], doctor["read_only"]) == (5, 6, 11, False)
     assert doctor["mode"] == "bm25_only"
     assert "embedding_model" in str(doctor["reason"])
+    assert int(str(doctor["last_written_at"])) <= int(str(doctor["answered_at"]))
+    assert (doctor["needs_token"], int(str(doctor["free_bytes"])) > 0) == (False, True)
     stats = get(client, "/api/stats")
     assert stats["memories"] == 11
     assert {"value": "visitors", "memories": 1} in list(stats["collections"])  # type: ignore[call-overload]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
+from .main_times import MainTimes, main_times
 from .query import ALL_COLLECTIONS
 
 MAX_BINS = 1000
@@ -53,6 +54,8 @@ class Density:
     """When the first thing was observed, in nanoseconds, bins or not; None if there is none."""
     last: int | None
     """When the last one was."""
+    main: MainTimes | None
+    """The times in which nearly all was observed; None if there is nothing."""
     start: int
     """Where the first bin begins, in nanoseconds."""
     width: int
@@ -87,10 +90,13 @@ def parse_density(
     return DensityQuery(wanted, since, until, "" if named == ALL_COLLECTIONS else named)
 
 
-def read_density(connection: sqlite3.Connection, query: DensityQuery) -> Density:
+def read_density(connection: sqlite3.Connection, query: DensityQuery, now: int) -> Density:
     """Count the active memories of each bin; without a window the bins reach from the oldest to the newest memory."""
     here, arguments = ("m.collection = ?4", (query.collection,)) if query.collection else ("true", ())
     first, last = _edges(connection, query)
+    main = None
+    if first is not None and last is not None:
+        main = main_times(connection, query.collection, first, last, now)
     start = query.after if query.after is not None else (first or 0)
     end = query.before if query.before is not None else (start if last is None else last) + 1
     width = max(1, -(-(end - start) // query.bins))
@@ -98,7 +104,7 @@ def read_density(connection: sqlite3.Connection, query: DensityQuery) -> Density
     rows = connection.execute(_COUNT.format(here=here), (start, width, end, *arguments))
     for place, kind, memories in rows:
         counts[Kind(kind)][place] += memories
-    return Density(first, last, start, width, {kind: tuple(values) for kind, values in counts.items()})
+    return Density(first, last, main, start, width, {kind: tuple(values) for kind, values in counts.items()})
 
 
 def _edges(connection: sqlite3.Connection, query: DensityQuery) -> tuple[int | None, int | None]:

@@ -10,6 +10,7 @@ import pytest
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
 from robotmem_ros.memory.models import Kind
 
+from ...support.clock import DAY, NOW, SECOND, Clock
 from ..conftest import OpenMemory
 
 
@@ -104,3 +105,40 @@ def test_what_cannot_be_used_is_named(filled: RobotMemory, arguments: dict[str, 
     with pytest.raises(InvalidFieldError) as caught:
         filled.density(**arguments)
     assert caught.value.field == field
+
+
+def test_a_few_stamps_of_a_wrong_clock_lie_outside_of_the_main_times(open_memory: OpenMemory) -> None:
+    clock = Clock()
+    memory = open_memory(embedding_model="", clock=clock)
+    for second in range(40):
+        memory.learn(f"learned {second}", observed_at=NOW - second * SECOND)
+    assert memory.density().main == (NOW - 39 * SECOND, NOW, 0, 0)
+    for earlier in (120, 60):
+        memory.save_perception("a mug", pose=(1.0, 2.0, 0.0), label="mug", observed_at=NOW - earlier * SECOND)
+    memory.learn("before the clock was set", observed_at=12 * SECOND)
+    memory.learn("by a clock that was a year ahead", observed_at=NOW + 365 * DAY)
+    density = memory.density()
+    assert (density.first, density.last) == (12 * SECOND, NOW + 365 * DAY)
+    assert density.main == (NOW - 120 * SECOND, NOW, 1, 1)
+
+
+def test_what_is_only_older_or_newer_than_most_is_no_outlier(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedding_model="", clock=Clock())
+    for second in range(40):
+        memory.learn(f"learned {second}", observed_at=NOW - 300 * DAY - second * SECOND)
+    memory.learn("learned today", observed_at=NOW)
+    memory.learn("learned two days before the others", observed_at=NOW - 302 * DAY)
+    assert memory.density().main == (NOW - 302 * DAY, NOW, 0, 0)
+
+
+def test_there_are_no_main_times_of_nothing(open_memory: OpenMemory) -> None:
+    assert open_memory(embedding_model="").density().main is None
+
+
+def test_the_main_times_of_a_collection_are_its_own(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedding_model="", clock=Clock())
+    for second in range(40):
+        memory.learn(f"learned {second}", observed_at=NOW - second * SECOND, collection="house")
+    memory.learn("simulated", observed_at=12 * SECOND, collection="simulation")
+    assert memory.density(collection="simulation").main == (12 * SECOND, 12 * SECOND, 0, 0)
+    assert memory.density(collection="house").main == (NOW - 39 * SECOND, NOW, 0, 0)

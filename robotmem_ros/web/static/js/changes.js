@@ -18,7 +18,7 @@ async function undoForget(id) {
 /** Asks for the reason and forgets a memory. */
 export function forget(memory) {
   openDialog({
-    title: t("forget_title", { id: memory.id }),
+    title: t("forget_title", { id: String(memory.id) }),
     content: [h("p.quote", {}, memory.content.slice(0, 200)), field(t("reason"), h("input", { name: "reason", required: true, autofocus: true, autocomplete: "off" }), t("forget_hint"))],
     submit: t("forget"),
     danger: true,
@@ -58,7 +58,7 @@ export function correct({ memory }) {
   };
   const input = (name, more = {}) => field(t(name === "tags" ? "its_tags" : name), h("input", { name, value: was[name], autocomplete: "off", ...more }));
   openDialog({
-    title: t("correct_title", { id: memory.id }),
+    title: t("correct_title", { id: String(memory.id) }),
     wide: true,
     content: [
       field(t("content"), h("textarea", { name: "content", rows: 3, value: was.content, autofocus: true })),

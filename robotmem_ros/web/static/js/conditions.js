@@ -19,14 +19,14 @@ const FLAGS = ["include_unconfirmed", "in_view", "best_first", "since_visit", "r
 const QUICK = { last_hour: 3600e3, last_day: 86400e3, last_week: 7 * 86400e3 };
 
 let sim = () => false;
-let newest = () => null;
+let present = () => Date.now();
 let open = false;
 const offers = new Map();
 
-/** Starts the controls; `isSim()` tells whether times are of a simulated clock, `newestAt()` the newest in ms. */
-export function startConditions(isSim, newestAt) {
+/** Starts the controls; `isSim()` tells whether times are of a simulated clock, `presentTime()` what is now, in ms. */
+export function startConditions(isSim, presentTime) {
   sim = isSim;
-  newest = newestAt;
+  present = presentTime;
   build();
   onLanguage(build);
   on("clock", build);
@@ -115,7 +115,7 @@ function timeWindow(now) {
     return field(t(name), control);
   };
   const last = (length) => () => {
-    change({ after: toNs(Math.max((newest() ?? Date.now()) - length, 0)), before: "" });
+    change({ after: toNs(Math.max(present() - length, 0)), before: "" });
     build();
   };
   return h(

@@ -18,7 +18,7 @@ let shown = null;
 let corners = null;
 let drawing = null;
 let onEnd = () => {};
-let mayWrite = () => true;
+let mayWrite = () => false;
 
 /** Starts the areas; `writable()` tells whether they can be changed. */
 export function startAreas(onMap, writable) {
@@ -32,7 +32,8 @@ export function startAreas(onMap, writable) {
   map.on("move", () => corners && draw(map.getCenter()));
   map.getContainer().addEventListener("keydown", key, true);
   onLanguage(() => corners && note());
-  on("theme", () => showAreas());
+  on("theme", showAreas);
+  on("shown", showAreas); // hidden, their names have no width
   return loadAreas();
 }
 
@@ -55,6 +56,7 @@ function showAreas() {
     area.bindTooltip(label, { permanent: true, direction: "center", className: "area-name", interactive: true });
     area.bringToBack();
   }
+  tell("areas");
 }
 
 export const isDrawing = () => corners !== null;

@@ -1,21 +1,28 @@
 // The health of the memory: what it holds, what is missing, whether the indexes are in step.
+import { openIn } from "./activity.js";
 import { get } from "./api.js";
+import { tell } from "./bus.js";
 import { byId, h, replace } from "./dom.js";
 import { redraw } from "./panel.js";
+import { ago, full, setNow } from "./time.js";
 import { named, number, onLanguage, t, told } from "./words.js";
 
 let doctor = null;
 let stats = null;
 let failed = "";
 
-export const isReadOnly = () => Boolean(doctor?.read_only);
-export const known = () => ({ doctor, stats });
+/** Tells whether the console changes anything, as far as that is known. */
+export const mayWrite = () => doctor?.read_only === false;
 
 /** Asks for the health, and shows its sign on the button. */
 export async function loadHealth() {
+  const knew = mayWrite();
   try {
     [doctor, stats] = await Promise.all([get("/api/doctor"), get("/api/stats")]);
     failed = "";
+    setNow(doctor.answered_at);
+    tell("health", doctor);
+    if (mayWrite() !== knew) tell("rights");
   } catch (error) {
     failed = error.message;
   }
@@ -38,13 +45,23 @@ export const healthView = () => ({
   draw: (body) => {
     if (failed) return replace(body, h("p.problem", { role: "alert" }, failed));
     if (!doctor || !stats) return replace(body, h("p.loading", {}, t("loading")));
-    return replace(body, verdict(), totals(), tables(), everything());
+    return replace(body, verdict(), atWork(), totals(), tables(), everything(body.querySelector("details")?.open));
   },
 });
 
 function verdict() {
   if (isWell()) return h("p.verdict.well", {}, h("span", { "aria-hidden": "true" }, "✓ "), t("all_well"));
   return h("div.verdict.unwell", {}, h("p", {}, h("span", { "aria-hidden": "true" }, "! "), told(doctor.reason)));
+}
+
+function atWork() {
+  const at = doctor.last_written_at;
+  const rows = [
+    ["written", at === null ? t("never") : `${ago(at)}, ${full(at)}`],
+    ["programs", openIn(doctor) || t("not_known")],
+    ["free", doctor.free_bytes === null ? t("not_known") : size(doctor.free_bytes)],
+  ];
+  return h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, t(`stat_${name}`)), h("dd", {}, value)]));
 }
 
 function totals() {
@@ -80,13 +97,14 @@ function size(bytes) {
   return `${number(bytes / 1000 ** power, power ? 1 : 0)} ${["B", "kB", "MB", "GB", "TB"][power]}`;
 }
 
-function everything() {
+function everything(open = false) {
   const rows = flat(doctor);
-  return h("details.part", {}, h("summary", {}, t("all_values")), h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, cell(name, value))])));
+  return h("details.part", { open }, h("summary", {}, t("all_values")), h("dl.fields", {}, rows.map(([name, value]) => [h("dt", {}, name), h("dd", {}, cell(name, value))])));
 }
 
 function cell(name, value) {
   if (value === null) return t("not_known");
+  if (name.endsWith("_at")) return full(value);
   if (typeof value === "number") return shown(name.split(".").at(-1), value);
   if (typeof value === "boolean") return t(value ? "yes" : "no");
   return Array.isArray(value) ? value.join(", ") : String(value);

@@ -1,4 +1,5 @@
 // News from the server: what changed, and whether there is a connection at all.
+import { get } from "./api.js";
 import { tell } from "./bus.js";
 import { byId } from "./dom.js";
 import { onLanguage, t } from "./words.js";
@@ -45,6 +46,7 @@ function connect() {
     lost = true;
     delete document.documentElement.dataset.live;
     describe();
+    get("/api/doctor").catch(() => {}); // a stream does not tell that a login has ended; this asks for it again
     setTimeout(() => lost && connect(), wait);
     wait = Math.min(wait * 2, LONGEST_WAIT);
   });

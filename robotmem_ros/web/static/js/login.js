@@ -1,7 +1,10 @@
 // Asks for the token where the server wants one.
-import { onRefused, post } from "./api.js";
+import { del, onRefused, post } from "./api.js";
 import { field, openDialog } from "./dialog.js";
-import { h } from "./dom.js";
+import { on } from "./bus.js";
+import { byId, h } from "./dom.js";
+import { icon } from "./icons.js";
+import { toast } from "./toasts.js";
 import { t } from "./words.js";
 
 let asking = false;
@@ -12,6 +15,22 @@ export async function loginByAddress() {
   if (!token) return;
   history.replaceState(null, "", location.pathname + location.search);
   await post("/api/login", { token }).catch(() => {}); // a wrong one is asked for again
+}
+
+/** Shows the button that logs out where the console wants a token; without it, the page asks for a token again. */
+export function startLogout() {
+  const button = byId("logout");
+  button.append(icon("logout"));
+  button.title = t("logout");
+  on("health", ({ needs_token: needed }) => (button.hidden = !needed));
+  button.addEventListener("click", async () => {
+    try {
+      await del("/api/login");
+      location.reload();
+    } catch (error) {
+      toast(error.message, { bad: true });
+    }
+  });
 }
 
 /** Opens the login when a request is refused; `done` is called once the token was right. */

@@ -1,15 +1,16 @@
 // Starts the page: each part listens for what concerns it, this file only brings them together.
+import { startActivity } from "./activity.js";
 import { on, tell } from "./bus.js";
 import { forgetOffers, startConditions } from "./conditions.js";
 import { byId, debounced } from "./dom.js";
 import { loadAreas, startAreas } from "./draw_area.js";
-import { healthView, isReadOnly, loadHealth } from "./health_view.js";
+import { healthView, loadHealth, mayWrite } from "./health_view.js";
 import { showHelp } from "./help.js";
 import { icon } from "./icons.js";
 import { startKeys } from "./keys.js";
 import { problemsView, sessionsView } from "./lists_view.js";
 import { live, startLive } from "./live.js";
-import { loginByAddress, startLogin } from "./login.js";
+import { loginByAddress, startLogin, startLogout } from "./login.js";
 import { loadMap, startMap, visibleBox } from "./map.js";
 import { build as buildTools, startMapTools } from "./map_tools.js";
 import { memoryView } from "./memory_view.js";
@@ -19,20 +20,28 @@ import { focusResults, load, startResults } from "./results.js";
 import { isSearch } from "./question.js";
 import { change, onChange, state } from "./state.js";
 import { startTarget } from "./target.js";
-import { isSim } from "./time.js";
+import { isSim, now } from "./time.js";
 import { loadTimeline, newest, startTimeline } from "./timeline.js";
 import { keep, language, onLanguage, setLanguage, t, translatePage } from "./words.js";
 
+const LOOK = 30_000; // ms between two looks at who is at work on the file
 const BUSY = 3000; // ms between two looks at the whole map and the timeline while memories stream in
 
 translatePage();
 await loginByAddress();
 startSwitches();
 const map = startMap();
-startConditions(() => newest() !== null && isSim(newest()), newest);
+const isSimulated = () => newest() !== null && isSim(newest());
+startConditions(isSimulated, () => (isSimulated() ? newest() : now()));
 startTarget(map);
-startMapTools(map, () => !isReadOnly());
-addView("memory", memoryView(() => !isReadOnly()));
+startMapTools(map, mayWrite);
+startActivity();
+startLogout();
+startLogin(() => location.reload());
+const health = loadHealth();
+on("rights", () => (buildTools(), redraw("memory")));
+setInterval(() => document.hidden || loadHealth(), LOOK);
+addView("memory", memoryView(mayWrite, health));
 addView("moment", momentView());
 addView("sessions", sessionsView());
 addView("problems", problemsView());
@@ -41,10 +50,9 @@ startPanel();
 startSearch();
 startViews();
 startKeys();
-startLogin(() => location.reload());
 startLive();
 await startResults(visibleBox); // first what is read first
-await Promise.allSettled([startAreas(map, () => !isReadOnly()), loadWorld(), startTimeline(), loadHealth().then(buildTools)]);
+await Promise.allSettled([startAreas(map, mayWrite), loadWorld(), startTimeline(), health]);
 tell("clock");
 document.documentElement.dataset.ready = "true";
 // The list was asked for while the connection was made; a search counts as use, so it is not repeated for that.

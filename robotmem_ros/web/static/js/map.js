@@ -1,6 +1,7 @@
 // The map: metres, x to the right and y up, drawn on a canvas by Leaflet.
 /* global L */
 import { get } from "./api.js";
+import { farOff } from "./bulk.js";
 import { on, tell } from "./bus.js";
 import { byId, calm, debounced, eachFrame, h, replace } from "./dom.js";
 import { startFloor, floor } from "./map_floor.js";
@@ -11,12 +12,14 @@ import { toast } from "./toasts.js";
 import { number, onLanguage, t } from "./words.js";
 
 const OBJECTS = 5000;
+const FAR_ZOOM = 4;
 const BESIDE = [64, 36]; // pixels that the buttons and the legend cover
 
 let map = null;
 let marks = null;
 let objects = [];
 let path = [];
+let far = { objects: [], path: [] }; // what lies far from all else
 let grid = null;
 
 /** Starts the map. What is drawn on it comes with `loadMap`. */
@@ -39,7 +42,7 @@ export function startMap() {
   map.on("moveend", debounced(200, moved));
   scale();
   label();
-  onLanguage(label);
+  onLanguage(() => (label(), tellFar()));
   onChange((now, changed) => {
     if (changed.has("memory")) marks.select(now.memory ? Number(now.memory) : null);
     if (changed.has("view") && now.view !== viewText()) restoreView();
@@ -64,11 +67,15 @@ export async function loadMap() {
   const failed = done.find(({ status }) => status === "rejected");
   if (failed && failed.reason.status > 0) toast(failed.reason.message, { bad: true });
   isFirst = false;
+  tellFar();
 }
 
 function showLoaded() {
+  const isFar = farOff([...objects, ...path].map(({ position }) => position));
+  far = { objects: objects.filter((one, nth) => isFar[nth]), path: path.filter((one, nth) => isFar[objects.length + nth]) };
   marks.showWorld(objects, path);
   label();
+  tellFar();
   legend();
   if (!fitted) fit();
   else if (isFirst && viewText() === settled) showAll();
@@ -86,22 +93,48 @@ function fit() {
 /** Keeps the middle in the middle; what the page has fitted itself it fits again. */
 function resized() {
   const untouched = fitted && viewText() === settled;
+  const wasHidden = map.getSize().x === 0;
   map.invalidateSize({ animate: false });
+  if (wasHidden) tell("shown");
   if (!fitted) fit(); // on a phone the map was hidden until now
   else if (untouched) showAll();
 }
 
-/** Shows everything there is. */
+/** Shows everything there is, but for what lies far from all else. */
 export function showAll() {
   const bounds = L.latLngBounds([]);
-  for (const { position } of objects) bounds.extend(place(position));
-  for (const { position } of path) bounds.extend(place(position));
+  const outliers = new Set([...far.objects, ...far.path]);
+  for (const one of [...objects, ...path]) if (!outliers.has(one)) bounds.extend(place(one.position));
   if (grid && !bounds.isValid()) bounds.extend(floor.bounds(grid)); // before the others are there, or without any
   if (!bounds.isValid() || map.getSize().x === 0) return;
   fitted = true;
   map.fitBounds(bounds.pad(0.05), { animate: false, maxZoom: 6, paddingTopLeft: [24, 24], paddingBottomRight: BESIDE });
   settled = viewText();
 }
+
+/** Says what lies outside of the map that is shown first, with a way to get there. */
+function tellFar() {
+  const line = (text, run) => h("p", {}, text, " ", h("button.link", { type: "button", onclick: run }, t("show")));
+  const nothing = !isFirst && !objects.length && !path.length && !grid;
+  replace(
+    byId("map-far"),
+    nothing && h("p", {}, t("nothing_on_map")),
+    far.objects.length > 0 && line(t("far_objects", { n: far.objects.length }), showFarObject),
+    far.path.length > 0 && line(t("far_path"), () => goTo(far.path[0].position)),
+  );
+}
+
+let nextFar = 0;
+
+/** Goes to one far object after the other, and opens it: it may be there by mistake. */
+function showFarObject() {
+  const { id, position } = far.objects[nextFar % far.objects.length];
+  nextFar += 1;
+  change({ memory: String(id), panel: "memory" });
+  goTo(position);
+}
+
+const goTo = (position) => map.setView(place(position), FAR_ZOOM, { animate: false });
 
 /** Moves the map so that a place is in sight, if it is not. */
 export function reveal(position) {

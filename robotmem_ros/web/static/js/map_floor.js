@@ -1,6 +1,7 @@
 // What lies under everything: the occupancy grid, and lines a metre or more apart.
 /* global L */
 import { on } from "./bus.js";
+import { place } from "./map_points.js";
 
 let overlay = null;
 let shown = "";
@@ -24,7 +25,10 @@ export function startFloor(map) {
       const style = getComputedStyle(document.documentElement);
       const colours = [style.getPropertyValue("--grid"), style.getPropertyValue("--grid-strong")];
       const lines = (start, length, draw) => {
-        for (let nth = Math.ceil(start / step); nth * step <= start + length; nth += 1) {
+        const first = Math.ceil(start / step);
+        const count = Math.floor((start + length) / step) - first + 1;
+        for (let line = 0; line < count; line += 1) {
+          const nth = first + line;
           context.strokeStyle = colours[nth % 5 === 0 ? 1 : 0];
           context.beginPath();
           draw(Math.round((nth * step - start) * perMetre) + 0.5);
@@ -79,4 +83,4 @@ export async function floor(map, grid) {
 }
 
 floor.bounds = ({ origin, width, height, resolution }) =>
-  L.latLngBounds([origin[1], origin[0]], [origin[1] + height * resolution, origin[0] + width * resolution]);
+  L.latLngBounds(place(origin), place([origin[0] + width * resolution, origin[1] + height * resolution]));

@@ -1,41 +1,53 @@
 // What stands on the map: objects, memories that were found, the robot and its path, the sightings of one object.
 /* global L */
-import { debounced, h } from "./dom.js";
-import { position } from "./marks.js";
-import { place } from "./map_points.js";
+import { on } from "./bus.js";
+import { calm, debounced, h } from "./dom.js";
+import { aboutCrowd, ClusterMark, crowds } from "./map_clusters.js";
+import { place, point } from "./map_points.js";
 import { COLOURS, Mark, readColours, textWidth } from "./map_shapes.js";
+import { position } from "./marks.js";
 import { change, state } from "./state.js";
+import { putTarget } from "./target.js";
 import { brief, toMs } from "./time.js";
 import { named, number, t } from "./words.js";
-
-const MOST_IN_VIEW = 400; // marks; of more, only those that were found have a label
-const MOST_RINGS = 10;
 
 export class MapMarks {
   constructor(map) {
     readColours();
     this.map = map;
     this.objects = new Map();
-    this.group = this.#group((mark) => this.#about(mark));
-    this.memories = this.#group((mark) => this.#about(mark));
+    const open = ({ options }) => change({ memory: String(options.id), panel: "memory" });
+    this.group = this.#group((mark) => this.#about(mark), open);
+    this.memories = this.#group((mark) => this.#about(mark), open);
+    this.crowds = this.#group(aboutCrowd, (mark) => this.#approach(mark));
     this.sightings = L.layerGroup().addTo(map);
     this.path = L.layerGroup().addTo(map);
     this.robot = new Mark([0, 0], { shape: "arrow", radius: 10, colour: "robot", interactive: false, hidden: true }).addTo(map);
     this.tip = L.tooltip({ direction: "auto", offset: [14, 0], className: "tip" });
     this.points = [];
     this.moment = null;
-    this.found = new Set();
+    this.found = new Map(); // by id the place among the results
     this.listed = [];
-    map.on("moveend", debounced(60, () => this.#label()));
+    this.labelSoon = debounced(60, () => this.#label());
+    map.on("moveend", this.labelSoon);
+    on("areas", this.labelSoon);
     // Leaflet draws again when a drag ends; until then the canvas would run empty.
     map.on("drag", () => this.#draw());
   }
 
-  #group(about) {
+  #group(about, open) {
     const group = L.featureGroup().addTo(this.map);
     group.bindTooltip(about, { direction: "auto", offset: [14, 0], className: "tip" });
-    group.on("click", ({ layer }) => change({ memory: String(layer.options.id), panel: "memory" }));
+    group.on("click", ({ layer }) => this.map.getContainer().classList.contains("drawing") || open(layer));
     return group;
+  }
+
+  /** Shows the objects of a crowd one by one; where no zoom parts them, the list has them, the nearest first. */
+  #approach({ options: { members } }) {
+    const bounds = L.latLngBounds(members.map((mark) => mark.getLatLng()));
+    const zoom = this.map.getBoundsZoom(bounds.pad(0.2));
+    if (zoom > this.map.getZoom()) this.map.setView(bounds.getCenter(), zoom, { animate: !calm() });
+    else putTarget(point(bounds.getCenter()));
   }
 
   #draw() {
@@ -78,9 +90,8 @@ export class MapMarks {
 
   /** Shows the memories of a list: objects are ringed if they were searched for, others get a mark of their own. */
   showResults(memories, searched) {
-    // With a model every text means something: rings around all would tell nothing.
     this.listed = memories;
-    this.found = new Set(searched ? memories.slice(0, MOST_RINGS).map(({ id }) => id) : []);
+    this.found = new Map(searched ? memories.map(({ id }, rank) => [id, rank]) : []);
     this.memories.clearLayers();
     for (const memory of memories) {
       if (!memory.position || this.objects.has(memory.id)) continue;
@@ -156,7 +167,9 @@ export class MapMarks {
       this.robot.setLatLng(place(last.position));
       this.robot.bringToFront();
     }
-    if (changed) this.redraw();
+    if (!changed) return;
+    this.redraw();
+    this.labelSoon();
   }
 
   #line(points, later) {
@@ -177,12 +190,12 @@ export class MapMarks {
     }
   }
 
+  /** Puts objects that cannot be told apart together, and labels at the others as far as there is room. */
   #label() {
+    let changed = this.#cluster();
     const bounds = this.map.getBounds();
     const marks = [...this.objects.values(), ...this.memories.getLayers()];
-    const inView = marks.filter((mark) => !mark.options.hidden && bounds.contains(mark.getLatLng()));
-    const labelled = this.#apart(inView.length <= MOST_IN_VIEW ? inView : inView.filter((mark) => mark.options.ringed));
-    let changed = false;
+    const labelled = this.#apart(marks.filter((mark) => isDrawn(mark) && bounds.contains(mark.getLatLng())));
     for (const mark of marks) {
       const side = labelled.get(mark) ?? "";
       if (mark.options.labelled === side) continue;
@@ -193,14 +206,37 @@ export class MapMarks {
     if (changed) this.redraw();
   }
 
+  /** Tells whether that changed anything. What was found is never put together. */
+  #cluster() {
+    const zoom = this.map.getZoom();
+    const groups = crowds([...this.objects.values()].filter(({ options }) => !options.hidden && !options.ringed), zoom);
+    const crowded = new Set(groups.flat());
+    let changed = groups.length > 0;
+    this.crowds.closeTooltip();
+    this.crowds.clearLayers();
+    for (const members of groups) this.crowds.addLayer(new ClusterMark(members, zoom));
+    for (const mark of this.objects.values()) {
+      changed ||= mark.options.crowded !== crowded.has(mark);
+      mark.options.crowded = crowded.has(mark);
+      if (mark.options.ringed && groups.length) mark.bringToFront();
+    }
+    return changed;
+  }
+
   /** Returns on which side of its mark each label can stand without covering anything, those found and the surest first. */
   #apart(marks) {
     const apart = new Map();
     const width = this.map.getSize().x;
     const at = new Map(marks.map((mark) => [mark, this.map.latLngToContainerPoint(mark.getLatLng())]));
     const boxes = [...at.values()].map(({ x, y }) => [x - 6, y - 6, x + 6, y + 6]);
+    for (const mark of this.crowds.getLayers()) {
+      const { x, y } = this.map.latLngToContainerPoint(mark.getLatLng());
+      const far = mark.options.radius;
+      boxes.push([x - far, y - far, x + far, y + far]);
+    }
+    boxes.push(...this.#areaNames());
     const isFree = (box) => box[0] >= 0 && box[2] <= width && !boxes.some((other) => overlap(box, other));
-    const weight = ({ options }) => (options.ringed ? 1 : 0) + (options.object?.confidence ?? 0);
+    const weight = ({ options }) => (options.ringed ? 2 - (this.found.get(options.id) ?? 0) / 1000 : options.object?.confidence ?? 0);
     for (const mark of marks.sort((a, b) => weight(b) - weight(a))) {
       if (!mark.options.text || (mark.options.memory && !mark.options.ringed)) continue;
       const { x, y } = at.get(mark);
@@ -214,6 +250,13 @@ export class MapMarks {
     return apart;
   }
 
+  /** Returns the boxes of the names of areas, which stay readable. */
+  #areaNames() {
+    const frame = this.map.getContainer().getBoundingClientRect();
+    const names = [...this.map.getPane("tooltipPane").querySelectorAll(".area-name")].map((name) => name.getBoundingClientRect());
+    return names.map(({ left, top, right, bottom }) => [left - frame.left, top - frame.top, right - frame.left, bottom - frame.top]);
+  }
+
   redraw() {
     readColours();
     for (const line of this.path.getLayers()) line.options.color = COLOURS.path;
@@ -221,6 +264,7 @@ export class MapMarks {
   }
 }
 
+const isDrawn = ({ options }) => !options.hidden && !options.crowded;
 const overlap = (box, other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3];
 
 function lines(points) {

@@ -13,7 +13,7 @@ export function readColours() {
 
 /** A mark at a position: `shape` is circle, diamond or arrow; `hidden` and `ringed` change at any time. */
 export const Mark = L.CircleMarker.extend({
-  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: "", hollow: false, hidden: false, ringed: false, yaw: 0, strength: 1, spread: 0 },
+  options: { shape: "circle", radius: 6, colour: "object", text: "", labelled: "", hollow: false, hidden: false, crowded: false, ringed: false, yaw: 0, strength: 1, spread: 0 },
 
   _updateBounds() {
     L.CircleMarker.prototype._updateBounds.call(this);
@@ -37,12 +37,12 @@ export const Mark = L.CircleMarker.extend({
   },
 
   _containsPoint(at) {
-    return !this.options.hidden && L.CircleMarker.prototype._containsPoint.call(this, at);
+    return !this.options.hidden && !this.options.crowded && L.CircleMarker.prototype._containsPoint.call(this, at);
   },
 
   _updatePath() {
     const renderer = this._renderer;
-    if (!renderer._drawing || this._empty() || this.options.hidden) return;
+    if (!renderer._drawing || this._empty() || this.options.hidden || this.options.crowded) return;
     const context = renderer._ctx;
     const { x, y } = this._point;
     const { shape, radius, colour, hollow, ringed, strength } = this.options;

@@ -8,7 +8,7 @@ import { flipTarget } from "./target.js";
 import { onLanguage, t } from "./words.js";
 
 let map = null;
-let mayWrite = () => true;
+let mayWrite = () => false;
 
 /** Starts the buttons; `writable()` tells whether areas can be saved. */
 export function startMapTools(onMap, writable) {

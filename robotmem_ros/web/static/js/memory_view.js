@@ -11,12 +11,15 @@ import { putTarget } from "./target.js";
 import { brief, full } from "./time.js";
 import { named, number, t } from "./words.js";
 
-let mayWrite = () => true;
+let mayWrite = () => false;
+let rights = null;
 let shown = null;
 
-export function memoryView(writable) {
+/** `writable()` tells whether the console changes anything, once the promise `known` is kept. */
+export function memoryView(writable, known) {
   mayWrite = writable;
-  return { title: () => t("memory_n", { n: state().memory }).replace(/[,\s ](?=\d{3})/g, ""), draw };
+  rights = known;
+  return { title: () => t("memory_n", { n: state().memory }), draw };
 }
 
 /** Returns a memory in full, as the server tells it. */
@@ -27,7 +30,7 @@ async function draw(body) {
   if (!id) return replace(body, h("p", {}, t("choose_memory")));
   if (shown !== id) replace(body, h("p.loading", {}, t("loading")));
   try {
-    const details = await askMemory(id);
+    const [details] = await Promise.all([askMemory(id), rights]);
     if (state().memory !== id) return;
     const isNew = shown !== id;
     shown = id;

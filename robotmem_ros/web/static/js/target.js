@@ -44,7 +44,7 @@ export function putTarget(position) {
   change({ target: rounded(position) });
 }
 
-const rounded = (position) => position.slice(0, 2).map((value) => Math.round(value * 100) / 100);
+const rounded = (position) => position.slice(0, 2).map((value) => Number(value.toFixed(2)));
 
 function show() {
   const { target, radius } = state();

@@ -44,11 +44,28 @@ export function full(ns) {
 }
 
 /** Returns a time as short as it is clear today. */
-export function brief(ns, now = Date.now()) {
+export function brief(ns) {
   const ms = toMs(ns);
   if (isSim(ms)) return simText(ms);
-  if (format(ms, YMD) === format(now, YMD)) return format(ms, HMS);
-  return format(ms, Math.abs(now - ms) < 300 * DAY ? { ...MD, ...HM } : { ...YMD, ...HM });
+  if (format(ms, YMD) === format(now(), YMD)) return format(ms, HMS);
+  return format(ms, Math.abs(now() - ms) < 300 * DAY ? { ...MD, ...HM } : { ...YMD, ...HM });
+}
+
+let ahead = 0; // ms by which the clock of the server is ahead of that of the browser
+
+/** Takes over the clock of the server, which may be that of a robot without a network. */
+export const setNow = (ns) => (ahead = toMs(ns) - Date.now());
+
+/** Returns the time that it is now, in milliseconds. */
+export const now = () => Date.now() + ahead;
+
+const UNITS = [["day", DAY], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]];
+
+/** Returns how long ago a time was, such as `5 days ago`. */
+export function ago(ns) {
+  const ms = toMs(ns) - now();
+  const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? UNITS.at(-1);
+  return new Intl.RelativeTimeFormat(locale()).format(Math.min(Math.trunc(ms / length), 0), unit);
 }
 
 /** Returns the time of day, to name a moment on the timeline. */

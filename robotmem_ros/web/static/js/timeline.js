@@ -4,20 +4,20 @@ import { latest, get, isAbort } from "./api.js";
 import { on, tell } from "./bus.js";
 import { byId, debounced, eachFrame, h, replace } from "./dom.js";
 import { icon } from "./icons.js";
-import { outcomeOf } from "./marks.js";
+import { sessionBars } from "./session_bars.js";
 import { change, onChange, state } from "./state.js";
-import { clock, duration, full, isSim, tick, toMs, toNs, zoneAt } from "./time.js";
+import { clock, duration, full, isSim, now, tick, toMs, toNs, zoneAt } from "./time.js";
 import { named, number, onLanguage, t } from "./words.js";
 
 const KINDS = ["note", "perception", "fact"]; // from the top of the stack down
 const SESSIONS = 200;
-const LANES = 2;
 const EDGE = 16; // pixels that the word below a line may reach beyond the strip
 const SHORTEST = 1000; // ms, the least that the strip shows
 
 let plot = null;
 let first = 0; // ms: of the oldest and the newest memory
 let last = 0;
+let main = null; // ms: start and end of the times in which nearly all was observed; null for an empty memory
 let counts = { starts: [], width: 1 };
 let sessions = [];
 let moment = null; // ms, or null for now
@@ -26,18 +26,21 @@ const askLatest = latest();
 const parts = {};
 
 /** Returns when the newest memory was observed, in milliseconds, or null while that is not known. */
-export const newest = () => (last ? last : null);
+export const newest = () => (main ? last : null);
+
+/** Returns what is now: of a simulated clock only the newest memory is known. */
+const present = () => (isSim(last) ? last : now());
 
 /** Starts the strip and asks for all times. */
 export async function startTimeline() {
   build();
-  on("theme", () => (plot?.destroy(), (plot = null), draw()));
+  on("health", arrange);
+  on("theme", () => (plot?.destroy(), (plot = null), main && draw(shownWindow())));
   onLanguage(() => {
-    const window = shownWindow();
     build();
     plot?.destroy();
     plot = null;
-    draw(window);
+    if (main) draw(shownWindow());
   });
   onChange((now, changed) => changed.has("at") && move(now.at ? toMs(now.at) : null));
   moment = state().at ? toMs(state().at) : null;
@@ -49,14 +52,15 @@ export async function startTimeline() {
 export async function loadTimeline() {
   try {
     const before = shownWindow();
-    const followed = !before || before[1] >= last;
-    const whole = !before || before[0] <= first;
+    const followed = !before || before[1] >= main.end;
+    const whole = !before || before[0] <= main.start;
     const asked = await Promise.all([askDensity(), get("/api/sessions", { n: SESSIONS }).catch(() => ({ sessions: [] }))]);
     sessions = asked[1].sessions;
-    if (!asked[0]) return;
-    const window = !before || (followed && whole) ? wholeTime() : followed ? [last - (before[1] - before[0]), last] : before;
+    byId("timeline").classList.toggle("is-empty", !main);
+    if (!main) return;
+    const window = !before || (followed && whole) ? wholeTime() : followed ? [main.end - (before[1] - before[0]), main.end] : before;
+    if (window[0] > first || window[1] < last) await askDensity(window);
     draw(window);
-    if (!(followed && whole)) refine();
   } catch (error) {
     if (!isAbort(error)) parts.note.textContent = error.message;
   }
@@ -70,14 +74,15 @@ async function askDensity(window = null) {
   if (answer.first !== null) {
     first = toMs(answer.first);
     last = toMs(answer.last);
+    main = { ...answer.main, start: toMs(answer.main.start), end: toMs(answer.main.end) };
   }
   counts = { start: answer.start === null ? 0 : toMs(answer.start), width: Number(answer.width) / 1e6, kinds: answer.counts };
   return answer;
 }
 
 const wholeTime = () => {
-  const margin = Math.max((last - first) * 0.02, SHORTEST / 2);
-  return [first - margin, last + margin];
+  const margin = Math.max((main.end - main.start) * 0.02, SHORTEST / 2);
+  return [main.start - margin, main.end + margin];
 };
 
 const shownWindow = () => span;
@@ -100,6 +105,7 @@ function build() {
   parts.thumb = h("div.moment", { role: "slider", tabindex: 0, "aria-label": t("moment"), "aria-orientation": "horizontal" }, h("output"));
   parts.thumb.addEventListener("keydown", key);
   parts.note = h("span.note");
+  parts.far = h("span.far");
   parts.track = h("div.track", {}, parts.chart, parts.lanes, parts.thumb);
   replace(
     byId("timeline"),
@@ -109,9 +115,23 @@ function build() {
       button("all_times", "all", () => show(...wholeTime())),
       button("now", "now", () => choose(null)),
       h("button", { type: "button", onclick: useWindow, title: t("use_window_help") }, t("use_window")),
+      parts.far,
       parts.note,
     ),
     parts.track,
+    h("p.nothing", {}, t("nothing_yet")),
+  );
+}
+
+/** Names what lies outside of the main times, with a way to get there. */
+function tellFar() {
+  const { start, end, earlier, later } = main;
+  const line = (text, condition, edge) => [text, " ", h("button.link", { type: "button", onclick: () => (change({ after: "", before: "", ...condition }), show(...edge)) }, t("show"))];
+  const margin = (end - start) / 2;
+  replace(
+    parts.far,
+    earlier > 0 && line(t("far_earlier", { n: earlier }), { before: toNs(start) }, [first - margin, first + margin]),
+    later > 0 && line(t("far_later", { n: later }), { after: toNs(end + 0.001) }, [last - margin, last + margin]),
   );
 }
 
@@ -125,6 +145,7 @@ function draw(window = wholeTime()) {
   if (!plot) plot = new uPlot(options(window), data, parts.chart);
   else plot.setData(data, false);
   show(...window, { asked: true });
+  tellFar();
   name();
 }
 
@@ -251,40 +272,23 @@ function useWindow() {
 function arrange() {
   if (!plot) return;
   const width = plot.over.clientWidth;
-  const at = moment ?? last;
+  const at = moment ?? present();
   const pixel = Math.min(Math.max(pixelAt(at), 0), width);
   parts.thumb.style.transform = `translateX(${pixel}px)`;
   parts.thumb.classList.toggle("is-now", moment === null);
-  parts.thumb.classList.toggle("to-left", pixel > width - 110);
-  parts.thumb.firstChild.textContent = moment === null ? t("now") : clock(moment);
+  parts.thumb.firstChild.textContent = moment === null ? nowText(pixelAt(at) > width) : clock(moment);
+  parts.thumb.classList.toggle("to-left", pixel > width - parts.thumb.firstChild.offsetWidth - 8);
   parts.thumb.setAttribute("aria-valuemin", Math.floor(first / 1000));
-  parts.thumb.setAttribute("aria-valuemax", Math.ceil(last / 1000));
+  parts.thumb.setAttribute("aria-valuemax", Math.ceil(Math.max(last, present()) / 1000));
   parts.thumb.setAttribute("aria-valuenow", Math.round(at / 1000));
-  parts.thumb.setAttribute("aria-valuetext", moment === null ? t("now") : full(toNs(moment)));
-  arrangeSessions(width);
+  parts.thumb.setAttribute("aria-valuetext", moment === null ? nowText() : full(toNs(moment)));
+  replace(parts.lanes, sessionBars(sessions, { pixelAt, last, width }));
 }
 
-function arrangeSessions(width) {
-  const ends = new Array(LANES).fill(-Infinity);
-  const bars = [];
-  for (const session of [...sessions].sort((a, b) => (BigInt(a.started_at) < BigInt(b.started_at) ? -1 : 1))) {
-    const start = pixelAt(toMs(session.started_at));
-    const end = pixelAt(session.ended_at ? toMs(session.ended_at) : Math.max(last, toMs(session.started_at)));
-    if (end < 0 || start > width) continue;
-    const lane = ends.findIndex((used) => used <= start);
-    const nth = lane < 0 ? LANES - 1 : lane;
-    const left = Math.max(start, -4);
-    const long = Math.max(Math.min(end, width + 4) - left, 4);
-    ends[nth] = left + long;
-    const outcome = outcomeOf(session);
-    const bar = h(
-      `div.session.session-${outcome.name}`, { title: `${session.session_id}: ${outcome.text}`, onclick: () => change({ panel: "sessions", session: session.session_id }) },
-      long > 14 && outcome.sign, long > 90 && ` ${session.context?.task ?? session.session_id}`,
-    );
-    Object.assign(bar.style, { left: `${left}px`, width: `${long}px`, top: `${nth * 15}px` });
-    bars.push(bar);
-  }
-  replace(parts.lanes, bars);
+/** Returns what the handle says where no moment is chosen; `isBeyond` tells that it points out of the strip. */
+function nowText(isBeyond = false) {
+  if (isSim(last)) return t("newest_known");
+  return isBeyond ? t("now_later", { time: duration(present() - last) }) : t("now");
 }
 
 function resize() {
@@ -294,7 +298,7 @@ function resize() {
 
 const describeWindow = () => {
   const window = shownWindow();
-  if (!window || !last) return "";
+  if (!window || !main) return "";
   return `${duration(window[1] - window[0])} · ${isSim(last) ? t("sim_clock") : zoneAt(last)}`;
 };
 

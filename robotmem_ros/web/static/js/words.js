@@ -5,6 +5,7 @@ import { sentences } from "../text/zh_server.js";
 
 const TABLES = { en: english, zh: chinese };
 const KEY = "robotmem.language";
+const MOST_DIGITS = 1e15; // from which on a number is written by its power of ten
 const listeners = [];
 let current = chosen();
 
@@ -47,7 +48,8 @@ export function t(key, values = {}) {
 
 const shown = (value) => (typeof value === "number" ? number(value) : String(value));
 
-export const number = (value, digits = 20) => value.toLocaleString(locale(), { maximumFractionDigits: digits });
+export const number = (value, digits = 20) =>
+  Math.abs(value) < MOST_DIGITS ? value.toLocaleString(locale(), { maximumFractionDigits: digits }) : value.toExponential(2);
 
 // A placeholder stands for a word, a quoted text or a list.
 const PATTERNS = Object.entries(sentences).map(([english, text]) => [

@@ -1,0 +1,82 @@
+"""Tell when a database file was last written, which programs have it open, and how much room its disk has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..clocks import comparable_since, nanoseconds
+
+_LOCKS = Path("/proc/locks")
+_PROCESSES = Path("/proc")
+# Times of the robot's clock, but that of a new memory. What a console or an agent corrects is not the robot's doing.
+_LAST = """
+    SELECT (SELECT created_at FROM memories ORDER BY id DESC LIMIT 1),
+    (SELECT max(last_seen) FROM objects WHERE last_seen BETWEEN :since AND :now),
+    (SELECT max(observed_at) FROM path_points WHERE observed_at BETWEEN :since AND :now),
+    (SELECT max(observed_at) FROM occupancy_grids WHERE observed_at BETWEEN :since AND :now)
+"""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Who is at work on a file."""
+
+    answered_at: int
+    """The time by the clock of this machine, in nanoseconds since the epoch."""
+    last_written_at: int | None
+    """When the last memory, sighting, pose or map was stored, in nanoseconds; None if there is none.
+
+    Sightings, poses and maps of a simulated clock, and those that are stamped later than now, do not count.
+    """
+    free_bytes: int | None
+    """Room on the disk of the file; None if it is not known."""
+    programs: tuple[str, ...] | None
+    """Other programs on this machine that have the file open, as `memory_node (1234)`; None if that is not known.
+
+    Programs in another container or on another machine are not seen.
+    """
+
+
+def read_activity(connection: sqlite3.Connection, path: Path) -> Activity:
+    """Tell who is at work on the file of a connection."""
+    now = time.time_ns()
+    created_at, *stamps = connection.execute(_LAST, {"since": comparable_since(now), "now": now}).fetchone()
+    times = [stamp for stamp in (created_at and nanoseconds(created_at), *stamps) if stamp]
+    free = None
+    with suppress(OSError):
+        free = shutil.disk_usage(path.parent).free
+    return Activity(now, max(times, default=None), free, _programs(path))
+
+
+def _programs(path: Path) -> tuple[str, ...] | None:
+    # SQLite holds a lock on a file with a write-ahead log as long as it is open. If the own one is not listed, the
+    # system tells nothing of this file.
+    try:
+        inode = path.stat().st_ino
+        locks = [line.split() for line in _LOCKS.read_text().splitlines()]
+    except OSError:
+        return None
+    holders = {(process, file) for *_, process, file, _begin, _end in locks if file.endswith(f":{inode}")}
+    own_file = next((file for process, file in holders if process == str(os.getpid())), None)
+    if own_file is None:
+        return None
+    others = sorted(int(process) for process, file in holders if file == own_file and process != str(os.getpid()))
+    return tuple(f"{_name(process)} ({process})" for process in others)
+
+
+def _name(process: int) -> str:
+    """Return the name of the program that a process runs: of a script rather than of its interpreter."""
+    try:
+        words = (_PROCESSES / str(process) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return "process"
+    if not Path(words[0]).name.startswith("python"):
+        return Path(words[0]).name or "process"
+    script = next((word for word in words[1:] if word == "-c" or not word.startswith("-")), "-c")
+    return Path(words[0] if script == "-c" else script).name or "process"

@@ -249,6 +249,8 @@ class Memory:
     label: str
     confidence: float
     """How sure it is now, decayed; of an object the probability that it exists."""
+    faded: bool
+    """Whether it was as sure as recall asks for by default, 0.3, and is no longer."""
     category: str
     tags: tuple[str, ...]
     context_json: str

@@ -65,7 +65,7 @@ class Parts:
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
         with ExitStack() as made:
-            self.database = Database(at_start, self.maintenance.notify, read_only=read_only)
+            self.database = Database(at_start, self.maintenance.notify, read_only=read_only, clock=clock)
             made.callback(self.database.close)
             self.sessions = Sessions(self.database, parameters, clock)
             self.usage = UsageRecorder(self.database)

@@ -40,6 +40,7 @@ class BriefMemory(NamedTuple):
     """Nanoseconds since the epoch, by the robot's clock."""
     score: float
     relevance: float
+    faded: bool
     snippet: str
     """The part of its content that has most to do with the query, with the words of the query marked: see `snippet`."""
     label: str
@@ -65,7 +66,7 @@ class RecallResult:
         """Return of each memory what tells whether to read it in full, see `RobotMemory.get_memories`."""
         return tuple(
             BriefMemory(
-                one.id, one.kind, one.observed_at, one.score, one.relevance, snippet(one.content, self.words),
+                one.id, one.kind, one.observed_at, one.score, one.relevance, one.faded, snippet(one.content, self.words),
                 one.label, one.pose, one.frame_id, one.distance, one.collection,
             )
             for one in self.memories

@@ -28,9 +28,8 @@ from ..models import Memory, Session
 from ..search.request import RecallRequest
 from ..search.result import RecallResult
 from ..storage import session_rows
-from ..storage.decay import Decay
+from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..storage.rows import read
-from ..storage.session_stats import DEFAULT_CONFIDENCE
 from ..text import tokens
 
 EVIDENCE, LIKENESS = 3.0, 5.0
@@ -97,7 +96,7 @@ def find(about: Subject, recall: Recall) -> Found:
         every = RecallRequest(
             text, _FOUND, 0.0, collection=about.session.collection, excluded_session_ids=about.session.session_id
         )
-        sure = recall(replace(every, min_confidence=DEFAULT_CONFIDENCE, kinds="fact"))
+        sure = recall(replace(every, min_confidence=None, kinds="fact"))
         facts |= {Fact(one.id, one.session_id, one.confidence) for one in sure}
         for one in (*recall(every), *sure):
             relevance[one.id] = max(relevance[one.id], one.relevance)

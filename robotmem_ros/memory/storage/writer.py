@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from ..background import QueryPriority
 from ..errors import MALFORMED, MemoryClosedError, StorageError
 from ..models import NewMemory, Stored
-from . import text_rows
+from . import lived_days, text_rows
 from .disk_room import DiskReserve, LogSpace, is_full
 
 T = TypeVar("T")
@@ -91,7 +91,8 @@ class _Insert(_Job[Stored]):
 class Writer:
     """Runs write jobs on its own connection, in the order they were given, many in one transaction.
 
-    New memories are given to `store`, those that wait together; `inserted` is called after their commit.
+    New memories are given to `store`, those that wait together; `inserted` is called after their commit. `clock` is the
+    robot's, for the days that the memory lives.
     """
 
     def __init__(
@@ -104,9 +105,11 @@ class Writer:
         inserted: Callable[[], None],
         query_priority: QueryPriority,
         reserve: DiskReserve,
+        clock: Callable[[], int],
     ) -> None:
         self._connection = connection
         self._reserve = reserve
+        self._clock = clock
         self._path = path
         self._log = LogSpace(connection, path, reserve)
         self._lock = lock
@@ -119,6 +122,7 @@ class Writer:
         self._flood_ends = 0.0
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
+        self.submit(lambda connection: None)  # the day on which a file is opened to be written is lived
 
     def submit(self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False) -> Future[T]:
         """Queue a job; the future holds its result once it is committed. A job that frees room may use the reserve.
@@ -226,6 +230,7 @@ class Writer:
     def _transaction(self, jobs: list[_Job[Any]], *, merges_texts: bool = True) -> BaseException | None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
+            lived_days.note(self._connection, self._clock)
             if not merges_texts:
                 text_rows.defer_merging(self._connection)
             for kind, alike in groupby(jobs, key=type):

@@ -27,7 +27,7 @@ def stored(client: Client, number: int) -> None:
 
 
 def recalled(client: Client, **fields: Any) -> list[Any]:
-    everything = {"n": 100, "min_confidence": 0.0, "kinds": ["perception"], "include_unconfirmed": True, "fold": False}
+    everything = {"n": 100, "min_confidence": [0.0], "kinds": ["perception"], "include_unconfirmed": True, "fold": False}
     response = client.call(Recall, "recall", **{**everything, **fields})
     assert response.success, response.error
     return list(response.memories)

@@ -31,16 +31,14 @@ def of_faded(query: Query) -> Query | None:
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 
-def left_out(
-    connection: sqlite3.Connection, faded: Query, text: TextReader, result: RecallResult
-) -> Iterator[str]:
-    """Say how many faded memories a query of these would find: with words, those with all that the best result has."""
+def left_out(connection: sqlite3.Connection, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
+    """Say how many faded memories match as well, with a query of these; there is a result without them."""
     most = _FEW if len(result) == faded.n else _MANY
     candidates = find_candidates(connection, faded.conditions)
     if (place := faded.spatial_sort) is not None:
         candidates = candidates.and_(within(place, find_space(connection, place.field)))
     if faded.text:
-        ids = text.oldest_with_all(text.matched_words(result[0].id) or query_words(faded), most + 1)
+        ids = _matching(faded, text, result[0].id, most + 1)
     else:
         candidates = enumerate_if_few(connection, candidates, most, counted=most)
         ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else list(candidates.ids)
@@ -49,3 +47,11 @@ def left_out(
         least = "at least " if len(ids) > most else ""
         what = "memory is" if count == 1 else "memories are"
         yield f"{least}{count} matching {what} left out because faded (min_confidence 0)"
+
+
+def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int]:
+    # The oldest memories with a word that is half as much of the query as what the best result has, or with all of that.
+    held = text.matched_words(best)
+    least = text.share(held) / 2
+    words = [(word,) for word in query_words(query) if text.share([word]) >= least] or [held]
+    return sorted({one for each in words for one in text.oldest_with_all(each, limit)})[:limit]

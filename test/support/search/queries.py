@@ -46,8 +46,10 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     if "context_filter" in conditions:
         changes["context_filter"] = draw(_filters(world))
     if "min_confidence" in conditions:
-        decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(now, 0))
-        changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)) | decayed)
+        decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(world.oracle.lived_days))
+        changes["min_confidence"] = draw(st.sampled_from((None, 0.3, 0.30000000000000004, 0.5, 1.0)) | decayed)
+    elif draw(st.booleans()):
+        changes["min_confidence"] = None
     changes["explain"] = draw(st.booleans())
     if "min_relevance" in conditions:
         changes["min_relevance"] = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1))

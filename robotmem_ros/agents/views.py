@@ -21,8 +21,8 @@ Shown = dict[str, Any]
 
 
 _IN_OTHER_WORDS = {
-    "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose", "frame_id",
-    "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
+    "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
+    "frame_id", "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
     # These are told by a recall.
     "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count", "folded_ids",
 }  # fmt: skip

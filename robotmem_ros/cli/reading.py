@@ -51,8 +51,8 @@ def _recall(arguments: argparse.Namespace) -> None:
 
 def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
     if isinstance(memory, BriefMemory):
-        told = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
-        yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{told}]"
+        when = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
+        yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{when}]"
         return
     yield _note_line(memory) if memory.kind is Kind.NOTE else _memory_line(memory)
     told = memory.explanation

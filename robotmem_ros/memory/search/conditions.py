@@ -120,7 +120,7 @@ class LeastConfidence(Wanted):
 
 @dataclass(frozen=True)
 class Fresh(LeastConfidence):
-    """Memories that are as sure as recall asks for by default; if none match, a recall returns those that have faded."""
+    """Memories that are as sure as recall asks for by default; if none match, those that have faded."""
 
     faded: Condition
 

@@ -6,10 +6,13 @@ They are left out if anything fresh matches, and the reason counts them. If noth
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 
-from ..storage import bulk
+from ..storage import Database, bulk
+from ..storage.decay import Decay
+from ..storage.overview import overview
 from .candidates import enumerate_if_few, filter_ids, find_candidates
 from .conditions import Fresh
 from .places import find_space, within
@@ -22,7 +25,31 @@ ALL_FADED = "nothing fresh matches: what is returned has faded"
 """Reason of a result of faded memories."""
 _FEW, _MANY = 100, 2000
 """How many memories are checked for having faded: few if the result is full, many if it is not."""
+_ANY = "SELECT 1 FROM memories AS m WHERE m.status = 'active' AND m.type <> 'note' AND"
 _OLDEST = "SELECT id FROM memories ORDER BY id LIMIT ?"
+
+
+class FadedWatch:
+    """Tell whether any memory may have faded, so that most recalls need not count. Safe to use from several threads."""
+
+    def __init__(self, database: Database, rate: Callable[[], float]) -> None:
+        self._database = database
+        self._rate = rate
+        self._without: tuple[int, float] | None = None
+
+    def update(self) -> bool:
+        """Look for a faded memory; a step of the maintenance loop."""
+        rate = self._rate()
+        sql, arguments = Decay(rate, 0).has_faded()
+        with self._database.snapshot() as connection:
+            day = overview(connection).lived_days
+            found = connection.execute(f"SELECT EXISTS ({_ANY} {sql})", arguments).fetchone()[0]
+        self._without = None if found else (day, rate)
+        return False
+
+    def may_find(self, connection: sqlite3.Connection) -> bool:
+        """Tell whether there may be a faded memory: none had faded when it was looked for last on this lived day."""
+        return self._without != (overview(connection).lived_days, self._rate())
 
 
 def of_faded(query: Query) -> Query | None:
@@ -42,7 +69,8 @@ def left_out(connection: sqlite3.Connection, faded: Query, text: TextReader, res
     else:
         candidates = enumerate_if_few(connection, candidates, most, counted=most)
         ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else list(candidates.ids)
-    count = len(filter_ids(connection, candidates, ids[:most]))
+    is_known = ids == list(candidates.ids or ())
+    count = len(ids) if is_known else len(filter_ids(connection, candidates, ids[:most]))
     if count:
         least = "at least " if len(ids) > most else ""
         what = "memory is" if count == 1 else "memories are"
@@ -50,8 +78,9 @@ def left_out(connection: sqlite3.Connection, faded: Query, text: TextReader, res
 
 
 def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int]:
-    # The oldest memories with a word that is half as much of the query as what the best result has, or with all of that.
+    # The oldest memories with a word that weighs at least half of what the best result has, or else with all of that.
     held = text.matched_words(best)
     least = text.share(held) / 2
-    words = [(word,) for word in query_words(query) if text.share([word]) >= least] or [held]
-    return sorted({one for each in words for one in text.oldest_with_all(each, limit)})[:limit]
+    alone = [word for word in query_words(query) if text.share([word]) >= least]
+    found = [text.oldest_with_all([word], limit) for word in alone] or [text.oldest_with_all(held, limit)]
+    return sorted({*chain.from_iterable(found)})[:limit]

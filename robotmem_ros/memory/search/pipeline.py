@@ -37,7 +37,7 @@ from .candidates import (
     narrow_down,
     only,
 )
-from .fading import ALL_FADED, left_out, of_faded
+from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .folding import Folding, Group
 from .places import Place, find_space, unknown_positions, within
 from .query import Query
@@ -67,6 +67,7 @@ class Pipeline:
     texts: TextIndex
     vectors: VectorIndex
     threads: ThreadPoolExecutor
+    faded: FadedWatch
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
         """Run the stages for one query, on one snapshot of the database.
@@ -90,7 +91,7 @@ class Pipeline:
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap,
             )  # fmt: skip
-            result = _Recall(connection, query, parameters, relevance, times).result()
+            result = _Recall(connection, query, parameters, relevance, times, self.faded).result()
         if times.is_on:
             why = f", {result.reason}" if result.reason else ""
             _LOG.debug(
@@ -121,6 +122,7 @@ class _Recall:
     parameters: Parameters
     relevance: Relevance
     times: Stopwatch
+    faded: FadedWatch
 
     def result(self) -> RecallResult:
         found, reasons = self._fresh_or_faded()
@@ -138,7 +140,8 @@ class _Recall:
         if faded is None:
             return found, []
         if found.memories:
-            return found, self._said(left_out(self.connection, faded, self.relevance.text, found))
+            is_any = self.faded.may_find(self.connection)
+            return found, self._said(left_out(self.connection, faded, self.relevance.text, found)) if is_any else []
         instead = replace(self, query=faded)._found()
         return (instead, [ALL_FADED]) if instead.memories else (found, [])
 

@@ -75,5 +75,5 @@ class Decay(NamedTuple):
 
     def has_faded(self) -> Expression:
         """Tell whether a memory has faded: it was as sure as recall asks for by default, and is no longer."""
-        sql, arguments = self.confidence()
-        return Expression(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND {sql} < {DEFAULT_CONFIDENCE})", arguments)
+        sql, arguments = self.at_least(DEFAULT_CONFIDENCE)
+        return Expression(f"(m.confidence >= {DEFAULT_CONFIDENCE} AND NOT {sql})", arguments)

@@ -2,8 +2,8 @@
 
 A day of the robot's clock is lived once a program opens the memory to write, or commits something, on it. So a robot
 that stands switched off does not age, one that observes nothing and is asked nothing does not either, and programs that
-only read the file agree whatever their clocks show. The number of a day never changes. A clock that jumped ahead and was set
-right has cost one day, and a simulation that begins again lives the same days again.
+only read the file agree whatever their clocks show. The number of a day never changes. A clock that jumped ahead and
+was set right has cost one day, and a simulation that begins again lives the same days again.
 
 A time belongs to the last lived day that is not after it. What is from before all of them belongs to day 0, which is
 before the first. A stamp that no wall clock gave, such as one of a simulation or one that counts from the start of a

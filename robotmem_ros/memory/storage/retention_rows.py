@@ -12,8 +12,8 @@ then the one observed earlier, then the lower id. Least useful first.
 - `days` since it was last of use, the later of when it was observed and when it was last recalled. The decline is
   hyperbolic, half after 100 days and a quarter after 300, as human forgetting is (Wixted and Ebbesen 1991, "On the form
   of forgetting": power functions fit it better than exponentials), so that an old memory of great use still outlives
-  a new one of none. Constraints, hazards and preferences do not age. A time that cannot be compared with the clock, since only
-  one of them is of a simulation, is that of now.
+  a new one of none. Constraints, hazards and preferences do not age. A time that cannot be compared with the clock,
+  since only one of them is of a simulation, is that of now.
 
 Protection, from those that are evicted first to those that stay longest:
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ QUERIES: list[dict[str, Any]] = [
 
 
 @pytest.fixture(params=["indexed", "not indexed"])
-def home(request: pytest.FixtureRequest, open_memory: OpenMemory, clock: Clock) -> Iterator[RobotMemory]:
+def home(request: pytest.FixtureRequest, open_memory: OpenMemory, clock: Clock) -> RobotMemory:
     """A memory of a sofa that was seen on sixty days, and has faded since."""
     memory = open_memory(clock=clock, synchronous="normal")
     for _ in range(60):

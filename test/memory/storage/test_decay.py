@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
-from robotmem_ros.memory.models import NewPerception
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
@@ -291,17 +292,16 @@ def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
             memory._database.write(lambda connection: None).result()
         perception = new_perception(memory.parameters, NewPerception(description="a red mug"), now=lambda: 1)
         for observed, received in times:
-            seen = {"observed_at": observed * DAY + SECOND, "received_at": received * DAY}
-            new = memory.store(replace(perception, **seen)).result().memory_id
+            seen = replace(perception, observed_at=observed * DAY + SECOND, received_at=received * DAY)
+            new = memory.store(seen).result().memory_id
             old = memory.store(perception).result().memory_id
-            found = memory._database.write(lambda connection, old=old, new=new, seen=seen: _days(connection, old, new, seen))
-            first, second = found.result()
+            first, second = memory._database.write(partial(_days, old=old, new=new, seen=seen)).result()
             assert first == second
 
 
-def _days(connection: sqlite3.Connection, old: int, new: int, seen: dict[str, int]) -> list[int]:
+def _days(connection: sqlite3.Connection, *, old: int, new: int, seen: NewMemory) -> list[int]:
     connection.execute(
-        "UPDATE memories SET observed_at = :observed_at, received_at = :received_at WHERE id = :id", {**seen, "id": old}
+        "UPDATE memories SET observed_at = ?, received_at = ? WHERE id = ?", (seen.observed_at, seen.received_at, old)
     )
     sql = "SELECT evidence_day FROM memories WHERE id IN (?, ?) ORDER BY id"
     return [day for (day,) in connection.execute(sql, (old, new))]

@@ -202,7 +202,7 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         as_object=False,
         confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
         decay_rate=draw.choice((None, None, None, None, 0.0, 0.05, 1.0)),
-        category=draw.choice(("", "", "grasp", "place", "constraint", "preference")),
+        category=draw.choice(("", "", "grasp", "place", "constraint", "hazard", "preference")),
         tags=tuple(sorted({*draw.choices(TAGS, weights=(40, 20, 10, 1), k=2)})) if draw.random() < 0.5 else (),
         scope_files=draw.choice(("", "grip_forc lamp")),
         scope_entities=draw.choice(("", "rug")),

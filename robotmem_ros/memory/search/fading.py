@@ -47,6 +47,10 @@ class FadedWatch:
         self._without = None if found else (day, rate)
         return False
 
+    def reset(self) -> None:
+        """Note that a memory was corrected or restored, so that it may have faded already."""
+        self._without = None
+
     def may_find(self, connection: sqlite3.Connection) -> bool:
         """Tell whether there may be a faded memory: none had faded when it was looked for last on this lived day."""
         return self._without != (overview(connection).lived_days, self._rate())

@@ -96,7 +96,7 @@ def find(about: Subject, recall: Recall) -> Found:
         every = RecallRequest(
             text, _FOUND, 0.0, collection=about.session.collection, excluded_session_ids=about.session.session_id
         )
-        sure = recall(replace(every, min_confidence=None, kinds="fact"))
+        sure = recall(replace(every, min_confidence=DEFAULT_CONFIDENCE, kinds="fact"))
         facts |= {Fact(one.id, one.session_id, one.confidence) for one in sure}
         for one in (*recall(every), *sure):
             relevance[one.id] = max(relevance[one.id], one.relevance)

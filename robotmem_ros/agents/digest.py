@@ -159,7 +159,7 @@ def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
     return tuple({one.id: one for one in reversed(fit)}[key] for key in dict.fromkeys(one.id for one in fit))
 
 
-def _offered(desk: Desk, query: str, n: int, least: float = 0.3, **conditions: Any) -> tuple[Memory, ...]:
+def _offered(desk: Desk, query: str, n: int, least: float | None = None, **conditions: Any) -> tuple[Memory, ...]:
     # What is in a digest was not asked for, so it does not count as used.
     return desk.memory.offer(RecallRequest(query, n, least, **conditions)).memories
 

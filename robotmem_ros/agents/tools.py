@@ -104,7 +104,7 @@ def _get_memories(desk: Desk, given: Mapping[str, Any]) -> Shown:
 
 def _objects(desk: Desk, given: Mapping[str, Any]) -> Shown:
     wanted = ObjectsRequest(**given)
-    found = desk.memory.recall(
+    request = RecallRequest(
         wanted.query,
         wanted.n,
         0.0,
@@ -114,6 +114,7 @@ def _objects(desk: Desk, given: Mapping[str, Any]) -> Shown:
         include_unconfirmed=wanted.include_unconfirmed,
         fold=False,
     )
+    found = desk.memory.offer(request)  # to list things is no use of them
     return {"objects": [desk.view.object(one) for one in found], **filled({"reason": found.reason})}
 
 

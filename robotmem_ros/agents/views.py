@@ -21,8 +21,8 @@ Shown = dict[str, Any]
 
 
 _IN_OTHER_WORDS = {
-    "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "tags", "pose", "frame_id",
-    "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
+    "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
+    "frame_id", "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
     # These are told by a recall.
     "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count", "folded_ids",
 }  # fmt: skip
@@ -59,7 +59,8 @@ class View:
         """Show what of a recalled memory tells whether to read it in full."""
         return filled({
             "id": short.id, "kind": short.kind.value, "text": short.snippet, **self.at(short.observed_at),
-            "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence), "label": short.label,
+            "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence),
+            "faded": short.faded or None, "label": short.label,
             "category": memory.category, "source": source(memory), **self.place(short.pose, short.frame_id),
             "distance": rounded(short.distance), "times_seen": memory.times_seen,
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
@@ -80,7 +81,8 @@ class View:
         data = details.data
         return filled({
             "id": one.id, "kind": one.kind.value, "text": one.content, "summary": one.human_summary,
-            **self.at(one.observed_at), "confidence": rounded(one.confidence), "tags": list(one.tags),
+            **self.at(one.observed_at), "confidence": rounded(one.confidence), "faded": one.faded or None,
+            "tags": list(one.tags),
             **self.place(one.pose, one.frame_id), "context": one.context, "similar_ids": list(one.similar_ids),
             **{name: getattr(one, name) for name in _AS_THEY_ARE},
             "first_seen": "" if one.first_seen is None else self.when(one.first_seen),
@@ -108,7 +110,7 @@ class View:
         return filled({
             "id": found.id, "label": found.label, "text": found.content, **self.place(found.pose, found.frame_id),
             "distance": rounded(found.distance), **seen, "times_seen": found.times_seen,
-            "confidence": rounded(found.confidence), "confirmed": found.confirmed,
+            "confidence": rounded(found.confidence), "faded": found.faded or None, "confirmed": found.confirmed,
         })  # fmt: skip
 
     def seen_object(self, found: SeenObject) -> Shown:

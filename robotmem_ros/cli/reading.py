@@ -51,7 +51,8 @@ def _recall(arguments: argparse.Namespace) -> None:
 
 def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
     if isinstance(memory, BriefMemory):
-        yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{time_text(memory.observed_at)}, id {memory.id}]"
+        when = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
+        yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{when}]"
         return
     yield _note_line(memory) if memory.kind is Kind.NOTE else _memory_line(memory)
     told = memory.explanation
@@ -81,7 +82,8 @@ def _memory_line(memory: Memory) -> str:
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
     folded = f", and {memory.folded_count} older of the same text and place" if memory.folded_count else ""
-    told = f"{time_text(memory.observed_at)}, id {memory.id}{doubt}{similar}{folded}"
+    faded = f", faded to confidence {memory.confidence:.2f}" if memory.faded else ""
+    told = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{folded}"
     return f"{memory.score:.2f}  {memory.content}{_place(memory)}  [relevance {memory.relevance:.2f}, {told}]"
 
 

@@ -73,7 +73,8 @@ def _told(details: MemoryDetails) -> Iterator[str]:
     place = "" if memory.pose is None else f" at {position_text(memory.pose[:3])} in {memory.frame_id}"
     session = f", session {memory.session_id}" if memory.session_id else ""
     yield f"{time_text(memory.observed_at)}{place}, collection {memory.collection}{session}"
-    yield f"confidence {memory.confidence:.2f}" + (f", tags {', '.join(memory.tags)}" if memory.tags else "")
+    tags = f", tags {', '.join(memory.tags)}" if memory.tags else ""
+    yield f"confidence {memory.confidence:.2f}{' (faded)' if memory.faded else ''}{tags}"
     if memory.times_seen:
         yield f"seen {memory.times_seen} times since {time_text(memory.first_seen or 0)}"
     if memory.context_json != "{}":

@@ -128,7 +128,6 @@ def _new(row: dict[str, Any]) -> NewMemory:
         kind=Kind(row["type"]),
         pose=None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields)),
         tags=tuple(row["tags"]),
-        received_at=row["refreshed_at"],
         given=frozenset(name for name in LEFT_TO_RULES if row[name]),
     )
 

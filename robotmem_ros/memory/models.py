@@ -137,7 +137,7 @@ class MemoryUpdate:
     remove_tags: Iterable[str] | None = argument(None, "tags to remove")
     confidence: float | None = argument(None, "new confidence, from 0 to 1")
     decay_rate: float | None = argument(None, "share of the confidence that it loses per day")
-    """Without use, instead of the parameter."""
+    """On which nothing confirms it, instead of the parameter."""
     label: str | None = argument(None, "new label of a perception")
     perception_type: str | None = argument(None, "new sense of a perception")
     pose: Iterable[float] | None = argument(None, "new x y z, and qx qy qz qw if there is one")
@@ -249,6 +249,8 @@ class Memory:
     label: str
     confidence: float
     """How sure it is now, decayed; of an object the probability that it exists."""
+    faded: bool
+    """Whether it was as sure as recall asks for by default, 0.3, and is no longer."""
     category: str
     tags: tuple[str, ...]
     context_json: str

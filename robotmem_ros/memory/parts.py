@@ -19,6 +19,7 @@ from .notes.notes import Notes
 from .objects.objects import Objects
 from .purge.purge import PurgeFinisher
 from .retention.retention import Retention
+from .search.fading import FadedWatch
 from .search.pipeline import Pipeline
 from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
@@ -66,7 +67,7 @@ class Parts:
         self.maintenance = MaintenanceLoop()
         # What is made later is closed earlier.
         with ExitStack() as made:
-            self.database = Database(at_start, self.maintenance.notify, read_only=read_only)
+            self.database = Database(at_start, self.maintenance.notify, read_only=read_only, clock=clock)
             made.callback(self.database.close)
             self.sessions = Sessions(self.database, parameters, clock)
             self.usage = UsageRecorder(self.database)
@@ -85,6 +86,7 @@ class Parts:
             self.purge_finisher = PurgeFinisher(self.database)
             self.notes = Notes(self.database, at_start, self.maintenance.notify)
             made.callback(self.notes.close)
+            self.faded = FadedWatch(self.database, lambda: parameters().decay_rate)
             self.maintenance.start(self._steps(at_start, parameters), self.database.query_priority)
             made.callback(self.maintenance.close)
             made.callback(self.retention.stop)
@@ -98,7 +100,7 @@ class Parts:
             parameters=parameters,
         )
         self.objects = Objects(self.database, self.areas, parameters, clock)
-        self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads)
+        self.pipeline = Pipeline(self.database, self.embedder, self.texts, self.vectors, self._threads, self.faded)
 
     def warm_up(self) -> None:
         """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
@@ -130,6 +132,7 @@ class Parts:
         indexes = [
             Step("index texts", self.texts.update, period=10.0, rest=0.25),
             Step("read vectors", self.vectors.update, period=10.0, rest=0.25),
+            Step("look for faded memories", self.faded.update, period=60.0, rest=1.0, rest_ratio=100.0),
         ]
         if self.database.read_only:
             return indexes

@@ -179,3 +179,21 @@ def test_notes_are_found_with_their_lines_and_read(toolbox: Toolbox) -> None:
     read = values(toolbox.call("read_note", {"path": "handbook/battery.md", "first_line": 5, "lines": 3}))
     assert read["text"] == "## Winter\n\nIt lasts 2 hours below 5 °C."
     assert (read["last_line"], read["of_lines"]) == (7, 7)
+
+
+def test_looking_at_objects_is_no_use_and_marks_those_that_have_faded(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        seen = memory.save_perception("a grey sofa", label="sofa", pose=[1, 2, 0], observed_at=1_700_000_000 * 10**9)
+        memory.update(seen.memory_id, decay_rate=0.7)
+    with opened(path, {"embedding_model": ""}, read_only=False) as toolbox:
+        for _ in range(2):
+            (sofa,) = values(toolbox.call("objects", {"query": "sofa"}))["objects"]
+            assert (sofa["confidence"], sofa["faded"]) == (pytest.approx(0.27), True)
+        answer = values(toolbox.call("recall", {"query": "where is the sofa?"}))
+        assert [one["faded"] for one in answer["memories"]] == [True]
+        assert "has faded" in answer["reason"]
+        (full,) = values(toolbox.call("get_memories", {"ids": [seen.memory_id]}))["memories"]
+        assert full["faded"]
+    with RobotMemory(path, embedding_model="", read_only=True) as memory, memory._database.reader() as connection:
+        assert connection.execute("SELECT access_count FROM memories").fetchall() == [(1,)]

@@ -164,3 +164,21 @@ def test_recall_folds_and_lists_one_by_one(tmp_path: Path, capsys: pytest.Captur
     assert main([*arguments, "--no-fold", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["memories"]
     assert sorted((one["id"], one["folded_count"]) for one in listed) == [(1, 0), (2, 0), (3, 0)]
+
+
+def test_recall_marks_what_has_faded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        told = memory.learn("the sofa is grey", confidence=0.9, observed_at=1_700_000_000 * 10**9)
+        memory.update(told.memory_id, decay_rate=0.7)
+    search = ["recall", "sofa", "--db", str(path), "--no-model"]
+    assert main(search) == 0
+    line, reason = capsys.readouterr().out.splitlines()
+    assert line.endswith(", id 1, faded to confidence 0.27]")
+    assert "nothing fresh matches: what is returned has faded" in reason
+    assert main([*search, "--brief"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith(", id 1, faded]")
+    assert main(["get", "1", "--db", str(path)]) == 0
+    assert "confidence 0.27 (faded)" in capsys.readouterr().out
+    assert main([*search, "--min-confidence", "0.3"]) == 0
+    assert capsys.readouterr().out.startswith("nothing found")

@@ -35,7 +35,9 @@ STAMP = np.int64(1_750_000_000_000_000_000)
 TYPES = """
     SELECT name, typeof(value) FROM (
         SELECT 'observed_at' AS name, observed_at AS value FROM memories
-        UNION ALL SELECT 'refreshed_at', refreshed_at FROM memories
+        UNION ALL SELECT 'received_at', received_at FROM memories
+        UNION ALL SELECT 'recalled_at', recalled_at FROM memories
+        UNION ALL SELECT 'evidence_day', evidence_day FROM memories
         UNION ALL SELECT 'confidence', confidence FROM memories UNION ALL SELECT 'x', x FROM memories
         UNION ALL SELECT 'last_seen', last_seen FROM objects UNION ALL SELECT 'last_missed', last_missed FROM objects
         UNION ALL SELECT 'vxx', vxx FROM objects UNION ALL SELECT 'sighting', observed_at FROM sightings

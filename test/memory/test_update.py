@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, RobotMemory
 
-from ..support.clock import DAY, Clock
+from ..support.clock import Clock, live
 from ..support.consistency import check_file
 from .conftest import OpenMemory
 
@@ -224,15 +224,13 @@ def test_a_memory_decays_at_its_own_rate_until_that_is_cleared(open_memory: Open
     memory.update(ids[0], decay_rate=0.5)
     memory.update(ids[1], decay_rate=0)
     memory.update(rule, decay_rate=0.1)
-    clock.now += 2 * DAY
+    live(memory, clock, 2)
     result = memory.recall(n=9, min_confidence=0.0, kinds=["perception"])
     assert {one.id: one.confidence for one in result} == pytest.approx(
         {ids[0]: 0.8 * 0.5**2, ids[1]: 0.8, ids[2]: 0.8 * 0.99**2}
     )
     assert [one.id for one in memory.recall(n=9, min_confidence=0.64, kinds=["fact"])] == [rule]
     assert memory.recall(n=9, min_confidence=0.6481, kinds=["fact"]).memories == ()
-    memory.flush()
-    clock.now += 2 * DAY
     memory.update(ids[0], clear=["decay_rate"])
     assert memory.history(ids[0])[0].before == {"decay_rate": 0.5}
     assert read(memory, ids[0]).confidence == pytest.approx(0.8 * 0.99**2)

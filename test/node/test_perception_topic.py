@@ -32,7 +32,7 @@ def test_every_published_perception_is_stored_and_the_same_one_twice_is_two(own:
     status = client.until_status(lambda status: status.stored == PERCEPTIONS, "all stored")
     assert (status.dropped, status.memories, status.perceptions, status.facts) == (0, PERCEPTIONS, PERCEPTIONS, 0)
     found = client.call(
-        Recall, "recall", query="1007", n=100, min_confidence=0.0, collection="chairs", fold=False
+        Recall, "recall", query="1007", n=100, min_confidence=[0.0], collection="chairs", fold=False
     ).memories
     assert sum(memory.content == "a chair, number 1007" for memory in found) == 2
 
@@ -74,7 +74,7 @@ def test_a_context_in_plain_text_is_kept_at_every_door_of_the_node(own: Any) -> 
     assert client.call(Update, "update", memory_id=chair, context=text).success
     assert client.call(StartSession, "start_session", context=text).success
     found = client.call(
-        Recall, "recall", context_filter=json.dumps({"user_context": text}), min_confidence=0.0, fold=False
+        Recall, "recall", context_filter=json.dumps({"user_context": text}), min_confidence=[0.0], fold=False
     )
     assert sorted(memory.content for memory in found.memories) == ["a mug", "a mug", "chairs are blue", "mugs are red"]
     assert not client.call(Recall, "recall", context_filter=text).success

@@ -231,3 +231,17 @@ def test_what_is_not_there_is_told_as_json(client: httpx.Client) -> None:
     assert "nothing at '/api/nothing'" in str(get(client, "/api/nothing", 404)["error"])
     response = client.get("/api/login")
     assert (response.status_code, response.headers["allow"]) == (405, "DELETE, POST")
+
+
+def test_what_has_faded_is_marked(tmp_path: Path) -> None:
+    path = tmp_path / "faded.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        told = memory.learn("the sofa is grey", confidence=0.9, observed_at=1_700_000_000 * 10**9)
+        memory.update(told.memory_id, decay_rate=0.7)
+    with console(path) as server, server.client() as client:
+        for brief in (False, True):
+            found = get(client, "/api/search", q="sofa", brief=brief)
+            assert [one["faded"] for one in found["memories"]] == [True]  # type: ignore[attr-defined]
+            assert "has faded" in str(found["reason"])
+        assert get(client, "/api/search", q="sofa", min_confidence=0.3)["memories"] == []
+        assert get(client, f"/api/memory/{told.memory_id}")["memory"]["faded"] is True  # type: ignore[index]

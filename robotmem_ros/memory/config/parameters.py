@@ -96,8 +96,8 @@ class Parameters:
         1.5, "Weight of memories from the real world (`env.sim_or_real` is `real`).", minimum=0.1, maximum=10.0
     )
     decay_rate: float = parameter(
-        0.01, "Share of its confidence that a memory loses per day without use; 0 disables.", unit="a day",
-        minimum=0.0, maximum=1.0,
+        0.01, "Share of its confidence that a memory loses per day on which it is awake and nothing confirms it; "
+        "0 disables.", unit="a day", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     outcome_weight: float = parameter(
         0.1, "Largest gain or loss of score from the outcomes of the sessions in which a memory was recalled.",

@@ -119,6 +119,17 @@ class LeastConfidence(Wanted):
 
 
 @dataclass(frozen=True)
+class Fresh(LeastConfidence):
+    """Memories that are as sure as recall asks for by default; if none match, those that have faded."""
+
+    faded: Condition
+
+    def of_faded(self) -> Wanted:
+        """Return the condition that memories have faded."""
+        return Plain(self.faded, suffices=False)
+
+
+@dataclass(frozen=True)
 class Kinds(Wanted):
     """Memories of some kinds."""
 

@@ -4,7 +4,8 @@
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) hold before anything is ranked.
 With a spatial sort, the ranked memories are those that match the text, and distance orders them. Without a text and a
-spatial sort, time orders the candidates. If no memory is relevant to the text, the result is empty.
+spatial sort, time orders the candidates. If no memory is relevant to the text, the result is empty. If the caller names
+no bound of confidence and nothing fresh matches, all of this is done again with what has faded.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import logging
 import math
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -37,6 +37,7 @@ from .candidates import (
     narrow_down,
     only,
 )
+from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
 from .places import Place, find_space, unknown_positions, within
@@ -46,6 +47,7 @@ from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import Matching, matching, nearest, similar_enough
+from .stopwatch import Stopwatch
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
 
@@ -66,6 +68,7 @@ class Pipeline:
     texts: TextIndex
     vectors: VectorIndex
     threads: ThreadPoolExecutor
+    faded: FadedWatch
     failures: Failures = field(default_factory=Failures)
 
     def run(self, query: Query, parameters: Parameters) -> RecallResult:
@@ -90,7 +93,7 @@ class Pipeline:
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
             )  # fmt: skip
-            result = _Recall(connection, query, parameters, relevance, times).result()
+            result = _Recall(connection, query, parameters, relevance, times, self.faded).result()
         if times.is_on:
             why = f", {result.reason}" if result.reason else ""
             _LOG.debug(
@@ -121,22 +124,34 @@ class _Recall:
     parameters: Parameters
     relevance: Relevance
     times: Stopwatch
+    faded: FadedWatch
 
     def result(self) -> RecallResult:
-        candidates = find_candidates(self.connection, self.query.conditions)
-        if self.query.spatial_sort is not None:
-            found = self._by_distance(self.query.spatial_sort, candidates)
-        elif self.query.text:
-            found = self._by_relevance(candidates)
-        else:
-            found = self._by_time(candidates)
-        reasons = [found.reason]
+        found, reasons = self._fresh_or_faded()
+        reasons = [found.reason, *reasons]
         reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
         if overview(self.connection).has_unconfirmed:
             reasons += self._said(unconfirmed(self.connection, self.query))
         if not found.memories:
             reasons += why_nothing(self.connection, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
+
+    def _fresh_or_faded(self) -> tuple[RecallResult, list[str]]:
+        # The result, and what to say of memories that have faded.
+        found, faded = self._found(), of_faded(self.query)
+        if faded is None:
+            return found, []
+        if found.memories:
+            is_any = self.faded.may_find(self.connection)
+            return found, self._said(left_out(self.connection, faded, self.relevance.text, found)) if is_any else []
+        instead = replace(self, query=faded)._found()
+        return (instead, [ALL_FADED]) if instead.memories else (found, [])
+
+    def _found(self) -> RecallResult:
+        candidates = find_candidates(self.connection, self.query.conditions)
+        if self.query.spatial_sort is not None:
+            return self._by_distance(self.query.spatial_sort, candidates)
+        return self._by_relevance(candidates) if self.query.text else self._by_time(candidates)
 
     def _said(self, reasons: Iterator[str]) -> list[str]:
         # A result is worth more than all that could be said of what is not in it.
@@ -271,24 +286,3 @@ def _members(groups: Iterable[Group]) -> list[int]:
 
 def _unranked(ids: Sequence[int]) -> Ranked:
     return Ranked(dict.fromkeys(ids, 1.0), Mode.STRUCTURED)
-
-
-class Stopwatch:
-    """Measure the stages of one recall for the debug log. Off, it does nothing."""
-
-    def __init__(self, *, is_on: bool) -> None:
-        self.is_on = is_on
-        self._laps: list[tuple[str, float]] = []
-        self._start = self._last = time.perf_counter() if is_on else 0.0
-
-    def lap(self, name: str) -> None:
-        """End a stage; one that is run several times is noted several times."""
-        if self.is_on:
-            now = time.perf_counter()
-            self._laps.append((name, now - self._last))
-            self._last = now
-
-    def __str__(self) -> str:
-        """Tell the stages in their order, and the whole, in milliseconds."""
-        laps = ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in self._laps)
-        return f"{(self._last - self._start) * 1e3:.2f} ms ({laps})"

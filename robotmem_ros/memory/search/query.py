@@ -15,10 +15,10 @@ from ..areas import Area
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind
-from ..storage.decay import Decay
+from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..text.normal_form import label_key
 from .candidates import Condition, Source, Wanted
-from .conditions import Collections, Confirmed, Ids, Kinds, LeastConfidence, OneOf, Plain, Tags, one_of
+from .conditions import Collections, Confirmed, Fresh, Ids, Kinds, LeastConfidence, OneOf, Plain, Tags, one_of
 from .filters import ContextFilter, parse_filter
 from .places import Place, parse_box, parse_place
 from .request import Names, RecallRequest
@@ -188,6 +188,9 @@ def _collections(given: Given) -> Wanted:
 
 
 def _confidence(given: Given) -> Wanted | None:
+    if given.request.min_confidence is None:
+        sure, faded = given.decay.at_least(DEFAULT_CONFIDENCE), given.decay.has_faded()
+        return Fresh(DEFAULT_CONFIDENCE, Condition(*sure), given.collections, Condition(*faded))
     least = validation.number("min_confidence", given.request.min_confidence, low=0.0, high=1.0)
     return LeastConfidence(least, Condition(*given.decay.at_least(least)), given.collections) if least > 0 else None
 

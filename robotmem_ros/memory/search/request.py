@@ -37,7 +37,10 @@ class RecallRequest(_Conditions):
 
     query: str = argument("", "words, or a question")
     n: int = argument(5, "largest number of memories")
-    min_confidence: float = argument(0.3, "smallest confidence of a memory now, in [0, 1]")
+    min_confidence: float | None = argument(
+        None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match"
+    )
+    """None leaves out what was not as sure as 0.3 when it was stored, and faded memories if anything fresh matches."""
     session_id: str | None = argument(None, "memories of this session")
     context_filter: Mapping[str, object] | str | None = argument(
         None, "conditions on the context, such as '{\"task.success\": true}'"

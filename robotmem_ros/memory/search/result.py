@@ -40,6 +40,8 @@ class BriefMemory(NamedTuple):
     """Nanoseconds since the epoch, by the robot's clock."""
     score: float
     relevance: float
+    faded: bool
+    """Whether it was as sure as recall asks for by default, and is no longer."""
     snippet: str
     """The part of its content that has most to do with the query, with the words of the query marked: see `snippet`."""
     label: str
@@ -65,8 +67,8 @@ class RecallResult:
         """Return of each memory what tells whether to read it in full, see `RobotMemory.get_memories`."""
         return tuple(
             BriefMemory(
-                one.id, one.kind, one.observed_at, one.score, one.relevance, snippet(one.content, self.words),
-                one.label, one.pose, one.frame_id, one.distance, one.collection,
+                one.id, one.kind, one.observed_at, one.score, one.relevance, one.faded,
+                snippet(one.content, self.words), one.label, one.pose, one.frame_id, one.distance, one.collection,
             )
             for one in self.memories
         )  # fmt: skip

@@ -28,9 +28,8 @@ from ..models import Memory, Session
 from ..search.request import RecallRequest
 from ..search.result import RecallResult
 from ..storage import session_rows
-from ..storage.decay import Decay
+from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..storage.rows import read, statuses
-from ..storage.session_stats import DEFAULT_CONFIDENCE
 from ..text import tokens
 
 EVIDENCE, LIKENESS = 3.0, 5.0

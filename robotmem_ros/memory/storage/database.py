@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -29,8 +30,8 @@ class Database:
     """One SQLite file with one writer and any number of readers that never wait for it.
 
     In memory there is a single connection that all share, one at a time. `inserted` is called when memories that were
-    given to `insert` are stored, once for many. With `read_only` nothing is written, not even an older schema brought
-    up to date.
+    given to `insert` are stored, once for many. `clock` is the robot's, in nanoseconds. With `read_only` nothing is
+    written, not even an older schema brought up to date.
 
     Raises:
         DatabaseUnusableError: the file is a directory, not writable, damaged, newer, locked, or of another program; or
@@ -38,13 +39,19 @@ class Database:
     """
 
     def __init__(
-        self, parameters: Parameters, inserted: Callable[[], None] = lambda: None, *, read_only: bool = False
+        self,
+        parameters: Parameters,
+        inserted: Callable[[], None] = lambda: None,
+        *,
+        read_only: bool = False,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.path: Path = resolve(parameters.db_path)
         self.read_only = read_only
         self.query_priority = QueryPriority()
         """Entered by queries, so that background work waits for them."""
         self._parameters = parameters
+        self._clock = clock
         self._lock = threading.RLock()
         self._lending = threading.Condition()
         self._lent = 0
@@ -241,6 +248,7 @@ class Database:
             query_priority=self.query_priority,
             busy_timeout=self._parameters.busy_timeout,
             guard=self._guard,
+            clock=self._clock,
         )
 
     def _writing(self) -> Writer:

@@ -21,9 +21,10 @@ LAST_BEFORE_RELEASE = 22
 _SIGHTINGS_BEFORE_RELEASE = "CREATE TEMP VIEW sightings AS SELECT *, thinned AS subsampled FROM main.sightings"
 """Gives a column its present name; all others that are exported have kept theirs."""
 _MEMORIES_BEFORE_RELEASE = (
-    "CREATE TEMP VIEW memories AS SELECT {}, nullif(decay_rate, 0.01) AS decay_rate FROM main.memories"
+    "CREATE TEMP VIEW memories AS SELECT {}, nullif(decay_rate, 0.01) AS decay_rate, refreshed_at AS received_at "
+    "FROM main.memories"
 )
-"""Gives a column its present meaning: its default did not count."""
+"""Gives a column its present meaning, since its default did not count, and another one its present name."""
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[str] = MIGRATIONS) -> None:

@@ -123,7 +123,7 @@ def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at
     """
     names = ", ".join(f"{name} = :{name}" for name in columns)
     connection.execute(
-        f"UPDATE memories SET {names}, refreshed_at = max(refreshed_at, :received_at), updated_at = :updated_at "
+        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at "
         "WHERE id = :id",
         {**columns, "received_at": received_at, "updated_at": iso(time.time_ns()), "id": memory_id},
     )

@@ -15,6 +15,7 @@ _READ = """
     (SELECT coalesce(max(id), 0) FROM memories),
     (SELECT coalesce(max(id), 0) FROM vectors),
     (SELECT coalesce(max(number), 0) FROM text_changes),
+    (SELECT coalesce(max(n), 0) FROM lived_days),
     EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
     EXISTS (SELECT 1 FROM objects WHERE confirmed = 0),
     EXISTS (SELECT 1 FROM contradictions),
@@ -38,6 +39,8 @@ class Overview(NamedTuple):
     last_vector: int
     last_change: int
     """The number of the last change of a text."""
+    lived_days: int
+    """How many days the memory has lived."""
     has_sessions: bool
     """Whether any memory belongs to a session."""
     has_unconfirmed: bool
@@ -64,7 +67,7 @@ def overview(connection: sqlite3.Connection) -> Overview:
 
 
 def _read(connection: sqlite3.Connection) -> Overview:
-    counters, model, memory, vector, change, *has = connection.execute(_READ).fetchone()
+    counters, model, memory, vector, change, lived, *has = connection.execute(_READ).fetchone()
     counts: dict[str, int] = json.loads(counters)
     kinds = {kind.value: counts[kind.value] for kind in Kind}
-    return Overview(kinds, counts["vector"], model, memory, vector, change, *map(bool, has))
+    return Overview(kinds, counts["vector"], model, memory, vector, change, lived, *map(bool, has))

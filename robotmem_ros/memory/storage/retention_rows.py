@@ -12,8 +12,8 @@ then the one observed earlier, then the lower id. Least useful first.
 - `days` since it was last of use, the later of when it was observed and when it was last recalled. The decline is
   hyperbolic, half after 100 days and a quarter after 300, as human forgetting is (Wixted and Ebbesen 1991, "On the form
   of forgetting": power functions fit it better than exponentials), so that an old memory of great use still outlives
-  a new one of none. Constraints and preferences do not age. A time that cannot be compared with the clock, since only
-  one of them is of a simulation, is that of now.
+  a new one of none. Constraints, hazards and preferences do not age. A time that cannot be compared with the clock,
+  since only one of them is of a simulation, is that of now.
 
 Protection, from those that are evicted first to those that stay longest:
 
@@ -39,6 +39,7 @@ from ..clocks import DAY, comparable_since
 from ..config.budgets import Budget, Measure
 from ..models import Kind
 from . import changes, rows, sighting_rows
+from .decay import IS_UNFADING
 from .file_size import pages_limit
 
 _AGE_PROTECTED = 2
@@ -48,14 +49,14 @@ PROTECTION = (
     "WHEN m.type = 'fact' AND m.session_id <> '' AND EXISTS "
     "(SELECT 1 FROM sessions AS s WHERE s.external_id = m.session_id AND s.superseded IS NULL) THEN 2 ELSE 1 END"
 )
-_LAST_USE = "max(m.observed_at, m.refreshed_at)"
+_LAST_USE = "max(m.observed_at, m.received_at, m.recalled_at)"
 _BEHIND = (
     "max(0, coalesce((SELECT max(o.at) FROM openings AS o WHERE o.after_id < m.id AND o.at <= :wall_clock), 0) "
     "- CAST(strftime('%s', m.created_at) AS INTEGER) * 1000000000)"
 )
 """By how much the clock stood back at least when a memory was saved, in nanoseconds."""
 _AGE = f"CASE WHEN {_LAST_USE} < :comparable THEN 0 ELSE max(0, :now - {_LAST_USE}) END"
-_DAYS = f"CASE WHEN m.category IN ('constraint', 'preference') THEN 0.0 ELSE ({_AGE}) / {float(DAY)!r} END"
+_DAYS = f"CASE WHEN {IS_UNFADING} THEN 0.0 ELSE ({_AGE}) / {float(DAY)!r} END"
 USEFULNESS = f"m.confidence * (1.0 + 4.0 * m.access_count / (m.access_count + 4)) / (1.0 + {_DAYS} / 100.0)"
 """SQL over the alias `m` of memories, with the named arguments of `moment`."""
 LEAST_USEFUL_FIRST = f"{PROTECTION}, {USEFULNESS}, m.observed_at, m.id"

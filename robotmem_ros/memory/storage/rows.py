@@ -14,18 +14,18 @@ from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import bulk, fact_rows
+from . import bulk, fact_rows, lived_days
 from .decay import Decay
 from .indexing import index
 
 _ELSEWHERE = frozenset({
-    "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "received_at", "given", "decisions",
+    "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "given", "decisions",
 })  # fmt: skip
 """Fields of NewMemory that are no columns of the same name."""
 COLUMNS = tuple(one.name for one in fields(NewMemory) if one.name not in _ELSEWHERE)
 """Fields of NewMemory that are columns of `memories`."""
 _same = attrgetter(*COLUMNS)
-_MORE = ("type", "text_key", "label_key", "content_hash", "refreshed_at", *Pose._fields, "created_at", "updated_at")
+_MORE = ("evidence_day", "type", "text_key", "label_key", "content_hash", *Pose._fields, "created_at", "updated_at")
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
 _NO_POSE = (None,) * len(Pose._fields)
@@ -49,6 +49,7 @@ _SOURCES = {
     "contradicted_by": _CONTRADICTED_BY,
     "similar_ids": _SIMILAR_IDS,
     "confidence": "{confidence}",
+    "faded": "{faded}",
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
 _NOTHING_TOLD: Mapping[int, Mapping[str, Any]] = {}
@@ -90,7 +91,9 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
     ids = range(last + 1, last + 1 + len(new))
     now = iso(time.time_ns())
     added = list(zip(ids, new, strict=True))
-    bulk.insert(connection, _NEW, _NEW_ROW, [_values(memory_id, one, now) for memory_id, one in added])
+    days = lived_days.numbers(connection, (max(one.observed_at, one.received_at) for one in new))
+    values = [_values(memory_id, one, day, now) for (memory_id, one), day in zip(added, days, strict=True)]
+    bulk.insert(connection, _NEW, _NEW_ROW, values)
     index(connection, added)
     for memory_id, one in added:
         if one.tags:
@@ -117,7 +120,7 @@ def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: 
     when = iso(time.time_ns(), timespec="seconds")
     connection.executemany(
         "UPDATE memories SET access_count = access_count + ?1, return_count = return_count + ?1, last_accessed = ?2, "
-        "refreshed_at = max(refreshed_at, ?3) WHERE id = ?4 AND type <> 'note'",
+        "recalled_at = max(recalled_at, ?3) WHERE id = ?4 AND type <> 'note'",
         [(count, when, now, memory_id) for memory_id, count in counts.items()],
     )
 
@@ -141,12 +144,12 @@ def read(
         (ids,),
     ):
         tags.setdefault(memory_id, []).append(tag)
-    confidence = decay.confidence()
+    confidence, faded = decay.confidence(), decay.has_faded()
     rows = connection.execute(
-        f"SELECT {_SELECTED.format(confidence=confidence.sql)} FROM memories AS m "
+        f"SELECT {_SELECTED.format(confidence=confidence.sql, faded=faded.sql)} FROM memories AS m "
         "LEFT JOIN objects AS o ON o.memory_id = m.id "
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
-        (*confidence.arguments, ids, include_inactive),
+        (*confidence.arguments, *faded.arguments, ids, include_inactive),
     )
     return {row[0]: _memory(row, tags.get(row[0], ()), told.get(row[0], {})) for row in rows}
 
@@ -273,11 +276,11 @@ def _why(status: str, reason: str, replacement: int | None) -> str:
     return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
 
 
-def _values(memory_id: int, new: NewMemory, now: str) -> tuple[object, ...]:
+def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:
     content_hash = digest(new.content) if new.kind is Kind.FACT else None
     pose = new.pose or _NO_POSE
-    derived = new.kind.value, text_key(new.content), label_key(new.label), content_hash
-    return (memory_id, *_same(new), *derived, new.received_at, *pose, now, "")
+    derived = day, new.kind.value, text_key(new.content), label_key(new.label), content_hash
+    return (memory_id, *_same(new), *derived, *pose, now, "")
 
 
 def _memory(row: Sequence[Any], tags: Iterable[str], told: Mapping[str, Any]) -> Memory:

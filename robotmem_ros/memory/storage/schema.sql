@@ -34,7 +34,7 @@ CREATE TABLE memories (
     -- How sure it is: see decay.py
     confidence REAL NOT NULL DEFAULT 0.9,  -- 0 to 1, before decay
     decay_rate REAL,  -- share of the confidence that it loses per day, 0 to 1; NULL for that of the parameter
-    refreshed_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream or was last recalled; 0 for never
+    evidence_day INTEGER NOT NULL DEFAULT 0,  -- lived_days.n of the day that evidence for it is from; 0 if before all
     -- Only active memories are recalled
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'superseded', 'invalidated')),
     status_reason TEXT NOT NULL DEFAULT '',
@@ -42,6 +42,7 @@ CREATE TABLE memories (
     superseded_at TEXT,
     -- Where and when
     observed_at INTEGER NOT NULL,
+    received_at INTEGER NOT NULL DEFAULT 0,  -- came in with a stream, by the robot's clock; 0 if it never did
     frame_id TEXT NOT NULL,
     map_id TEXT NOT NULL,
     x REAL, y REAL, z REAL,  -- metres in frame_id; NULL without a pose
@@ -50,6 +51,7 @@ CREATE TABLE memories (
     access_count INTEGER NOT NULL DEFAULT 0,
     return_count INTEGER NOT NULL DEFAULT 0,
     last_accessed TEXT,  -- whole seconds; NULL if never recalled
+    recalled_at INTEGER NOT NULL DEFAULT 0,  -- last recalled, by the robot's clock; 0 for never
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,  -- '' until the memory is changed
     -- Last, so that the columns before them are read without the pages of a large value
@@ -90,6 +92,22 @@ CREATE TRIGGER consolidation_undone AFTER UPDATE OF status, content ON memories
 WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT old.content) BEGIN
     UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL
     WHERE superseded_by = old.id AND status = 'superseded' AND status_reason = 'consolidated';
+END;
+
+-- The days on which something was written, numbered in the order in which they were lived: see decay.py.
+CREATE TABLE lived_days (
+    n INTEGER PRIMARY KEY,  -- from 1
+    day INTEGER NOT NULL UNIQUE  -- whole days since the epoch, by the robot's clock
+);
+CREATE TRIGGER evidence_day_update AFTER UPDATE OF observed_at, received_at ON memories BEGIN
+    UPDATE memories SET evidence_day = lived.n
+    FROM (
+        SELECT coalesce((
+            SELECT n FROM lived_days WHERE day <= e.day OR (e.day < 11574 AND day >= 11574) ORDER BY day DESC LIMIT 1
+        ), 0) AS n
+        FROM (SELECT max(new.observed_at, new.received_at) / 86400000000000 AS day) AS e
+    ) AS lived
+    WHERE id = new.id AND evidence_day <> lived.n;
 END;
 
 CREATE TABLE memory_tags (

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from ..models import Session
 from .decay import IS_PROTECTED, Decay
 
-DEFAULT_CONFIDENCE = 0.3
-"""Confidence that recall asks for by default."""
 _OF_SESSION = "INDEXED BY idx_mem_session WHERE session_id = ? AND session_id <> '' AND collection = ?"
 _OBJECTS = """
     SELECT min(m.label), count(*) FROM objects AS o CROSS JOIN memories AS m ON m.id = o.memory_id
@@ -36,7 +34,7 @@ class DecayReport:
     decayed: int
     """Number of memories whose confidence is below the stored one."""
     faded: int
-    """Number of memories that fell below the confidence that recall asks for by default."""
+    """Number of memories that have faded: their confidence fell below what recall asks for by default."""
     mean_stored: float
     """Mean confidence as stored; 0 if there is no memory."""
     mean_now: float
@@ -77,13 +75,13 @@ def objects(connection: sqlite3.Connection, session: Session) -> dict[str, int]:
 
 def decay_report(connection: sqlite3.Connection, collection: str, decay: Decay) -> DecayReport:
     """Compute how far the active memories of a collection have decayed."""
-    now = decay.confidence()
+    now, faded = decay.confidence(), decay.has_faded()
     row = connection.execute(
         "SELECT count(*), coalesce(sum(is_protected), 0), coalesce(sum(now < stored), 0), "
-        "coalesce(sum(stored >= ?1 AND now < ?1), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
-        f"SELECT m.confidence AS stored, {now.sql} AS now, {IS_PROTECTED} AS is_protected "
+        "coalesce(sum(faded), 0), coalesce(avg(stored), 0.0), coalesce(avg(now), 0.0) FROM ("
+        f"SELECT m.confidence AS stored, {now.sql} AS now, {faded.sql} AS faded, {IS_PROTECTED} AS is_protected "
         "FROM memories AS m WHERE m.collection = ? AND m.status = 'active' AND m.type <> 'note')",
-        (DEFAULT_CONFIDENCE, *now.arguments, collection),
+        (*now.arguments, *faded.arguments, collection),
     ).fetchone()
     return DecayReport(*row)
 

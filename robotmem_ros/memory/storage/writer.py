@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from ..background import QueryPriority
 from ..errors import RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
+from . import lived_days
 from .disk_room import DiskRoom, is_full
 from .file_guard import FileGuard
 from .write_queue import Insert, Job, Store, WriteQueue
@@ -38,7 +39,8 @@ class Writer:
     """Runs write jobs on its own connection, many in one transaction: calls first, in the order they were given.
 
     A job fails if another process locks the file for `busy_timeout` seconds. New memories are given to `store`, those
-    that wait together; `inserted` is called after their commit. `guard` is None for a database in memory.
+    that wait together; `inserted` is called after their commit. `guard` is None for a database in memory. `clock`
+    is the robot's, for the days that the memory lives.
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class Writer:
         query_priority: QueryPriority,
         busy_timeout: float,
         guard: FileGuard | None,
+        clock: Callable[[], int],
     ) -> None:
         self._connection = connection
+        self._clock = clock
         self._path = path
         self._room = DiskRoom(connection, path)
         self._lock = lock
@@ -71,6 +75,7 @@ class Writer:
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
+        self.submit(lambda connection: None)  # the day on which a file is opened to be written is lived
 
     def submit(
         self, work: Callable[[sqlite3.Connection], T], *, frees_room: bool = False, background: bool = False
@@ -201,6 +206,7 @@ class Writer:
     def _transaction(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
         # It has begun.
         try:
+            lived_days.note(self._connection, self._clock)
             for kind, alike in groupby(jobs, key=type):
                 if kind is Insert:
                     self._insert_together([job for job in alike if isinstance(job, Insert)])

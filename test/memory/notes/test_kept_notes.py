@@ -74,7 +74,7 @@ def test_notes_are_neither_changed_nor_counted_as_used(memory: RobotMemory) -> N
             change()
     memory.flush()
     with sqlite3.connect(memory.path) as connection:
-        assert connection.execute("SELECT sum(access_count), sum(refreshed_at) FROM memories").fetchone() == (0, 0)
+        assert connection.execute("SELECT sum(access_count), sum(recalled_at) FROM memories").fetchone() == (0, 0)
 
 
 def test_retention_and_decay_leave_notes_alone(open_memory: OpenMemory, handbook: Path) -> None:

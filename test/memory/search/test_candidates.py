@@ -15,7 +15,7 @@ from robotmem_ros.memory.storage import Database
 from ...support.clock import Clock
 from ...support.embedders import WordVectors
 from ...support.search.queries import queries
-from ...support.search.worlds import START, World, build
+from ...support.search.worlds import BORN, World, build
 from .test_oracle import check
 
 SIZE = 6000
@@ -27,7 +27,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
     Its vectors are then selected out of those in RAM, or all are looked at, or searched where they lie in the file.
     """
-    clock = Clock(START)
+    clock = Clock(BORN)
     path = tmp_path_factory.mktemp("world") / "memory.db"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("robotmem_ros.memory.search.candidates._FEW", 5)
@@ -50,7 +50,7 @@ def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(wor
 
 
 def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world: World) -> None:
-    database = Database(Parameters(db_path=str(world.memory.parameters.db_path)))
+    database = Database(Parameters(db_path=str(world.memory.parameters.db_path)), clock=world.clock)
     rare = Condition("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0", ()))
     common = Condition("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
     most = Condition("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))

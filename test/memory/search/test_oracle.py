@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RobotMemory, Timeline
+from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RecallResult, RobotMemory, Timeline
 from robotmem_ros.memory.models import ScorePart
 
 from ...support.clock import Clock
@@ -19,7 +20,7 @@ from ...support.embedders import WordVectors
 from ...support.search.errors import InvalidQueryError, UndecidedError
 from ...support.search.queries import queries
 from ...support.search.reference_model import Query
-from ...support.search.worlds import AREAS, START, World, build
+from ...support.search.worlds import AREAS, BORN, World, build
 
 SMALL_WORLDS = 16
 OF_TIMELINES = (
@@ -38,7 +39,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
         key = (seed, size, embeds)
         if key not in built:
             path = tmp_path_factory.mktemp("world") / "memory.db"
-            clock = Clock(START)
+            clock = Clock(BORN)
             made = build(opened(path, clock, embeds), clock, seed, size, embeds=embeds)
             # Rebuilt postings cover the last memories too.
             made.memory.close()
@@ -133,6 +134,7 @@ def is_covered(world: World) -> bool:
 def check(world: World, query: Query) -> None:
     """Assert that the real memory and the oracle give the same result."""
     try:
+        faded = world.oracle.candidates(replace(query, faded=True))
         expected = world.oracle.recall(query)
     except InvalidQueryError as error:
         with pytest.raises((InvalidFieldError, FrameMismatchError), match=str(error)):
@@ -149,6 +151,7 @@ def check(world: World, query: Query) -> None:
     assert [memory.folded_count for memory in result] == [len(others) for others in expected.folded]
     assert [list(memory.folded_ids) for memory in result] == [others[:100] for others in expected.folded]
     assert [memory.confidence for memory in result] == expected.confidences
+    assert [memory.faded for memory in result] == expected.faded
     assert [memory.score for memory in result] == pytest.approx(expected.scores, abs=1e-4)
     explanations = [memory.explanation for memory in result if memory.explanation]
     assert len(explanations) == (len(result) if query.text and query.explain else 0)
@@ -156,6 +159,8 @@ def check(world: World, query: Query) -> None:
         best = max(one.score for one in explanations)
         assert [one.score / best if best > 0 else 1.0 for one in explanations] == [memory.score for memory in result]
         assert [folded(one.parts) for one in explanations] == pytest.approx([one.score for one in explanations])
+    if result.memories and not (query.text or query.spatial_sort):
+        check_left_out(result, len(faded) if query.min_confidence is None and not any(expected.faded) else 0)
     if query.text:
         assert [memory.relevance for memory in result] == pytest.approx(
             [e.relevance for e in expected.evidence], abs=1e-5
@@ -165,6 +170,18 @@ def check(world: World, query: Query) -> None:
         assert [memory.matched_terms for memory in result] == [e.terms for e in expected.evidence]
     if query.spatial_sort:
         assert [memory.distance for memory in result] == pytest.approx(expected.distances, abs=1e-9)
+
+
+def check_left_out(result: RecallResult, faded: int) -> None:
+    """Assert that the reason counts the faded memories that were left out, or some if it says so."""
+    told = re.search(r"(at least )?(\d+) matching .* left out because faded", result.reason)
+    if told is None:
+        # The oldest are looked at, if the result is full and a condition leaves many.
+        assert not faded or faded > 100
+    elif told[1]:
+        assert int(told[2]) <= faded
+    else:
+        assert int(told[2]) == faded
 
 
 def folded(parts: Sequence[ScorePart]) -> float:

@@ -164,8 +164,8 @@ def _mugs(memory: RobotMemory, count: int) -> Iterator[NewMemory]:
         yield new_perception(memory.parameters, NewPerception(description=f"mug {number} of many"), now=lambda: 1)
 
 
-def test_memories_that_faded_are_told_of_where_nothing_was_found(memory: RobotMemory) -> None:
-    memory.save_perception("an old red mug", observed_at=10**18, collection="attic")
+def test_memories_that_were_never_sure_are_told_of_where_nothing_was_found(memory: RobotMemory) -> None:
+    memory.save_perception("an old red mug", observed_at=10**18, collection="attic", confidence=0.2)
     memory.save_perception("a new red mug", collection="kitchen")
     told = "some memories have less confidence now than min_confidence 0.3"
     for collections in ("attic", "*", ["attic", "kitchen"]):

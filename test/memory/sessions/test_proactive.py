@@ -14,7 +14,7 @@ from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.result import RecallResult
 from robotmem_ros.memory.sessions.proactive import EVIDENCE, LEAST_FIT, LEAST_SHARE, LIKENESS, UNRATED, context_words
 
-from ...support.clock import DAY, NOW, Clock
+from ...support.clock import DAY, NOW, Clock, live
 from ..conftest import OpenMemory
 
 
@@ -127,7 +127,7 @@ def test_only_facts_from_outside_the_session_but_of_its_collection_are_offered(
     assert [fact.score for fact in report.proactive] == [1.0]
     with memory._database.reader() as connection:
         assert connection.execute("SELECT max(access_count) FROM memories").fetchone() == (0,), "an offer is no recall"
-    clock.now += 200 * DAY
+    live(memory, clock, 200)
     assert offered(memory, context) == [], "what has faded is not offered"
 
 
@@ -147,9 +147,10 @@ def test_the_facts_that_are_offered_are_those_of_the_greatest_worth(
         texts = [f"the {draw.choice(things)} {number} {index} is heavy" for index in range(draw.randint(0, 2))]
         session, ids = episode(memory, context, outcome, *texts, confidence=confidence)
         sessions[session] = context_words(json.dumps(context)), UNRATED if outcome is None else outcome
-        now = confidence * 0.99**days
-        facts |= {one: (session, now) for one in ids if now >= 0.3}
+        facts |= dict.fromkeys(ids, (session, 0.0))
     clock.now = NOW
+    sure = {one.memory.id: one.memory.confidence for one in memory.get_memories(facts)}
+    facts = {one: (session, sure[one]) for one, (session, _) in facts.items() if sure[one] >= 0.3}
     asked = {"task": "carry the bin and the mug", "room": "lab", "n": 1}
     found = offered(memory, asked)  # before a recall refreshes what it finds
     in_lab = sum("lab" in known for known, _ in sessions.values())

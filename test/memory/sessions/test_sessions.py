@@ -11,7 +11,7 @@ from robotmem_ros.memory import InvalidFieldError, Pose, RobotMemory, SessionNot
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 
-from ...support.clock import DAY, NOW, SECOND, Clock
+from ...support.clock import NOW, SECOND, Clock, live
 from ..conftest import OpenMemory
 
 
@@ -95,7 +95,7 @@ def test_ending_sessions_changes_no_confidence(memory: RobotMemory, clock: Clock
     faded = []
     for _ in range(4):
         session = memory.start_session().session_id
-        clock.now += 30 * DAY
+        live(memory, clock, 30)
         faded.append(memory.end_session(session).decay)
     with memory._database.reader() as connection:
         assert connection.execute("SELECT DISTINCT confidence FROM memories").fetchall() == [(0.8,)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
-from robotmem_ros.memory.models import NewPerception
+from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
-from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.storage.decay import UNFADING, Decay
 from robotmem_ros.memory.storage.functions import register
 
-from ...support.clock import DAY, NOW, SECOND, Clock
+from ...support.clock import DAY, NOW, SECOND, Clock, live
 from ..conftest import OpenMemory
 
 
@@ -48,99 +49,143 @@ def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:
     rate=st.sampled_from((0.0, 0.01, 0.5, 1.0)) | st.floats(0.0, 1.0),
     own=st.none() | st.sampled_from((0.0, 0.01, 0.5, 1.0)) | st.floats(0.0, 1.0),
     category=st.sampled_from(("", "constraint")),
+    before=st.integers(0, 3),
     days=st.integers(0, 4000),
-    rest=st.integers(0, DAY - 1),
 )
 def test_confidence_is_its_formula(
-    *, confidence: float, rate: float, own: float | None, category: str, days: int, rest: int
+    *, confidence: float, rate: float, own: float | None, category: str, before: int, days: int
 ) -> None:
     connection = sqlite3.connect(":memory:")
     register(connection)
-    connection.execute("CREATE TABLE memories (confidence, category, decay_rate, observed_at, refreshed_at)")
-    connection.execute("INSERT INTO memories VALUES (?, ?, ?, ?, 0)", (confidence, category, own, NOW))
-    decay = Decay(rate, NOW + days * DAY + rest)
+    connection.execute("CREATE TABLE lived_days (n)")
+    connection.execute("INSERT INTO lived_days VALUES (?)", (before + days,))
+    connection.execute("CREATE TABLE memories (confidence, category, decay_rate, evidence_day)")
+    connection.execute("INSERT INTO memories VALUES (?, ?, ?, ?)", (confidence, category, own, before))
+    decay = Decay(rate, NOW)
     if own is None:
         own = 0.0 if category else rate
+    now = confidence * (1.0 - own) ** days
     for expression, expected in (
-        (decay.confidence(), confidence * (1.0 - own) ** days),
-        (decay.at_least(0.3), confidence * (1.0 - own) ** days >= 0.3),
+        (decay.confidence(), now),
+        (decay.at_least(0.3), now >= 0.3),
+        (decay.has_faded(), now < 0.3 <= confidence),
     ):
         found = connection.execute(f"SELECT {expression.sql} FROM memories AS m", expression.arguments).fetchone()
         assert found == (expected,)
     connection.close()
 
 
-def test_memories_that_have_decayed_below_the_threshold_are_filtered_out(memory: RobotMemory, clock: Clock) -> None:
+def test_a_memory_fades_by_one_rate_for_each_day_that_is_lived(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N", confidence=0.9)
-    clock.now += 30 * DAY
+    live(memory, clock, 30)
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**30)
-    clock.now = NOW + 109 * DAY
+    live(memory, clock, 79)
     assert len(look(memory, 0.3)) == 1
-    clock.now += DAY
+    live(memory, clock, 1)
     assert len(look(memory, 0.3)) == 0
     assert len(look(memory, 0.0)) == 1
 
 
-def test_within_its_first_day_a_memory_is_as_sure_as_it_was_stored(memory: RobotMemory, clock: Clock) -> None:
+def test_on_its_first_day_a_memory_is_as_sure_as_it_was_stored(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N", confidence=0.7)
-    clock.now += DAY - 1
-    assert len(look(memory, 0.7)) == 1
-    assert only(memory).confidence == 0.7
+    clock.now += DAY - clock.now % DAY - 1
+    memory.learn("the bin has a pedal")
+    assert look(memory)[1].confidence == 0.7
     clock.now += 1
-    assert len(look(memory, 0.7)) == 0
+    memory.learn("the lamp hums")
+    assert look(memory)[2].confidence == 0.7 * 0.99
 
 
-def test_frequently_recalled_memories_maintain_higher_confidence(memory: RobotMemory, clock: Clock) -> None:
+def test_while_the_robot_stands_switched_off_nothing_fades(open_memory: OpenMemory, clock: Clock) -> None:
+    memory = open_memory(clock=clock)
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
+    live(memory, clock, 3)
+    memory.close()
+    clock.now += 400 * DAY
+    memory = open_memory(clock=clock)
+    memory.flush()
+    assert only(memory).confidence == pytest.approx(0.9 * 0.99**4), "the day of opening is lived"
+    live(memory, clock, 1)
+    assert only(memory).confidence == pytest.approx(0.9 * 0.99**5)
+
+
+def test_a_memory_that_is_only_read_does_not_fade(open_memory: OpenMemory, tmp_path: Path, clock: Clock) -> None:
+    memory = open_memory(clock=clock)
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
+    path = memory.path
+    memory.close()
+    clock.now += 400 * DAY
+    with RobotMemory(path, embedding_model="", clock=clock, read_only=True) as reader:
+        assert reader.recall("glass")[0].confidence == 0.9
+
+
+def test_a_recall_counts_and_makes_no_belief_fresher(memory: RobotMemory, clock: Clock) -> None:
     texts = ("the glass holds at 12.5 N", "the bin has a pedal")
     used, unused = (memory.learn(text, confidence=0.9).memory_id for text in texts)
     for _ in range(12):
-        clock.now += 30 * DAY
+        live(memory, clock, 5)
         assert [found.id for found in memory.recall("glass", n=1)] == [used]
         memory.flush()
     confidences = {found.id: found.confidence for found in look(memory)}
-    assert confidences == {used: 0.9, unused: pytest.approx(0.9 * 0.99**360)}
+    assert confidences == {one: pytest.approx(0.9 * 0.99**60) for one in (used, unused)}
+    with memory._database.reader() as connection:
+        counts = connection.execute("SELECT access_count FROM memories ORDER BY id").fetchall()
+    assert counts == [(12,), (0,)]
 
 
-def test_what_is_recalled_is_as_sure_as_before_and_decays_from_then(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N", confidence=0.9)
-    clock.now += 60 * DAY
-    assert memory.recall("glass")[0].confidence == pytest.approx(0.9 * 0.99**60)
-    memory.flush()
-    assert only(memory).confidence == 0.9
-    clock.now += 10 * DAY
-    assert only(memory).confidence == pytest.approx(0.9 * 0.99**10)
+def test_what_is_learned_or_seen_again_is_fresh(memory: RobotMemory, clock: Clock) -> None:
+    fact = memory.learn("the glass holds at 12.5 N", confidence=0.5).memory_id
+    mug = memory.save_perception("a red mug", label="mug", pose=[1, 2, 3]).memory_id
+    live(memory, clock, 60)
+    assert all(found.confidence < 0.6 for found in look(memory))
+    memory.learn("the glass holds at 12.5 N")
+    memory.save_perception("a red mug", label="mug", pose=[1, 2, 3])
+    fresh = {found.id: found.confidence for found in look(memory)}
+    assert fresh[fact] > 0.5
+    assert fresh[mug] > 0.9
 
 
-@pytest.mark.parametrize("category", ["constraint", "preference"])
-def test_constraints_and_preferences_do_not_decay(memory: RobotMemory, clock: Clock, category: str) -> None:
+@pytest.mark.parametrize("category", UNFADING)
+def test_facts_of_some_categories_do_not_decay(memory: RobotMemory, clock: Clock, category: str) -> None:
     memory.learn("never lift more than 2 kg", category=category, confidence=0.9)
-    clock.now += 1000 * DAY
+    live(memory, clock, 200)
     assert only(memory).confidence == 0.9
     memory.update(only(memory).id, category="observation")
-    assert only(memory).confidence < 0.001
+    assert only(memory).confidence < 0.2
 
 
-def test_what_is_told_of_the_past_decays_from_then(memory: RobotMemory) -> None:
-    memory.learn("the glass holds at 12.5 N", observed_at=NOW - 20 * DAY, confidence=0.9)
-    assert only(memory).confidence == pytest.approx(0.9 * 0.99**20)
+def test_what_is_told_of_the_past_has_faded_by_the_days_that_were_lived_since(
+    memory: RobotMemory, clock: Clock
+) -> None:
+    memory.learn("the bin has a pedal")
+    live(memory, clock, 2)
+    clock.now += 300 * DAY
+    live(memory, clock, 3)
+    for days, lived in ((0, 0), (1, 1), (2, 2), (4, 3), (200, 3), (304, 4), (306, 6)):
+        told = memory.learn(f"the glass holds at {days} N", observed_at=clock.now - days * DAY, confidence=0.9)
+        found = {one.id: one.confidence for one in look(memory)}
+        assert found[told.memory_id] == pytest.approx(0.9 * 0.99**lived), days
 
 
-def test_a_memory_of_the_future_does_not_decay(memory: RobotMemory, clock: Clock) -> None:
+def test_a_memory_of_the_future_fades_like_one_of_now(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N", observed_at=NOW + 20 * DAY, confidence=0.9)
     assert only(memory).confidence == 0.9
-    clock.now += 21 * DAY
+    live(memory, clock, 1)
     assert only(memory).confidence == 0.9 * 0.99
 
 
 def test_without_a_rate_nothing_decays(open_memory: OpenMemory, clock: Clock) -> None:
     memory = open_memory(clock=clock, decay_rate=0.0)
     memory.learn("the glass holds at 12.5 N", observed_at=0, confidence=0.9)
+    live(memory, clock, 3)
     assert only(memory, 0.9).confidence == 0.9
     with pytest.raises(InvalidFieldError, match=r"decay_rate: 1\.5 must lie in 0\.0 to 1\.0 a day"):
         Parameters(decay_rate=1.5)
 
 
 def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, clock: Clock) -> None:
+    memory.learn("the bin has a pedal")
+    live(memory, clock, 5)
     old = new_perception(
         memory.parameters,
         NewPerception(description="a red mug", label="mug", pose=[1, 2, 3], observed_at=NOW - 2000 * DAY),
@@ -148,35 +193,67 @@ def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, cl
     )
     for number in range(3):
         memory.store_sightings([replace(old, observed_at=old.observed_at + 10 * number * SECOND)]).result()
-    first = only(memory, 0.9).confidence
-    clock.now += 5 * DAY
-    assert only(memory).confidence == pytest.approx(first * 0.99**5)
+    first = mug(memory).confidence
+    assert first > 0.9
+    live(memory, clock, 5)
+    assert mug(memory).confidence == pytest.approx(first * 0.99**5)
     memory.store_sightings([old]).result()
-    assert only(memory, 0.9).times_seen == 4
+    assert mug(memory).times_seen == 4
+    assert mug(memory).confidence > 0.9
 
 
-def test_times_of_a_simulation_are_not_held_against_a_wall_clock(open_memory: OpenMemory, tmp_path: Path) -> None:
-    simulated = Clock(928 * 10**9)
+def mug(memory: RobotMemory) -> Memory:
+    """Return the only perception."""
+    (found,) = (one for one in look(memory) if one.label)
+    return found
+
+
+def test_a_simulation_that_begins_again_lives_the_same_day_again(open_memory: OpenMemory, clock: Clock) -> None:
+    simulated = Clock(928 * SECOND)
     memory = open_memory(clock=simulated)
     memory.learn("the glass holds at 12.5 N", confidence=0.9)
-    simulated.now += 3 * DAY
+    live(memory, simulated, 3)
+    assert only(memory).confidence == pytest.approx(0.9 * 0.99**3)
+    simulated.now = 500 * SECOND
+    live(memory, simulated, 2)
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**3)
     memory.close()
-    assert only(open_memory(clock=Clock()), 0.9).confidence == 0.9
-
-
-def test_while_the_clock_shows_no_time_nothing_decays(memory: RobotMemory, clock: Clock) -> None:
-    memory.learn("the glass holds at 12.5 N", observed_at=NOW - 500 * DAY, confidence=0.9)
-    clock.now = 0
-    assert memory.recall("glass", min_confidence=0.9)[0].confidence == 0.9
+    memory = open_memory(clock=clock)
     memory.flush()
+    assert only(memory).confidence == pytest.approx(0.9 * 0.99**4)
+
+
+def test_a_clock_that_jumps_costs_one_day(memory: RobotMemory, clock: Clock) -> None:
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
+    clock.now += 5000 * DAY
+    memory.learn("the bin has a pedal")
     clock.now = NOW
-    assert only(memory).confidence < 0.01
+    memory.learn("the lamp hums")
+    assert {one.content: one.confidence for one in look(memory)}["the glass holds at 12.5 N"] == 0.9 * 0.99
+
+
+@pytest.mark.parametrize("now", [0, -(10**18)])
+def test_while_the_clock_shows_no_time_no_day_is_lived(memory: RobotMemory, clock: Clock, now: int) -> None:
+    memory.learn("the glass holds at 12.5 N", confidence=0.9)
+    clock.now = now
+    memory.learn("the bin has a pedal", observed_at=NOW, confidence=0.8)
+    assert only(memory, 0.9).confidence == 0.9
+    with memory._database.reader() as connection:
+        assert connection.execute("SELECT count(*) FROM lived_days").fetchone() == (1,)
+
+
+def test_a_clock_that_fails_keeps_nothing_from_being_written(open_memory: OpenMemory) -> None:
+    def broken() -> int:
+        raise OSError("no clock")
+
+    memory = open_memory(clock=broken)
+    memory.learn("the glass holds at 12.5 N", observed_at=NOW, confidence=0.9)
+    assert memory.status().facts == 1
 
 
 def test_a_filter_on_confidence_means_the_decayed_one(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N", confidence=0.9)
-    clock.now += 30 * DAY
+    live(memory, clock, 30)
     for wanted, found in (
         ({"$gte": 0.7}, 0), ({"$lt": 0.7}, 1), (0.9, 0), ({"$ne": 0.9}, 1), ({"$in": [0.9]}, 0), ({"$exists": True}, 1),
         ({"$exists": False}, 0), ({"$gt": "0"}, 0),
@@ -184,11 +261,47 @@ def test_a_filter_on_confidence_means_the_decayed_one(memory: RobotMemory, clock
         assert len(look(memory, context_filter={"confidence": wanted})) == found, wanted
 
 
-def test_decay_writes_nothing(memory: RobotMemory, clock: Clock) -> None:
+def test_decay_writes_nothing_to_memories(memory: RobotMemory, clock: Clock) -> None:
     memory.learn("the glass holds at 12.5 N", confidence=0.9)
-    for _ in range(4):
-        clock.now += 30 * DAY
-        only(memory)
+    live(memory, clock, 120)
     assert only(memory).confidence == pytest.approx(0.9 * 0.99**120)
     with memory._database.reader() as connection:
         assert connection.execute("SELECT confidence, access_count FROM memories").fetchall() == [(0.9, 0)]
+
+
+def test_a_stamp_of_no_wall_clock_counts_as_one_of_now(memory: RobotMemory, clock: Clock) -> None:
+    live(memory, clock, 5)
+    memory.learn("the glass holds at 12.5 N", observed_at=928 * SECOND, confidence=0.9)
+    assert only(memory).confidence == 0.9
+    live(memory, clock, 1)
+    assert only(memory).confidence == 0.9 * 0.99
+
+
+@settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
+@given(
+    days=st.lists(st.integers(0, 3) | st.integers(20_000, 20_010), min_size=1, max_size=8),
+    times=st.lists(st.tuples(*[st.integers(0, 4) | st.integers(19_998, 20_012)] * 2), min_size=1, max_size=8),
+)
+def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
+    days: list[int], times: list[tuple[int, int]]
+) -> None:
+    clock = Clock(days[0] * DAY + 1)
+    with RobotMemory(":memory:", embedding_model="", clock=clock) as memory:
+        for day in days:
+            clock.now = day * DAY + 1
+            memory._database.write(lambda connection: None).result()
+        perception = new_perception(memory.parameters, NewPerception(description="a red mug"), now=lambda: 1)
+        for observed, received in times:
+            seen = replace(perception, observed_at=observed * DAY + SECOND, received_at=received * DAY)
+            new = memory.store(seen).result().memory_id
+            old = memory.store(perception).result().memory_id
+            first, second = memory._database.write(partial(_days, old=old, new=new, seen=seen)).result()
+            assert first == second
+
+
+def _days(connection: sqlite3.Connection, *, old: int, new: int, seen: NewMemory) -> list[int]:
+    connection.execute(
+        "UPDATE memories SET observed_at = ?, received_at = ? WHERE id = ?", (seen.observed_at, seen.received_at, old)
+    )
+    sql = "SELECT evidence_day FROM memories WHERE id IN (?, ?) ORDER BY id"
+    return [day for (day,) in connection.execute(sql, (old, new))]

@@ -27,8 +27,8 @@ def stored(client: Client, number: int) -> None:
 
 
 def recalled(client: Client, **fields: Any) -> list[Any]:
-    everything = {"n": 100, "min_confidence": 0.0, "kinds": ["perception"], "include_unconfirmed": True, "fold": False}
-    response = client.call(Recall, "recall", **{**everything, **fields})
+    everything = {"n": 100, "min_confidence": [0.0], "kinds": ["perception"], "include_unconfirmed": True}
+    response = client.call(Recall, "recall", **{**everything, "fold": False, **fields})
     assert response.success, response.error
     return list(response.memories)
 

@@ -23,7 +23,7 @@ def protection(plain: Plain) -> int:
 def usefulness(plain: Plain) -> float:
     """Compute the formula as documented."""
     observed = NOW - round(plain.age * DAY)
-    ages = plain.category not in {"constraint", "preference"} and _WALL_CLOCK <= observed <= NOW
+    ages = plain.category not in {"constraint", "hazard", "preference"} and _WALL_CLOCK <= observed <= NOW
     days = (NOW - observed) / DAY if ages else 0.0
     return plain.confidence * (1.0 + 4.0 * plain.recalls / (plain.recalls + 4)) / (1.0 + days / 100.0)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .reference_model import (
     ABSENT,
+    FADED,
     MAIN_FRAME,
     OWN_NAMES,
     Box,
@@ -25,17 +26,17 @@ _VISIT_GAP = 600 * 10**9
 
 
 class Conditions:
-    """The conditions over some memories; `confidence` tells that of a memory at the time of a query."""
+    """The conditions over some memories; `lived_days` tells how many days they have lived."""
 
     def __init__(
         self,
         memories: Sequence[ReferenceMemory],
         areas: Mapping[str, Polygon],
-        confidence: Callable[[ReferenceMemory, Query], float],
+        lived_days: Callable[[], int],
     ) -> None:
         self._all = memories
         self._areas = areas
-        self._confidence = confidence
+        self._lived_days = lived_days
         self._visit: tuple[Query, int] | None = None
 
     def wrong(self, query: Query) -> Iterator[str]:
@@ -57,7 +58,7 @@ class Conditions:
             memory.active
             and query.searches(new)
             and (new.kind.value != "note" or query.wants_notes)
-            and self._confidence(memory, query) >= query.min_confidence
+            and self._is_sure(memory, query)
             and (not query.session_ids or new.session_id in query.session_ids)
             and new.session_id not in query.excluded_session_ids
             and (not query.kinds or new.kind.value in query.kinds)
@@ -75,6 +76,12 @@ class Conditions:
             and self._matches(memory, query, query.context_filter)
         )
 
+    def _is_sure(self, memory: ReferenceMemory, query: Query) -> bool:
+        if query.faded:
+            return memory.has_faded(self._lived_days())
+        least = FADED if query.min_confidence is None else query.min_confidence
+        return memory.confidence(self._lived_days()) >= least
+
     def _matches(self, memory: ReferenceMemory, query: Query, wanted: Mapping[str, Any]) -> bool:
         joins: dict[str, Callable[[Any], bool]] = {
             "$and": lambda filters: all(self._matches(memory, query, one) for one in filters),
@@ -87,7 +94,9 @@ class Conditions:
         )
 
     def _fits(self, memory: ReferenceMemory, query: Query, path: str, wanted: object) -> bool:
-        value = self._confidence(memory, query) if path == "confidence" else memory.own_fields.get(path, ABSENT)
+        value = memory.own_fields.get(path, ABSENT)
+        if path == "confidence":
+            value = memory.confidence(self._lived_days())
         if path not in OWN_NAMES:
             value = at_path(memory.context, path.removeprefix("context."))
         operators = wanted if isinstance(wanted, Mapping) else {"$eq": wanted}

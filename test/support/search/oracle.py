@@ -13,14 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotmem_ros.memory import Kind
 from robotmem_ros.memory.embedding import Vector
 
 from .conditions import Conditions, distance
 from .errors import InvalidQueryError, UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
 from .folding import Group, groups
-from .reference_model import Place, Polygon, Query, ReferenceMemory, Result, at_path
+from .reference_model import DAY, Place, Polygon, Query, ReferenceMemory, Result, at_path
 from .session_oracle import SessionOracle
 from .words import STOP_WORDS, best_holding, holding, query_phrases, query_words
 
@@ -35,18 +34,22 @@ class Oracle:
     """Recalls by brute force from the memories that it is given."""
 
     def __init__(
-        self, memories: Sequence[ReferenceMemory], embed: Callable[[str], Vector] | None, areas: Mapping[str, Polygon]
+        self,
+        memories: Sequence[ReferenceMemory],
+        embed: Callable[[str], Vector] | None,
+        areas: Mapping[str, Polygon],
+        lived_days: Iterable[int],
     ) -> None:
         self._all = self._asked = memories
-        self._recalled_at: dict[int, int] = {}
+        self._lived = {*lived_days}
         self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
-        self._conditions = Conditions(memories, areas, self._confidence)
+        self._conditions = Conditions(memories, areas, lambda: self.lived_days)
         self._sessions = SessionOracle(memories)
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
     def recall(self, query: Query) -> Result:
-        """Compute the exact result; the memories in it count as recalled at that time.
+        """Compute the exact result; the day of the query is lived from then on, since recalls are counted.
 
         Raises:
             InvalidQueryError: a path goes into a list, or the target is in a frame that cannot be compared.
@@ -58,13 +61,19 @@ class Oracle:
         self._asked = [one for one in self._all if query.names(one.new.collection) or one.new.collection in also]
         self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
         expected = self._recall(query, candidates)
-        by_id = {memory.id: memory for memory in self._all}
-        expected.confidences.extend(self._confidence(by_id[memory_id], query) for memory_id in expected.ids)
-        for memory_id in expected.ids:
-            if by_id[memory_id].new.kind is Kind.NOTE:
-                continue
-            self._recalled_at[memory_id] = max(self._recalled_at.get(memory_id, 0), query.now)
+        if query.min_confidence is None and not expected.ids:
+            faded = self._recall(query, self.candidates(replace(query, faded=True)))
+            expected = faded if faded.ids else expected
+        found = [self._by_id[memory_id] for memory_id in expected.ids]
+        expected.confidences.extend(memory.confidence(self.lived_days) for memory in found)
+        expected.faded.extend(memory.has_faded(self.lived_days) for memory in found)
+        self._lived.add(query.now // DAY)
         return expected
+
+    @property
+    def lived_days(self) -> int:
+        """Return how many days were lived so far."""
+        return len(self._lived)
 
     def candidates(self, query: Query, *, include_forgotten: bool = False) -> list[ReferenceMemory]:
         """Return the memories under all conditions of a query.
@@ -128,9 +137,6 @@ class Oracle:
         memories = [self._by_id[memory_id] for memory_id in ids]
         meaning = self._meaning(query, memories) if self._embed else {}
         return [evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan)) for memory in memories]
-
-    def _confidence(self, memory: ReferenceMemory, query: Query) -> float:
-        return memory.confidence(query.now, self._recalled_at.get(memory.id, 0))
 
     def _by_distance(self, query: Query, place: Place, candidates: list[ReferenceMemory]) -> Result:
         distances = {memory.id: distance(memory, place) for memory in candidates}
@@ -275,7 +281,7 @@ def _result(
 ) -> Result:
     newest = [group.members[0].id for group in found]
     folded = [[one.id for one in group.members[1:]] for group in found]
-    return Result(mode, newest, scores, [*distances], [], [*evidence], folded)
+    return Result(mode, newest, scores, [*distances], [], [], [*evidence], folded)
 
 
 def _newest_first(memory: ReferenceMemory) -> tuple[int, int]:

@@ -45,9 +45,7 @@ def queries(draw: st.DrawFn, world: World) -> Query:
         changes |= draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
     if "context_filter" in conditions:
         changes["context_filter"] = draw(_filters(world))
-    if "min_confidence" in conditions:
-        decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(now, 0))
-        changes["min_confidence"] = draw(st.sampled_from((0.3, 0.30000000000000004, 0.5, 1.0)) | decayed)
+    changes["min_confidence"] = draw(_bounds(world) if "min_confidence" in conditions else st.sampled_from((None, 0.0)))
     changes["explain"] = draw(st.booleans())
     if "min_relevance" in conditions:
         changes["min_relevance"] = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1))
@@ -63,6 +61,11 @@ def queries(draw: st.DrawFn, world: World) -> Query:
         some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
         changes["text"] = draw(st.sampled_from(world.texts) | some_words)
     return Query(**changes)  # type: ignore[arg-type]
+
+
+def _bounds(world: World) -> st.SearchStrategy[float | None]:
+    decayed = st.sampled_from(world.memories).map(lambda memory: memory.confidence(world.oracle.lived_days))
+    return st.sampled_from((None, 0.3, 0.30000000000000004, 0.5, 1.0)) | decayed
 
 
 @st.composite

@@ -18,8 +18,10 @@ MAIN_FRAME, DEFAULT_COLLECTION = "map", "default"
 DAY = 24 * 3600 * 10**9
 DECAY_RATE = 0.01
 OUTCOME_WEIGHT = 0.1
-SIMULATED = 10**18
-"""Times before it, in nanoseconds since the epoch, are those of a simulation."""
+FADED = 0.3
+"""The confidence that a recall asks for by default."""
+FIRST_WALL_DAY = 10**18 // DAY
+"""Days before it, since the epoch, are those of a simulation."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class ReferenceMemory:
     """Sum of the outcomes of the sessions it was recalled in, and their number."""
     opposed: frozenset[int] = frozenset()
     """The memories that it contradicts and that contradict it."""
+    evidence_day: int = 0
+    """How many days the memory had lived when the evidence for it came."""
 
     @property
     def weight(self) -> float:
@@ -44,17 +48,17 @@ class ReferenceMemory:
         total, sessions = self.outcome
         return 1 + OUTCOME_WEIGHT * (2 * (total + 1) / (sessions + 2) - 1)
 
-    def confidence(self, now: int, recalled_at: int) -> float:
-        """Return its confidence at a time, after its last recall at another."""
-        fresh = max(self.new.observed_at, self.new.received_at, recalled_at)
-        is_simulated = fresh < SIMULATED <= now
-        is_protected = self.new.category in ("constraint", "preference")
+    def confidence(self, lived_days: int) -> float:
+        """Return its confidence after so many lived days."""
+        is_protected = self.new.category in ("constraint", "hazard", "preference")
         rate = self.new.decay_rate
         if rate is None:
             rate = 0.0 if is_protected else DECAY_RATE
-        if is_simulated or now < fresh:
-            return self.new.confidence
-        return float(self.new.confidence * (1.0 - rate) ** ((now - fresh) // DAY))
+        return float(self.new.confidence * (1.0 - rate) ** (lived_days - self.evidence_day))
+
+    def has_faded(self, lived_days: int) -> bool:
+        """Tell whether it was as sure as a recall asks for by default, and is no longer."""
+        return self.confidence(lived_days) < FADED <= self.new.confidence
 
     @cached_property
     def columns(self) -> list[list[str]]:
@@ -139,7 +143,10 @@ class Query:
     now: int
     text: str = ""
     n: int = 5
-    min_confidence: float = 0.0
+    min_confidence: float | None = 0.0
+    """None for the default: fresh memories, or if there is no result of them, faded ones."""
+    faded: bool = False
+    """Whether to search faded memories alone, for the default."""
     min_relevance: float = 0.0
     explain: bool = False
     collections: tuple[str, ...] = (DEFAULT_COLLECTION,)
@@ -186,10 +193,20 @@ class Result:
     scores: list[float]
     distances: list[float]
     confidences: list[float]
+    faded: list[bool]
     evidence: list[Evidence]
     """Of a query with a text."""
     folded: list[list[int]]
     """Of each result, what it stands for, newest first."""
+
+
+def evidence_day(new: NewMemory, lived_days: Sequence[int]) -> int:
+    """Return the number of the lived day that the evidence for a memory is from; the days are in their order."""
+    day = max(new.observed_at, new.received_at) // DAY
+    if day < FIRST_WALL_DAY <= max(lived_days):
+        day = max(lived_days)
+    before = [lived for lived in lived_days if lived <= day]
+    return lived_days.index(max(before)) + 1 if before else 0
 
 
 ABSENT = object()

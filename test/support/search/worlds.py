@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from robotmem_ros.memory.storage.connection import connect
 from ..clock import Clock
 from ..embedders import WordVectors
 from .oracle import Oracle
-from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Polygon, Query, ReferenceMemory
+from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Polygon, Query, ReferenceMemory, evidence_day
 
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
@@ -28,6 +28,8 @@ VOCABULARY = [
 EPOCH = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000
 START = EPOCH + 200 * SECOND
+BORN = START - 450 * DAY
+"""When the memory is opened first."""
 COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
 SESSIONS = ("", "morning", "evening", "rare 100%")
 TAGS = ("kitchen", "fragile", "Fragile", "rare 50%")
@@ -59,11 +61,13 @@ class World:
     texts: list[str]
     embeds: bool
     areas: Mapping[str, Polygon] = field(default_factory=dict)
+    lived_days: Sequence[int] = ()
+    """Before the first query, in their order."""
 
     @cached_property
     def oracle(self) -> Oracle:
         """Return the oracle of this world."""
-        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None, self.areas)
+        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None, self.areas, self.lived_days)
 
     def recall(self, query: Query) -> RecallResult:
         """Query the real memory and wait until its result counts as recalled."""
@@ -102,8 +106,9 @@ class World:
 
 
 def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bool = True) -> World:
-    """Fill a memory with `size` random memories, some of them withdrawn and some corrected."""
+    """Fill a memory that was opened at `BORN` with `size` random memories, some withdrawn and some corrected."""
     draw = random.Random(seed)
+    lived = _live(memory, clock, draw)
     texts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(1, 6))) for _ in range(min(20 + size // 10, 150))]
     news: list[NewMemory] = []
     while len(news) < size:
@@ -133,8 +138,19 @@ def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bo
         vector = vectors[_embedded(now)] if embeds else None
         against = opposed.get(memory_id, frozenset())
         outcome = outcomes.get(memory_id)
-        reference.append(ReferenceMemory(memory_id, now, json.loads(now.context), active, vector, outcome, against))
-    return World(memory, clock, reference, texts, embeds)
+        context, day = json.loads(now.context), evidence_day(now, lived)
+        reference.append(ReferenceMemory(memory_id, now, context, active, vector, outcome, against, day))
+    return World(memory, clock, reference, texts, embeds, lived_days=lived)
+
+
+def _live(memory: RobotMemory, clock: Clock, draw: random.Random) -> list[int]:
+    # Since it was opened, and before anything is stored, the memory lives on some days.
+    days = [clock.now // DAY, *sorted(draw.sample(range(BORN // DAY + 1, START // DAY), k=150)), START // DAY]
+    for day in days[1:]:
+        clock.now = day * DAY
+        memory._database.write(lambda connection: None).result()
+    clock.now = START
+    return days
 
 
 def _outcomes(memory: RobotMemory, draw: random.Random, ids: list[int]) -> dict[int, tuple[float, int]]:
@@ -186,7 +202,7 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         as_object=False,
         confidence=draw.choice((0.1, 0.3, 0.5, 0.9, 1.0)),
         decay_rate=draw.choice((None, None, None, None, 0.0, 0.05, 1.0)),
-        category=draw.choice(("", "", "grasp", "place", "constraint", "preference")),
+        category=draw.choice(("", "", "grasp", "place", "constraint", "hazard", "preference")),
         tags=tuple(sorted({*draw.choices(TAGS, weights=(40, 20, 10, 1), k=2)})) if draw.random() < 0.5 else (),
         scope_files=draw.choice(("", "grip_forc lamp")),
         scope_entities=draw.choice(("", "rug")),

@@ -149,12 +149,20 @@ class TextReader:
 
     def newest_with_all(self, words: Sequence[str], limit: int) -> list[int]:
         """Find the newest memories that contain all of some words, newest first, at most `limit`."""
+        return self._first_with_all(words, limit, newest_first=True)
+
+    def oldest_with_all(self, words: Sequence[str], limit: int) -> list[int]:
+        """Find the oldest memories that contain all of some words, oldest first, at most `limit`."""
+        return self._first_with_all(words, limit, newest_first=False)
+
+    def _first_with_all(self, words: Sequence[str], limit: int, *, newest_first: bool) -> list[int]:
         if not words:
             return []
         if self._blocks:
-            found: list[int] = self.with_all(words)[::-1][:limit].tolist()
+            found: list[int] = self.with_all(words)[:: -1 if newest_first else 1][:limit].tolist()
             return found
-        sql = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+        order = "DESC" if newest_first else "ASC"
+        sql = f"SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid {order} LIMIT ?"
         return bulk.ids(self._connection, sql, (tokens.all_of(words), limit))
 
     def _match(self, memory_id: int) -> Match:

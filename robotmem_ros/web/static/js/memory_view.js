@@ -144,7 +144,7 @@ function fields(memory) {
     ["label", memory.label && link(memory.label, add("labels", memory.label))],
     ["category", memory.category && link(memory.category, add("categories", memory.category))],
     ["its_tags", memory.tags?.length ? memory.tags.map((tag) => [link(tag, add("tags", tag)), " "]) : null],
-    ["confidence", Number.isFinite(memory.confidence) && `${number(memory.confidence * 100, 1)} %`],
+    ["confidence", Number.isFinite(memory.confidence) && `${number(memory.confidence * 100, 1)} %${memory.faded ? ` · ${t("faded")}` : ""}`],
     ["observed", full(memory.observed_at)],
     ["seen", memory.times_seen > 0 && t("seen_between", { n: memory.times_seen, first: brief(memory.first_seen), last: brief(memory.last_seen) })],
     ["existence", memory.times_seen > 0 && t(memory.confirmed ? "confirmed" : "unconfirmed")],

@@ -195,6 +195,7 @@ export const english = {
   its_tags: "tags",
   category: "category",
   confidence: "confidence",
+  faded: "faded",
   observed: "observed",
   seen: "seen",
   seen_between_one: "once, {first}",

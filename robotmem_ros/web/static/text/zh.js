@@ -188,6 +188,7 @@ export const chinese = {
   its_tags: "标记",
   category: "类别",
   confidence: "可信度",
+  faded: "已淡化",
   observed: "观察于",
   seen: "见过",
   seen_between: "{n} 次，{first} 至 {last}",

@@ -1,0 +1,90 @@
+"""Fading: what a recall does with faded memories, if its caller names no bound of confidence.
+
+They are left out if anything fresh matches, and the reason counts them. If nothing fresh does, they are the result.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+
+from ..storage import Database, bulk
+from ..storage.decay import Decay
+from ..storage.overview import overview
+from .candidates import enumerate_if_few, filter_ids, find_candidates
+from .conditions import Fresh
+from .places import find_space, within
+from .query import Query
+from .result import RecallResult
+from .spatial import query_words
+from .text_index import TextReader
+
+ALL_FADED = "nothing fresh matches: what is returned has faded"
+"""Reason of a result of faded memories."""
+_FEW, _MANY = 100, 2000
+"""How many memories are checked for having faded: few if the result is full, many if it is not."""
+_ANY = "SELECT 1 FROM memories AS m WHERE m.status = 'active' AND m.type <> 'note' AND"
+_OLDEST = "SELECT id FROM memories ORDER BY id LIMIT ?"
+
+
+class FadedWatch:
+    """Tell whether any memory may have faded, so that most recalls need not count. Safe to use from several threads."""
+
+    def __init__(self, database: Database, rate: Callable[[], float]) -> None:
+        self._database = database
+        self._rate = rate
+        self._without: tuple[int, float] | None = None
+
+    def update(self) -> bool:
+        """Look for a faded memory; a step of the maintenance loop."""
+        rate = self._rate()
+        sql, arguments = Decay(rate, 0).has_faded()
+        with self._database.snapshot() as connection:
+            day = overview(connection).lived_days
+            found = connection.execute(f"SELECT EXISTS ({_ANY} {sql})", arguments).fetchone()[0]
+        self._without = None if found else (day, rate)
+        return False
+
+    def reset(self) -> None:
+        """Note that a memory was corrected or restored, so that it may have faded already."""
+        self._without = None
+
+    def may_find(self, connection: sqlite3.Connection) -> bool:
+        """Tell whether there may be a faded memory: none had faded when it was looked for last on this lived day."""
+        return self._without != (overview(connection).lived_days, self._rate())
+
+
+def of_faded(query: Query) -> Query | None:
+    """Return the same query of faded memories; None if the caller names a bound of confidence."""
+    conditions = tuple(one.of_faded() if isinstance(one, Fresh) else one for one in query.conditions)
+    return None if conditions == query.conditions else replace(query, conditions=conditions)
+
+
+def left_out(connection: sqlite3.Connection, faded: Query, text: TextReader, result: RecallResult) -> Iterator[str]:
+    """Say how many faded memories match as well, with a query of these; there is a result without them."""
+    most = _FEW if len(result) == faded.n else _MANY
+    candidates = find_candidates(connection, faded.conditions)
+    if (place := faded.spatial_sort) is not None:
+        candidates = candidates.and_(within(place, find_space(connection, place.field)))
+    if faded.text:
+        ids = _matching(faded, text, result[0].id, most + 1)
+    else:
+        candidates = enumerate_if_few(connection, candidates, most, counted=most)
+        ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else list(candidates.ids)
+    is_known = ids == list(candidates.ids or ())
+    count = len(ids) if is_known else len(filter_ids(connection, candidates, ids[:most]))
+    if count:
+        least = "at least " if len(ids) > most else ""
+        what = "memory is" if count == 1 else "memories are"
+        yield f"{least}{count} matching {what} left out because faded (min_confidence 0)"
+
+
+def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int]:
+    # The oldest memories with a word that weighs at least half of what the best result has, or else with all of that.
+    held = text.matched_words(best)
+    least = text.share(held) / 2
+    alone = [word for word in query_words(query) if text.share([word]) >= least]
+    found = [text.oldest_with_all([word], limit) for word in alone] or [text.oldest_with_all(held, limit)]
+    return sorted({*chain.from_iterable(found)})[:limit]

@@ -1,0 +1,49 @@
+"""Lived time: the days on which the memory was awake, numbered in the order in which it lived them.
+
+A day of the robot's clock is lived once a program opens the memory to write, or commits something, on it. So a robot
+that stands switched off does not age, one that observes nothing and is asked nothing does not either, and programs that
+only read the file agree whatever their clocks show. The number of a day never changes. A clock that jumped ahead and
+was set right has cost one day, and a simulation that begins again lives the same days again.
+
+A time belongs to the last lived day that is not after it. What is from before all of them belongs to day 0, which is
+before the first. A stamp that no wall clock gave, such as one of a simulation or one that counts from the start of a
+driver, belongs to the present day, if that is one of a wall clock.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable
+
+from ..clocks import DAY
+
+LATEST = "(SELECT coalesce(max(n), 0) FROM lived_days)"
+"""The number of the latest lived day in SQL; 0 if there is none. A statement reads it once."""
+_OF_DAYS = """
+    SELECT j.value, coalesce((
+        SELECT n FROM lived_days WHERE day <= j.value OR (j.value < 11574 AND day >= 11574) ORDER BY day DESC LIMIT 1
+    ), 0) FROM json_each(?) AS j
+"""
+"""As the trigger `evidence_day_update` has it; 11574 is the first day of wall clocks, see clocks.py."""
+_LOG = logging.getLogger(__name__)
+
+
+def note(connection: sqlite3.Connection, clock: Callable[[], int]) -> None:
+    """Note that the memory lives the present day, by the robot's clock in nanoseconds; none if that shows no time."""
+    try:
+        now = clock()
+    except Exception as error:
+        # What is written is worth more than a day; whoever needs the time is told of it.
+        _LOG.debug("the day was not noted: %s", error)
+        return
+    if now > 0:
+        connection.execute("INSERT OR IGNORE INTO lived_days (day) VALUES (?)", (now // DAY,))
+
+
+def numbers(connection: sqlite3.Connection, times: Iterable[int]) -> list[int]:
+    """Return the numbers of the lived days to which times belong, in nanoseconds by the robot's clock."""
+    days = [time // DAY for time in times]
+    found = dict(connection.execute(_OF_DAYS, (json.dumps(sorted({*days})),)).fetchall())
+    return [found[day] for day in days]

@@ -327,6 +327,9 @@ class Parameters:
     def __post_init__(self) -> None:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        object.__setattr__(self, "collection", validation.collection("collection", self.collection))
+        if not self.collection:
+            raise InvalidFieldError("collection", self.collection, "is empty; name a collection, such as default")
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
         for taken in {self.collection, *self.collections_of_notes()} & self.other_files().keys():
@@ -368,7 +371,7 @@ class Parameters:
         Raises:
             InvalidFieldError: it is no name, or that of another robot's memory.
         """
-        named = validation.name(field, value, default=self.collection)
+        named = validation.collection(field, value, default=self.collection)
         if named in self.other_files():
             why = (
                 "is the memory of another robot (parameter other_memories), which is only read; name another collection"

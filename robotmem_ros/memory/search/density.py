@@ -9,7 +9,6 @@ from typing import NamedTuple
 from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
-from .query import ALL_COLLECTIONS
 
 MAX_BINS = 1000
 _EDGE = """
@@ -83,8 +82,7 @@ def parse_density(
     since, until = validation.window(after, before)
     if since is not None and until is not None and until <= since:
         raise InvalidFieldError("before", before, f"must be later than after, {since}")
-    named = validation.name("collection", collection)
-    return DensityQuery(wanted, since, until, "" if named == ALL_COLLECTIONS else named)
+    return DensityQuery(wanted, since, until, validation.collection("collection", collection, every=""))
 
 
 def read_density(connection: sqlite3.Connection, query: DensityQuery) -> Density:

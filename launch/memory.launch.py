@@ -62,10 +62,18 @@ def generate_launch_description() -> LaunchDescription:
                 description="Address of that page; others than the default want the token in ~/.robotmem/web_token.",
             ),
             DeclareLaunchArgument("web_port", default_value="8765", description="Port of that page."),
+            OpaqueFunction(function=_check_params_file),
             OpaqueFunction(function=_node),
             OpaqueFunction(function=_console),
         ]
     )
+
+
+def _check_params_file(context: LaunchContext) -> None:
+    # launch_ros only warns, and starts the node without it: with the default database.
+    path = LaunchConfiguration("params_file").perform(context)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"params_file: there is no file {path!r}; nothing is started")
 
 
 def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:

@@ -16,9 +16,10 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import RobotMemoryError, shown
 from .executors import new_executor, spin_once
 from .memory_node import MemoryNode
+from .parameters import parameter_files
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -76,6 +77,10 @@ def main(arguments: list[str] | None = None) -> int:
     _, unknown = parser.parse_known_args(_not_for_ros(given))
     if unknown:
         parser.error(f"unknown arguments: {' '.join(unknown)}; parameters and other ROS arguments follow --ros-args")
+    for path in parameter_files(given):
+        if not path.is_file():
+            print(f"memory_node: --params-file: there is no file {shown(path)}", file=sys.stderr)
+            return 1
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:

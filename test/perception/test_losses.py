@@ -56,15 +56,6 @@ def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: s
         assert (counts.stored, counts.dropped) == expected
 
 
-def test_two_topics_cannot_have_one_name(rosbags: RosbagsMaker) -> None:
-    config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
-    with (
-        RobotMemory(":memory:", embedding_model="") as memory,
-        pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"),
-    ):
-        Intake(memory, [config, config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)
-
-
 NOTHING_BUT_CHANGES = {"label": "'door'", "changes_only": "pose.position.z"}
 REFUSING = "CREATE TRIGGER refusing BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, 'refused'); END"
 

@@ -180,7 +180,7 @@ class Parameters:
     )  # fmt: skip
     notes_folders: tuple[str, ...] = parameter(
         (), "Folders whose Markdown and text files are recalled as notes, each as `path` or `collection=path`.",
-        read_only=True, are_names=False,
+        read_only=True,
     )  # fmt: skip
     notes_interval: float = parameter(
         60.0, "Time after which these folders are searched for changes that the file watcher missed; 0 disables.",

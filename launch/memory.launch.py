@@ -91,7 +91,7 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             name="memory",
             namespace=given("namespace"),
             parameters=[given("params_file"), overrides],
-            arguments=["--ros-args", "--log-level", f"{_logger(context, given('namespace'))}:={given('log_level')}"],
+            arguments=["--ros-args", "--log-level", f"{_logger(context)}:={given('log_level')}"],
             respawn=given("respawn") == "true",
             respawn_delay=2.0,
             output="screen",
@@ -111,13 +111,20 @@ def _console(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     command += ["--host", given("web_host"), "--port", given("web_port")]
     if given("db_path"):
         command += ["--db", given("db_path")]
+    if namespace := _namespace(context):
+        command += ["--namespace", namespace]
     if given("web_host") not in {"127.0.0.1", "::1", "localhost"}:
         # A token that is printed would stay in the log of launch.
         command += ["--token-file", "~/.robotmem/web_token"]
     return [ExecuteProcess(cmd=command, name="memory_web", output="screen")]
 
 
-def _logger(context: LaunchContext, namespace: str) -> str:
+def _logger(context: LaunchContext) -> str:
     # Of this node alone: at debug, rcl and rmw would say something at every turn of the executor.
-    inside = prefix_namespace(context.launch_configurations.get("ros_namespace"), namespace) or ""
-    return ".".join([*filter(None, inside.split("/")), "memory"])
+    return ".".join([*filter(None, _namespace(context).split("/")), "memory"])
+
+
+def _namespace(context: LaunchContext) -> str:
+    # A launch file that includes this one may have pushed a namespace.
+    own = LaunchConfiguration("namespace").perform(context)
+    return prefix_namespace(context.launch_configurations.get("ros_namespace"), own) or ""

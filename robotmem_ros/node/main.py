@@ -66,7 +66,8 @@ _EXAMPLES = """parameters and names are given as ROS arguments:
   memory_node --ros-args -p db_path:=/data/memory.db
   memory_node --ros-args --params-file memory.yaml -r __ns:=/robot1 --log-level memory:=debug
 
-config/memory.yaml lists all parameters. Without any, the memory is ~/.robotmem/memory.db.
+config/memory.yaml lists all parameters. Without any, the memory is ~/.robotmem/memory.db, and in a
+namespace such as /robot1 ~/.robotmem/robot1/memory.db.
 """
 
 

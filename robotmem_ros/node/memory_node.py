@@ -17,6 +17,7 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
+from ..memory.storage.connection import default_path
 from ..perception import TopicCounts
 from .bond import Bond
 from .executors import ThreadedNode
@@ -73,6 +74,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         """Open the database and begin to load the model."""
         try:
             options = {name: getattr(self.parameters, name) for name in self.parameters.__dataclass_fields__}
+            options["db_path"] = self.parameters.db_path or default_path(self.get_namespace())
             self._memory = RobotMemory(clock=self._now, patience=0.0, **options)
             self._live = LiveIntake(self, self._memory, self._now)
         except RobotMemoryError as error:

@@ -28,7 +28,10 @@ class Parameters:
     """
 
     db_path: str = parameter(
-        "~/.robotmem/memory.db", "Database file; `:memory:` keeps nothing on disk.", read_only=True
+        "",
+        "Database file; `:memory:` keeps nothing on disk. Empty means `~/.robotmem/memory.db`, and for a node in a "
+        "namespace `~/.robotmem/<namespace>/memory.db`.",
+        read_only=True,
     )
     collection: str = parameter("default", "Namespace of memories that do not name one.")
     embedding_model: str = parameter(

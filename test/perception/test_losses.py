@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.frames import TransformBuffer
-from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.perception import DropReason, Intake, parse_topic
 
 from ..support.perception.intakes import (

@@ -77,7 +77,7 @@ class Intake:
     def receive(self, name: str, message: Any, receipt_ns: int, *, origin: Origin | None = None) -> None:
         """Read and sample a message, and queue it to be transformed or stored.
 
-        A message None is one that could not be deserialised. A message with an `origin` is stored only once.
+        A message with an `origin` is stored only once.
         """
         topic = self._topics[name]
         with self._working:

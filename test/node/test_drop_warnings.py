@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from std_msgs.msg import String
+
+from robotmem_ros.msg import MemoryStatus
 
 from ..support.node.configured import CAPTIONS, IN_MEMORY, topic
 from ..support.node.graph import Client
@@ -17,6 +20,10 @@ POSES = {"topic": "/poses", "type": "geometry_msgs/msg/PoseStamped", "descriptio
 
 def warnings(output: str) -> list[str]:
     return [line.split("]: ", 1)[1] for line in output.splitlines() if "[WARN]" in line]
+
+
+def shows(number: int, status: MemoryStatus) -> bool:
+    return list(status.topic_dropped) == [number] and "/poses" in status.reason
 
 
 def test_messages_in_an_unknown_frame_leave_one_line_and_a_reason(own: Any) -> None:
@@ -31,10 +38,7 @@ def test_messages_in_an_unknown_frame_leave_one_line_and_a_reason(own: Any) -> N
     for number in (5, 10):
         for _ in range(5):
             publisher.publish(seen)
-        status = client.until_status(
-            lambda status, number=number: list(status.topic_dropped) == [number] and "/poses" in status.reason,
-            f"{number} that are dropped",
-        )
+        status = client.until_status(partial(shows, number), f"{number} that are dropped")
         assert "/poses: dropped, unknown_frame: frame 'map': no transform has named it" in status.reason
     (line,) = warnings(node.output)
     assert line.startswith("/poses: dropped ")

@@ -62,10 +62,18 @@ def generate_launch_description() -> LaunchDescription:
                 description="Address of that page; others than the default want the token in ~/.robotmem/web_token.",
             ),
             DeclareLaunchArgument("web_port", default_value="8765", description="Port of that page."),
+            OpaqueFunction(function=_check_params_file),
             OpaqueFunction(function=_node),
             OpaqueFunction(function=_console),
         ]
     )
+
+
+def _check_params_file(context: LaunchContext) -> None:
+    # launch_ros only warns, and starts the node without it: with the default database.
+    path = LaunchConfiguration("params_file").perform(context)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"params_file: there is no file {path!r}; nothing is started")
 
 
 def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -83,7 +91,7 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             name="memory",
             namespace=given("namespace"),
             parameters=[given("params_file"), overrides],
-            arguments=["--ros-args", "--log-level", f"{_logger(context, given('namespace'))}:={given('log_level')}"],
+            arguments=["--ros-args", "--log-level", f"{_logger(context)}:={given('log_level')}"],
             respawn=given("respawn") == "true",
             respawn_delay=2.0,
             output="screen",
@@ -103,13 +111,20 @@ def _console(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     command += ["--host", given("web_host"), "--port", given("web_port")]
     if given("db_path"):
         command += ["--db", given("db_path")]
+    if namespace := _namespace(context):
+        command += ["--namespace", namespace]
     if given("web_host") not in {"127.0.0.1", "::1", "localhost"}:
         # A token that is printed would stay in the log of launch.
         command += ["--token-file", "~/.robotmem/web_token"]
     return [ExecuteProcess(cmd=command, name="memory_web", output="screen")]
 
 
-def _logger(context: LaunchContext, namespace: str) -> str:
+def _logger(context: LaunchContext) -> str:
     # Of this node alone: at debug, rcl and rmw would say something at every turn of the executor.
-    inside = prefix_namespace(context.launch_configurations.get("ros_namespace"), namespace) or ""
-    return ".".join([*filter(None, inside.split("/")), "memory"])
+    return ".".join([*filter(None, _namespace(context).split("/")), "memory"])
+
+
+def _namespace(context: LaunchContext) -> str:
+    # A launch file that includes this one may have pushed a namespace.
+    own = LaunchConfiguration("namespace").perform(context)
+    return prefix_namespace(context.launch_configurations.get("ros_namespace"), own) or ""

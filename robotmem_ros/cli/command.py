@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from ..memory import RobotMemory
-from ..memory.config.parameters import Parameters
 from ..memory.errors import DatabaseUnusableError, RobotMemoryError
-from ..memory.storage.connection import resolve
+from ..memory.storage.connection import default_path, resolve
 
 _YEAR_2001 = 1e9
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -63,7 +62,7 @@ def option(*names: str, **settings: Any) -> Option:
     return Option(names, settings)
 
 
-DATABASE = option("--db", default=Parameters().db_path, help="database file; default: %(default)s")
+DATABASE = option("--db", default=default_path(), help="database file; default: %(default)s")
 JSON = option("--json", action="store_true", help="print one JSON object")
 DRY_RUN = option("--dry-run", action="store_true", help="only show what would be done")
 YES = option("--yes", action="store_true", help="do not ask for confirmation")

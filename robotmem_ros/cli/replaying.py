@@ -66,6 +66,7 @@ def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | DryRun, arguments
         raise KeyboardInterrupt
     if result.damage:
         sys.stderr.write(f"robotmem: recording {str(bag.path)!r} {result.damage}; what could be read was used\n")
+        sys.stderr.write("robotmem: if there is another copy of the recording, compare the two\n")
         return 1
     return 0
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
-from ..memory.storage.connection import resolve
+from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
 from .command import DATABASE, JSON, Command, CommandError, Option, existing, option, printable, show, table
@@ -54,7 +54,7 @@ def _web(arguments: argparse.Namespace) -> None:
             token=token, hosts=(arguments.host, *_own_names(), *arguments.allow_host), read_only=arguments.read_only
         )
         os.nice(_NICE)
-        _wait_for(arguments.db or _parameters(arguments).db_path, arguments.wait)
+        _wait_for(_database(arguments), arguments.wait)
         with _console_memory(arguments) as memory:
             told = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
 
@@ -128,7 +128,7 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
 
 
 def _console_memory(arguments: argparse.Namespace) -> RobotMemory:
-    path = existing(arguments.db or _parameters(arguments).db_path)
+    path = existing(_database(arguments))
     given = _given(arguments) | {"session_maintenance": False}
     if arguments.areas_file is not None:
         given["areas_file"] = arguments.areas_file
@@ -154,6 +154,10 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
         parameters = _parameters(arguments)
         given = {one.name: getattr(parameters, one.name) for one in fields(Parameters) if one.name not in _OF_THE_NODE}
     return given | ({"embedding_model": ""} if arguments.no_model else {})
+
+
+def _database(arguments: argparse.Namespace) -> str:
+    return arguments.db or _parameters(arguments).db_path or default_path(arguments.namespace)
 
 
 def _parameters(arguments: argparse.Namespace) -> Parameters:
@@ -217,7 +221,11 @@ COMMANDS = (
         "than the loopback one, callers need a token: that of --token-file or of the variable ROBOTMEM_WEB_TOKEN, else "
         "a new one, which is printed.", _web,
         (
-            option("--db", help=f"database file; by default that of --config, else {Parameters().db_path}"),
+            option("--db", help=f"database file; by default that of --config, else {default_path()}"),
+            option(
+                "--namespace", default="", metavar="NAME",
+                help="namespace of the node, which has a file of its own there if nothing names one",
+            ),
             option("--host", default="127.0.0.1", help="address to listen at; default: %(default)s"),
             option("--port", type=_port, default=8765, metavar="N", help="0 for any free one; default: %(default)s"),
             option("--token-file", metavar="FILE", help="file of the token; made with a new one if it is missing"),

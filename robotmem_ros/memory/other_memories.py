@@ -31,8 +31,9 @@ from .errors import (
     StorageError,
 )
 from .search.details import MemoryDetails
-from .search.query import ALL_COLLECTIONS, collection_names
+from .search.query import collection_names
 from .search.request import RecallRequest, TimelineRequest
+from .validation import ALL_COLLECTIONS
 
 if TYPE_CHECKING:
     from .robot_memory import RobotMemory

@@ -17,6 +17,8 @@ import numpy as np
 from .errors import InvalidFieldError, did_you_mean
 from .models import Kind, Pose
 
+ALL_COLLECTIONS = "*"
+"""What means all collections in a request that only reads; no name of a collection contains it."""
 USER_CONTEXT = "user_context"
 """What a context in plain text becomes the value of."""
 _MAX_JSON_DEPTH = 64
@@ -55,13 +57,29 @@ def text(field: str, value: object, *, limit: int, required: bool = False) -> st
 
 
 def name(field: str, value: object, *, default: str = "") -> str:
-    """Return a short name on one line, such as a session, a label or a frame; None and blank give the default."""
+    """Return a short name on one line, such as a session, a label or a frame; None and white space give the default."""
     if value is None or value == "":
         return default
     clean = text(field, value, limit=_MAX_LABEL)
-    if not clean.isprintable() and any(unicodedata.category(character) == "Cc" for character in clean):
+    written = str(value).strip()
+    if not written.isprintable() and any(unicodedata.category(character) == "Cc" for character in written):
         raise InvalidFieldError(field, value, "contains control characters")
+    if written and not clean:
+        raise InvalidFieldError(field, value, "has only characters that show nothing")
     return clean or default
+
+
+def collection(field: str, value: object, *, default: str = "", every: str | None = None) -> str:
+    """Return the name of a collection; `*` alone gives `every`, where all collections may be meant."""
+    clean = name(field, value, default=default)
+    if clean == ALL_COLLECTIONS and every is not None:
+        return every
+    if ALL_COLLECTIONS in clean:
+        alone = "" if every is None else ", and stands alone"
+        raise InvalidFieldError(
+            field, value, f"contains `{ALL_COLLECTIONS}`, which means all collections{alone}; name one without it"
+        )
+    return clean
 
 
 def names(field: str, values: object) -> tuple[str, ...]:

@@ -114,6 +114,8 @@ class LiveIntake:
             simulated=self._simulated,
         )  # fmt: skip
         self._path_since = time.monotonic()
+        if self._lacks_tf(self._running):
+            self._node.get_logger().warning(tf.missing)
 
     def stop(self) -> None:
         """Stop listening; store what came, as far as its transforms are there."""
@@ -161,7 +163,10 @@ class LiveIntake:
         if running is None:
             return ""
         of_map = running.map_topic.problem if running.map_topic else ""
-        return "; ".join(filter(None, (running.tf.missing if self._configs or self._path else "", of_map)))
+        return "; ".join(filter(None, (running.tf.missing if self._lacks_tf(running) else "", of_map)))
+
+    def _lacks_tf(self, running: _Running) -> bool:
+        return bool(running.tf.missing and (self._configs or self._path))
 
     def _localisation(self, worker: IntakeWorker) -> MatchedSubscription | None:
         topic = self._memory.parameters.localisation_topic

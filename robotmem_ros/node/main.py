@@ -16,9 +16,10 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import RobotMemoryError, shown
 from .executors import new_executor, spin_once
 from .memory_node import MemoryNode
+from .parameters import parameter_files
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -65,7 +66,8 @@ _EXAMPLES = """parameters and names are given as ROS arguments:
   memory_node --ros-args -p db_path:=/data/memory.db
   memory_node --ros-args --params-file memory.yaml -r __ns:=/robot1 --log-level memory:=debug
 
-config/memory.yaml lists all parameters. Without any, the memory is ~/.robotmem/memory.db.
+config/memory.yaml lists all parameters. Without any, the memory is ~/.robotmem/memory.db, and in a
+namespace such as /robot1 ~/.robotmem/robot1/memory.db.
 """
 
 
@@ -76,6 +78,10 @@ def main(arguments: list[str] | None = None) -> int:
     _, unknown = parser.parse_known_args(_not_for_ros(given))
     if unknown:
         parser.error(f"unknown arguments: {' '.join(unknown)}; parameters and other ROS arguments follow --ros-args")
+    for path in parameter_files(given):
+        if not path.is_file():
+            print(f"memory_node: --params-file: there is no file {shown(path)}", file=sys.stderr)
+            return 1
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -17,8 +17,10 @@ from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
 from ..memory import Parameters, RobotMemory
 from ..memory.errors import MemoryClosedError, RobotMemoryError
+from ..memory.storage.connection import default_path
 from ..perception import TopicCounts
 from .bond import Bond
+from .drop_warnings import DropWarnings
 from .executors import ThreadedNode
 from .live_intake import LiveIntake
 from .markers import Markers
@@ -52,6 +54,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._why = ""
         # Of ~/perception since the last activation: what is written after its end counts as well.
         self._counts: Callable[[], TopicCounts] = TopicCounts
+        self._drops = DropWarnings(self)
         self.parameters = declare(self, self._apply)
         for what in ignored_parameters(self, self.parameters):
             self.get_logger().warning(what)
@@ -74,6 +77,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         """Open the database and begin to load the model."""
         try:
             options = {name: getattr(self.parameters, name) for name in self.parameters.__dataclass_fields__}
+            options["db_path"] = self.parameters.db_path or default_path(self.get_namespace())
             self._memory = RobotMemory(clock=self._now, patience=0.0, **options)
             self._live = LiveIntake(self, self._memory, self._now)
         except RobotMemoryError as error:
@@ -93,6 +97,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         threading.Thread(target=self._warm_up, args=(self._memory,), name="memory-warm-up", daemon=True).start()
         self._topic = PerceptionTopic(self, self._memory, self._now)
         self._counts = self._topic.counter.counts
+        self._drops = DropWarnings(self)
         self._live.start()
         self._enter("active")
         self._bond.form()
@@ -169,6 +174,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._status.publish(self._state, self._trouble(), status, counts, topics)
 
     def _publish_diagnostics(self) -> None:
+        self._warn_of_drops()
         why, status = self._trouble(), None
         try:
             status = self._memory.status() if self._memory else None
@@ -192,7 +198,12 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def _trouble(self) -> str:
         live = (self._live.missing(), self._live.last_error) if self._live else ()
-        return "; ".join(filter(None, (self._why, *live)))
+        return "; ".join(filter(None, (self._why, *live, self._drops.recent())))
+
+    def _warn_of_drops(self) -> None:
+        self._drops.look("~/perception", self._counts())
+        for topic in self._topics():
+            self._drops.look(topic.config.topic, topic.counts)
 
     def _warm_up(self, memory: RobotMemory) -> None:
         try:
@@ -213,6 +224,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
             self._topic = None
         if self._live is not None:
             self._live.stop()
+        self._warn_of_drops()
 
     def _close_memory(self) -> None:
         self._live = None

@@ -122,7 +122,7 @@ def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator
     blocks: dict[str, list[str]] = {}
     for name in sorted(node.given):
         block, dot, _ = name.partition(".")
-        if node.has_parameter(name) or name.startswith(_OF_RCLPY) or (dot and block in topics):
+        if node.has_parameter(name) or name.startswith((_OF_RCLPY, *(f"{topic}." for topic in topics))):
             continue
         if dot:
             blocks.setdefault(block, []).append(name)
@@ -131,13 +131,14 @@ def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator
     for block, names in blocks.items():
         what = f"{', '.join(names)}: {block!r} is not listed in perception_topics and is ignored"
         yield f"{what}{did_you_mean(block, topics) or '; list it to subscribe'}"
-    for path in _parameter_files():
+    for path in parameter_files(sys.argv):
         for what in misnamed(_content(path), node.get_fully_qualified_name(), known):
             yield f"{path}: {what}"
 
 
-def _parameter_files() -> list[Path]:
-    return [Path(value) for option, value in pairwise(sys.argv) if option == "--params-file"]
+def parameter_files(arguments: Sequence[str]) -> list[Path]:
+    """Return the parameter files that the arguments of a node name."""
+    return [Path(value) for option, value in pairwise(arguments) if option == "--params-file"]
 
 
 def _content(path: Path) -> object:

@@ -22,7 +22,6 @@ from .executors import CallbackThread
 from .subscriptions import LostMessages, Receiver
 
 _LOG = logging.getLogger(__name__)
-_LOG_PERIOD = 5.0
 _BATCH = 64
 """Messages after which a query may go first again."""
 _REST = 0.01
@@ -70,7 +69,7 @@ class PerceptionTopic:
     def _take_in(self, raw: bytes, info: Any) -> None:
         self._thread.count()
         if lost := self._gaps.before(info):
-            self.counter.drop_unread(DropReason.LOST, lost)
+            self.counter.drop_unread(DropReason.LOST, lost, "published, and never came; raise perception_depth")
         self.counter.receive(1, {})
         try:
             message = deserialize_message(raw, Perception)
@@ -98,6 +97,5 @@ class PerceptionTopic:
         _LOG.debug("~/perception at %.3f s: stored as %d", new.observed_at / 1e9, future.result().memory_id)
 
     def _drop(self, reason: DropReason, message: str) -> None:
-        self.counter.drop(reason, 1)
+        self.counter.drop(reason, 1, message)
         _LOG.debug("~/perception: dropped 1: %s (%s)", reason.value, message)
-        self._node.get_logger().warning(f"dropped a perception: {message}", throttle_duration_sec=_LOG_PERIOD)

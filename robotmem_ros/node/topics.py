@@ -20,7 +20,7 @@ from .intake_worker import IntakeWorker
 from .parameters import declare_group
 from .subscriptions import MatchedSubscription
 
-_LOG_PERIOD = 5.0
+_LOST = "published, and never came; raise qos.depth, or publish less"
 
 
 def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ...]:
@@ -117,7 +117,6 @@ class _Topic:
         self.config = config
         self.told = ""
         self.arrived = 0
-        self._node = node
         self._intake = intake
         self._worker = worker
         self._clock = clock
@@ -126,7 +125,7 @@ class _Topic:
         self.subscription = MatchedSubscription(
             node, self._kind, config.type, config.topic, self._arrived,
             reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
-            lost=lambda number: intake.drop_unread(config.name, DropReason.LOST, number),
+            lost=lambda number: intake.drop_unread(config.name, DropReason.LOST, number, _LOST),
         )  # fmt: skip
 
     def problem(self) -> str:
@@ -164,4 +163,3 @@ class _Topic:
 
     def _drop(self, reason: DropReason, why: str) -> None:
         self._intake.drop_unread(self.config.name, reason, why=why)
-        self._node.get_logger().warning(f"dropped: {self.config.topic}: {why}", throttle_duration_sec=_LOG_PERIOD)

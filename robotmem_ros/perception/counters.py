@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
 
 
 class DropReason(str, Enum):
@@ -100,6 +101,8 @@ class TopicCounts:
     waiting: int = 0
     """For a transform, or to be written."""
     dropped: Counter[DropReason] = field(default_factory=Counter)
+    why: dict[DropReason, str] = field(default_factory=dict)
+    """Why the last one was dropped for a reason, in words, where there is more to say than the reason."""
     last_drop: str = ""
     """The last one that was dropped because something is wrong, in words."""
     fields_of_view: int = 0
@@ -116,7 +119,9 @@ class TopicCounter:
         self._counts = TopicCounts()
         self._lock = threading.Lock()
 
-    def receive(self, accepted: int, dropped: Mapping[DropReason, int], why: str = "") -> None:
+    def receive(
+        self, accepted: int, dropped: Mapping[DropReason, int], why: Mapping[DropReason, str] = MappingProxyType({})
+    ) -> None:
         """Count a message, of whose observations so many are accepted and the others dropped."""
         with self._lock:
             counts = self._counts
@@ -124,15 +129,15 @@ class TopicCounter:
             counts.observations += accepted + sum(dropped.values())
             counts.waiting += accepted
             counts.dropped.update(dropped)
-            counts.last_drop = why or counts.last_drop
+            for reason, words in why.items():
+                self._explain(reason, words)
 
     def drop_unread(self, reason: DropReason, number: int = 1, why: str = "") -> None:
         """Count messages that were dropped before they could be read."""
         with self._lock:
             self._counts.observations += number
             self._counts.dropped[reason] += number
-            if why:
-                self._counts.last_drop = f"{self._topic}: {why}"
+            self._explain(reason, why)
 
     def store(self, number: int) -> None:
         """Count accepted observations as stored."""
@@ -147,8 +152,7 @@ class TopicCounter:
         with self._lock:
             self._counts.waiting -= number
             self._counts.dropped[reason] += number
-            if why:
-                self._counts.last_drop = f"{self._topic}: {why}"
+            self._explain(reason, why)
 
     def field_of_view(self, why_not: str = "") -> None:
         """Count a field of view, or one that had to be dropped, and why."""
@@ -162,4 +166,9 @@ class TopicCounter:
     def counts(self) -> TopicCounts:
         """Return a copy of the counts."""
         with self._lock:
-            return replace(self._counts, dropped=self._counts.dropped.copy())
+            return replace(self._counts, dropped=self._counts.dropped.copy(), why=self._counts.why.copy())
+
+    def _explain(self, reason: DropReason, words: str) -> None:
+        if words:
+            self._counts.why[reason] = words
+            self._counts.last_drop = f"{self._topic}: {words}"

@@ -100,8 +100,8 @@ class Extraction(NamedTuple):
     """How many elements could not be used, and why."""
     stamp_ns: int
     """Of the message's header, else when it was received."""
-    last_drop: str = ""
-    """The last of the dropped in words."""
+    why: Mapping[DropReason, str]
+    """Why the last one was dropped for each reason, in words."""
 
 
 class Extractor:
@@ -125,19 +125,21 @@ class Extractor:
         """
         dropped: Counter[DropReason] = Counter()
         found: list[Observation] = []
-        last = ""
+        why: dict[DropReason, str] = {}
         try:
             elements = self._elements(message, dropped)
             message_ns = self._message_stamp(message) or receipt_ns
         except Exception as cause:
-            return Extraction([], Counter([_reason(cause)]), receipt_ns, f"{self._config.topic}: {cause}")
+            reason = _reason(cause)
+            return Extraction([], Counter([reason]), receipt_ns, {reason: str(cause)})
         for index, element in enumerate(elements):
             try:
                 found.append(self._observation(element, message, index, message_ns))
             except Exception as cause:  # noqa: PERF203 -- one bad element never stops the rest
-                dropped[_reason(cause)] += 1
-                last = f"{self._config.topic}: {cause}"
-        return Extraction(found, dropped, message_ns, last)
+                reason = _reason(cause)
+                dropped[reason] += 1
+                why[reason] = str(cause)
+        return Extraction(found, dropped, message_ns, why)
 
     def _elements(self, message: Any, dropped: Counter[DropReason]) -> Any:
         if self._plan.each is None:

@@ -21,7 +21,6 @@ from ..frames import (
     TransformQueue,
     UnknownFrameError,
 )
-from ..memory.errors import InvalidFieldError
 from .counters import DropReason, TopicCounts
 from .message_types import TypeDescription
 from .path_recorder import PathRecorder
@@ -42,7 +41,6 @@ class Intake:
 
     Raises:
         TopicError: a source of a topic does not fit its message type.
-        InvalidFieldError: two topics have one name.
     """
 
     def __init__(
@@ -63,11 +61,7 @@ class Intake:
         self._buffer = buffer
         limits = parameters.localisation_position_limit, parameters.localisation_yaw_limit
         self._gate = LocalisationGate(*limits) if parameters.localisation_topic else None
-        self._topics: dict[str, TopicReader] = {}
-        for config in topics:
-            if config.name in self._topics:
-                raise InvalidFieldError("perception_topics", config.name, "is named twice")
-            self._topics[config.name] = TopicReader(config, types, parameters, self._gate)
+        self._topics = {config.name: TopicReader(config, types, parameters, self._gate) for config in topics}
         self._queue: TransformQueue[Part] = TransformQueue(
             buffer, self._memory_frame, timeout=transform_timeout, capacity=parameters.tf_queue_limit, clocks=clocks
         )
@@ -83,7 +77,7 @@ class Intake:
     def receive(self, name: str, message: Any, receipt_ns: int, *, origin: Origin | None = None) -> None:
         """Read and sample a message, and queue it to be transformed or stored.
 
-        A message None is one that could not be deserialised. A message with an `origin` is stored only once.
+        A message with an `origin` is stored only once.
         """
         topic = self._topics[name]
         with self._working:

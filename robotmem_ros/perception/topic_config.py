@@ -184,11 +184,15 @@ def configured_topics(
     """Read the configuration of each of `perception_topics`; `keys_below` returns the keys given for a name.
 
     Raises:
-        InvalidFieldError: a name has no keys, a key is unknown, or a value cannot be used.
+        InvalidFieldError: a name is none, is given twice or has no keys, a key is unknown, or a value cannot be used.
     """
     presets = load_presets(parameters.presets_file or None)
-    found = []
+    found: list[TopicConfig] = []
     for name in parameters.perception_topics:
+        if any(part.isspace() for part in name) or not all(name.split(".")):
+            raise InvalidFieldError("perception_topics", name, "is no name; such as detections")
+        if any(name == other.name for other in found):
+            raise InvalidFieldError("perception_topics", name, "is named twice")
         keys = keys_below(name)
         if not keys:
             why = f"has no parameters; give {name}.topic and {name}.type"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -82,7 +83,7 @@ class TopicReader:
             found = [one for one in found if not _is_ahead(one.stamp_ns, receipt_ns)]
             dropped[DropReason.FUTURE_STAMP] += len(early)
             ahead = (early[-1].stamp_ns - receipt_ns) / _NS
-            why = f"{self.config.topic}: the stamp is {ahead:.1f} s ahead of the clock"
+            why = {**why, DropReason.FUTURE_STAMP: f"the stamp is {ahead:.1f} s ahead of the clock"}
         if self._gate is not None and not self._gate.is_open:
             dropped.update({DropReason.NOT_LOCALISED: len(found)} if found else ())
             self._count(receipt_ns, 0, dropped, why)
@@ -122,11 +123,12 @@ class TopicReader:
             comparison.forget()
             self.release(reading)
 
-    def _count(self, stamp_ns: int, accepted: int, dropped: Counter[DropReason], why: str) -> None:
+    def _count(self, stamp_ns: int, accepted: int, dropped: Counter[DropReason], why: Mapping[DropReason, str]) -> None:
         self.counter.receive(accepted, dropped, why)
         if _LOG.isEnabledFor(logging.DEBUG):
             reasons = ", ".join(f"{number} {reason.value}" for reason, number in dropped.items())
-            said = " ".join(filter(None, (f"; dropped: {reasons}" if reasons else "", f"({why})" if why else "")))
+            words = "; ".join(why.values())
+            said = " ".join(filter(None, (f"; dropped: {reasons}" if reasons else "", f"({words})" if words else "")))
             _LOG.debug("%s at %.3f s: read, %d to store%s", self.config.topic, stamp_ns / _NS, accepted, said)
 
 

@@ -45,6 +45,7 @@ class TopicTypeError(ReplayError):
 
 _HEAD, _TAIL = 1 << 20, 1 << 16
 _STORAGE = (".mcap", ".db3")
+_FIRST_STEP_NS = 1_000_000
 
 
 class Recorded(NamedTuple):
@@ -104,22 +105,30 @@ class Bag:
     def messages(self, topics: Collection[str], start_ns: int, stop_ns: int) -> Iterator[Recorded]:
         """Yield the messages of topics that were recorded in `[start_ns, stop_ns)`, in the order they were recorded.
 
-        Ends early where the recording is damaged, and sets `damage`.
+        Goes on behind a part that is damaged, and sets `damage`.
         """
         wanted = [connection for connection in self._reader.connections if connection.topic in topics]
-        if not wanted:
-            return
-        try:
-            for connection, receipt_ns, raw in self._reader.messages(wanted, start_ns, stop_ns):
-                yield Recorded(connection.topic, connection.msgtype, receipt_ns, raw)
-        except Exception as cause:
-            self.damage = self.damage or f"is damaged: {cause}"
+        last_ns, step_ns = start_ns - 1, 1
+        while wanted and last_ns + step_ns < stop_ns:
+            try:
+                for connection, receipt_ns, raw in self._reader.messages(wanted, last_ns + step_ns, stop_ns):
+                    yield Recorded(connection.topic, connection.msgtype, receipt_ns, raw)
+                    last_ns, step_ns = receipt_ns, 1
+            except Exception as cause:  # noqa: PERF203 -- once for each damaged part
+                self.damage = self.damage or f"is damaged: {cause}"
+                # Nobody tells where the damaged part ends: it is tried ever further behind the last whole message.
+                step_ns = max(2 * step_ns, _FIRST_STEP_NS)
+            else:
+                return
 
     def deserialised(self, message: Recorded) -> Any:
-        """Return the message; None if its bytes are none."""
+        """Return the message; None if its bytes are none, which sets `damage`."""
         try:
             return self._reader.deserialize(message.raw, message.type_name)
         except Exception:
+            seconds = (message.receipt_ns - self.start_ns) / 1e9
+            where = f"of {message.topic}, {seconds:.3f} s after the start"
+            self.damage = self.damage or f"is damaged: a message {where}, is no {message.type_name}"
             return None
 
     def _opened(self) -> Any:

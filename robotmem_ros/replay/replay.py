@@ -20,7 +20,7 @@ from ..memory.errors import RobotMemoryError
 from ..memory.maps import OccupancyGrid, PathPart
 from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
-from ..perception import Intake, PathRecorder, TopicConfig, TopicCounts
+from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .bag import Bag, Recorded, TopicTypeError
 from .config import ReplayConfig
@@ -235,6 +235,10 @@ class Replay:
                     continue
                 if not is_read:
                     read, is_read = self._bag.deserialised(message), True
+                if read is None:
+                    why = f"{len(message.raw)} bytes are no {message.type_name}"
+                    self._intake.drop_unread(name, DropReason.UNDECODABLE, why=why)
+                    continue
                 import_id = self._import_ids.get(name)
                 origin = None if import_id is None else (import_id, message.receipt_ns, nth)
                 self._intake.receive(name, read, message.receipt_ns, origin=origin)

@@ -10,8 +10,8 @@ from fastapi import Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from ..memory.models import Kind, MemoryUpdate
-from ..memory.search.query import ALL_COLLECTIONS
 from ..memory.search.request import RecallRequest, TimelineRequest
+from ..memory.validation import ALL_COLLECTIONS
 
 MOST = 1000
 """Entries of a list."""

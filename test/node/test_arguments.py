@@ -33,6 +33,14 @@ def test_help_helps_and_starts_nothing(tmp_path: Path, option: str) -> None:
     assert not (tmp_path / ".robotmem").exists()
 
 
+@pytest.mark.parametrize("path", ["/typo.yaml", "/tmp"])
+def test_without_its_parameter_file_the_node_does_not_start(tmp_path: Path, path: str) -> None:
+    done = run(tmp_path, "--ros-args", "--params-file", path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"memory_node: --params-file: there is no file {path!r}\n"
+    assert not (tmp_path / ".robotmem").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

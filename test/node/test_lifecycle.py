@@ -201,3 +201,14 @@ def test_a_quick_request_does_not_wait_for_slow_ones(own: Any) -> None:
     slow = [client.start(Recall, "recall", query=" ".join(f"word{index}" for index in range(200))) for _ in range(20)]
     assert client.call(Learn, "learn", insight="quick").success
     assert all(client.result(future).success for future in slow)
+
+
+def test_nodes_in_namespaces_have_files_of_their_own_by_default(own: Any, tmp_path: Path) -> None:
+    start, connect = own
+    home, no_model = {"HOME": str(tmp_path)}, ("-p", "embedding_model:=''")
+    for namespace in ("/", "/robot1", "/site/robot2"):
+        start("-r", f"__ns:={namespace}", *no_model, environment=home)
+    client: Client = connect()
+    for folder in ("", "robot1", "site/robot2"):
+        file = tmp_path / ".robotmem" / folder / "memory.db"
+        client.until(file.exists, str(file))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters
-from rclpy.parameter import Parameter
+from rclpy.parameter import Parameter, get_parameter_value
 
 from robotmem_ros.memory import Parameters
 from robotmem_ros.srv import Learn
@@ -64,6 +66,17 @@ def test_a_whole_number_is_taken_where_a_float_is_wanted(own: Any) -> None:
     client: Client = connect()
     client.until_active()
     assert set_one(client, "real_weight", 3) == (True, "")
+
+
+def test_a_text_with_a_colon_is_set_if_it_is_quoted_as_the_documentation_says(client: Client) -> None:
+    page = (CONFIG.parents[1] / "docs" / "parameters.md").read_text()
+    (written,) = re.findall(r'ros2 param set /memory object_radii "(.*?)"', page)
+    value = get_parameter_value(written)
+    assert value.string_value == "chair: 0.5, mug: 0.2"
+    message = ParameterMessage(name="object_radii", value=value)
+    (result,) = client.call(SetParameters, "set_parameters", parameters=[message]).results
+    assert (result.successful, result.reason) == (True, "")
+    assert set_one(client, "object_radii", "") == (True, "")
 
 
 def test_the_parameter_file_of_the_package_starts_the_node(own: Any) -> None:

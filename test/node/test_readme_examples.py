@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from robotmem_ros.srv import Learn
-
 from ..support.node.graph import DEADLINE, Client
 from ..support.readme import TEXT, replies
 
@@ -23,13 +21,14 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
     start("-p", f"db_path:={tmp_path / 'memory.db'}")
     client: Client = connect()
     client.until_active()
-    context = '{"task": {"success": true}, "params": {"force": {"value": 12.5}}}'
-    assert client.call(Learn, "learn", insight="a grip force of 12.5 N holds a glass", context=context).success
-    planner, publishing = (code for code in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL) if "node." in code)
+    ((command, _),) = (reply for reply in replies("ros2 service call ") if "/memory/learn " in reply[0])
+    assert "success=True" in called(command, tmp_path, client)
+    examples = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    planner, many, publishing = (code for code in examples if "node." in code)
     matched = "while not publisher.get_subscription_count(): rclpy.spin_once(node, timeout_sec=0.1)\n"
     publishing = publishing.replace("publisher.publish", f"{matched}publisher.publish")
     result = subprocess.run(
-        [sys.executable, "-c", planner + publishing + "publisher.wait_for_all_acked()"],
+        [sys.executable, "-c", planner + many + publishing + "publisher.wait_for_all_acked()"],
         env={**os.environ, "ROS_DOMAIN_ID": str(client.domain)},
         capture_output=True,
         text=True,
@@ -37,8 +36,22 @@ def test_the_planner_is_answered_and_the_topic_is_remembered(own: Any, tmp_path:
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout == "1.00 a grip force of 12.5 N holds a glass\n"
+    assert result.stdout == "1.00 Hold the thin glass with grip_force=12.5N because it slips\n"
     client.until_status(lambda status: status.stored == 1, "the perception")
+
+
+def called(command: str, folder: Path, client: Client) -> str:
+    """Call a service by the command line of ROS 2, or by what stands for it; return what is printed."""
+    if not shutil.which("ros2"):
+        program = folder / "ros2"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {CALL} "$@"\n')
+        program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{os.environ['PATH']}:{folder}", "ROS_DOMAIN_ID": str(client.domain)}
+    result = subprocess.run(
+        ["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def fields(response: str) -> set[str]:
@@ -51,16 +64,7 @@ def test_the_calls_of_services_are_answered_as_is_shown(own: Any, tmp_path: Path
     start("-p", f"db_path:={tmp_path / 'memory.db'}", "-p", "collection:=kitchen")
     client: Client = connect()
     client.until_active("hybrid")
-    if not shutil.which("ros2"):
-        program = tmp_path / "ros2"
-        program.write_text(f'#!/bin/sh\nexec {sys.executable} {CALL} "$@"\n')
-        program.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{os.environ['PATH']}:{tmp_path}", "ROS_DOMAIN_ID": str(client.domain)}
     for command, shown in replies("ros2 service call "):
-        result = subprocess.run(
-            ["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
-        )
-        assert result.returncode == 0, result.stderr
-        response = result.stdout.partition("response:\n")[2]
+        response = called(command, tmp_path, client).partition("response:\n")[2]
         assert re.findall("success=\\w+", response) == re.findall("success=\\w+", shown), command
         assert fields(response) == fields(shown), command

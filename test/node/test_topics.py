@@ -162,6 +162,25 @@ def test_a_wrong_configuration_is_refused_at_start_and_the_node_says_why(
     assert node.stop() == 0
 
 
+@pytest.mark.parametrize(("names", "why"), [("[a, a]", "'a' is named twice"), ("['a b']", "'a b' is no name")])
+def test_wrong_names_of_topics_are_refused_at_start_and_the_node_says_why(own: Any, names: str, why: str) -> None:
+    start, connect = own
+    keys = [argument for key, value in CAPTIONS.items() for argument in ("-p", f"a.{key}:={value}")]
+    start(*IN_MEMORY, "-p", f"perception_topics:={names}", *keys)
+    status = connect().until_status(lambda status: bool(status.reason), "a status with the reason")
+    assert (status.state, f"perception_topics: {why}" in status.reason) == ("unconfigured", True)
+
+
+def test_a_name_of_a_topic_may_have_dots(own: Any) -> None:
+    start, connect = own
+    node = start(*IN_MEMORY, *topic("cameras.front", **CAPTIONS))
+    client: Client = connect()
+    client.until_active()
+    client.publisher(String, CAPTIONS["topic"]).publish(String(data="a red mug"))
+    stored(client, 1)
+    assert "[WARN]" not in node.output
+
+
 def test_custom_presets_serve_types_without_a_builtin_preset(own: Any, tmp_path: Path) -> None:
     start, connect = own
     presets = tmp_path / "presets.yaml"

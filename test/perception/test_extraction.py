@@ -25,9 +25,9 @@ def marker(**values: Any) -> dict[str, Any]:
 def the_reason(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> DropReason:
     extraction = extract(maker, type_name, values, **keys)
     assert not extraction.observations
-    assert extraction.last_drop.startswith("/seen: ")
     ((reason, count),) = extraction.dropped.items()
     assert count == 1
+    assert extraction.why[reason]
     return reason
 
 

@@ -42,7 +42,7 @@ def image(encoding: str, data: bytes, width: int, height: int, **values: Any) ->
 
 def kept(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> tuple[bytes, str]:
     extraction = extract(maker, type_name, values, **keys)
-    assert not extraction.dropped, extraction.last_drop
+    assert not extraction.dropped, extraction.why
     (seen,) = extraction.observations
     return seen.data, seen.data_format
 

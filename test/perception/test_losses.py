@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from robotmem_ros.frames import TransformBuffer
-from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory import RobotMemory
 from robotmem_ros.perception import DropReason, Intake, parse_topic
 
 from ..support.perception.intakes import (
@@ -54,15 +54,6 @@ def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: s
         counts = intake.counts()["seen"]
         expected = (5, {DropReason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
         assert (counts.stored, counts.dropped) == expected
-
-
-def test_two_topics_cannot_have_one_name(rosbags: RosbagsMaker) -> None:
-    config = parse_topic("seen", {"topic": "/seen", "type": STRING}, PRESETS)
-    with (
-        RobotMemory(":memory:", embedding_model="") as memory,
-        pytest.raises(InvalidFieldError, match="perception_topics: 'seen' is named twice"),
-    ):
-        Intake(memory, [config, config], rosbags.types, buffer=TransformBuffer(), transform_timeout=1.0)
 
 
 NOTHING_BUT_CHANGES = {"label": "'door'", "changes_only": "pose.position.z"}

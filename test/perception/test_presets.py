@@ -19,7 +19,7 @@ VECTOR = {"x": 1.0, "y": 2.0, "z": 3.0}
 
 def the_one(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Observation:
     extraction = extract(maker, type_name, values, **keys)
-    assert not extraction.dropped, extraction.last_drop
+    assert not extraction.dropped, extraction.why
     (observation,) = extraction.observations
     return observation
 
@@ -36,7 +36,7 @@ def test_an_unset_message_of_every_preset_gives_perceptions_or_reasons_but_never
 ) -> None:
     extraction = extract(maker, type_name, {})
     assert len(extraction.observations) + sum(extraction.dropped.values()) == 1
-    assert DropReason.UNREADABLE not in extraction.dropped, extraction.last_drop
+    assert DropReason.UNREADABLE not in extraction.dropped, extraction.why
 
 
 def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Maker) -> None:
@@ -94,7 +94,7 @@ def test_a_pose_at_the_origin_is_one_and_a_pose_of_nothing_but_zeros_is_none(mak
     assert the_one(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0)}).pose == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     unset = extract(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0, 0, 0, 0, 0)})
     assert unset.dropped == {DropReason.NO_POSE: 1}
-    assert unset.last_drop == "/seen: neither position nor orientation is set"
+    assert unset.why == {DropReason.NO_POSE: "neither position nor orientation is set"}
 
 
 def test_a_marker_without_a_pose_is_where_its_frame_is(maker: Maker) -> None:

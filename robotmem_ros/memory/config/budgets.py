@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ..clocks import DAY
 from ..errors import InvalidFieldError
 from ..models import Kind
+from ..validation import collection as collection_name
 
 _FIELD = "retention_budgets"
-_ANY = "*"
 _LEAST_FILE = 1_000_000
 _MOST = 2**62
 
@@ -107,6 +107,5 @@ def _part(entry: str) -> Budget:
         raise InvalidFieldError(_FIELD, entry, "limits notes, which are as many as their files make them")
     if not slash or kind not in {member.value for member in Kind}:
         collection, kind = where, ""
-    return Budget(
-        measure, round(limit), None if collection == _ANY else collection.strip(), Kind(kind) if kind else None
-    )
+    named = collection_name(_FIELD, collection, every="") or None
+    return Budget(measure, round(limit), named, Kind(kind) if kind else None)

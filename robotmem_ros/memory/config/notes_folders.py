@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from ..errors import InvalidFieldError
 from ..models import Kind
-from ..validation import expanded_path, kind, name
+from ..validation import collection as collection_name
+from ..validation import expanded_path, kind
 
 FOLDERS, KINDS = "notes_folders", "recall_kinds"
 DEFAULT_COLLECTION = "notes"
@@ -66,4 +67,4 @@ def _folder(entry: str) -> NotesFolder:
     path = expanded_path(FOLDERS, written.strip()).resolve()
     if path == path.parent:
         raise InvalidFieldError(FOLDERS, entry, "is the whole disk; name a folder of notes")
-    return NotesFolder(unicodedata.normalize("NFC", path.name), path, name(FOLDERS, collection))
+    return NotesFolder(unicodedata.normalize("NFC", path.name), path, collection_name(FOLDERS, collection))

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InvalidFieldError
-from ..validation import expanded_path, name
+from ..validation import collection as collection_name
+from ..validation import expanded_path
 
 FIELD = "other_memories"
 _BITS = 40
@@ -62,7 +63,7 @@ def other_files(text: str) -> Mapping[str, OtherFile]:
 def _entries(text: str) -> Iterator[OtherFile]:
     for entry in text.split(",") if text.strip() else ():
         written, colon, path = (part.strip() for part in entry.partition(":"))
-        collection = name(FIELD, written)
-        if not colon or not collection or not path or collection == "*":
+        collection = collection_name(FIELD, written)
+        if not colon or not collection or not path:
             raise InvalidFieldError(FIELD, entry.strip(), "must be `name: path`, with a comma before the next one")
         yield OtherFile(collection, expanded_path(FIELD, path).absolute())

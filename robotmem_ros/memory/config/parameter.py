@@ -22,12 +22,10 @@ def parameter(
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
     read_only: bool = False,
-    are_names: bool = True,
 ) -> _T:
     """Declare a row of the table: a dataclass field with its unit, its range (both ends included) or its choices.
 
-    A `read_only` parameter cannot be changed while the memory is open. The texts of a list are names, or any text if
-    not `are_names`.
+    A `read_only` parameter cannot be changed while the memory is open.
     """
     metadata = {
         "description": description,
@@ -36,7 +34,6 @@ def parameter(
         "maximum": maximum,
         "choices": choices,
         "read_only": read_only,
-        "are_names": are_names,
     }
     value: _T = field(default=default, metadata=metadata)
     return value
@@ -55,7 +52,7 @@ def checked(entry: Field[Value], value: object, name: str = "") -> Value:
     elif kind is int and isinstance(value, Integral) and not isinstance(value, bool):
         value = validation.whole(name, value)
     if isinstance(entry.default, tuple):
-        return _checked_list(name, value, are_names=entry.metadata["are_names"])
+        return _checked_list(name, value)
     if type(value) is not kind:
         raise InvalidFieldError(name, value, f"must be of type {kind.__name__}")
     limits = entry.metadata
@@ -70,16 +67,12 @@ def checked(entry: Field[Value], value: object, name: str = "") -> Value:
     return value  # type: ignore[return-value]
 
 
-def _checked_list(name: str, value: object, *, are_names: bool) -> tuple[str, ...]:
+def _checked_list(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise InvalidFieldError(name, value, f"must be a list of {'names' if are_names else 'texts'}")
+        raise InvalidFieldError(name, value, "must be a list of texts")
     # ROS has no empty list of texts: [""] stands for it.
-    names = tuple(item for item in value if item)
-    for item in names:
-        if are_names and (any(part.isspace() for part in item) or not all(item.split("."))):
-            raise InvalidFieldError(name, item, "is no name; such as detections")
+    texts = tuple(item for item in value if item)
+    for item in texts:
         if not item.isprintable():
             raise InvalidFieldError(name, item, "must be printable text")
-    if len(set(names)) < len(names):
-        raise InvalidFieldError(name, value, "names one twice")
-    return names
+    return texts

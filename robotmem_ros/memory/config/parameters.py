@@ -28,7 +28,10 @@ class Parameters:
     """
 
     db_path: str = parameter(
-        "~/.robotmem/memory.db", "Database file; `:memory:` keeps nothing on disk.", read_only=True
+        "",
+        "Database file; `:memory:` keeps nothing on disk. Empty means `~/.robotmem/memory.db`, and for a node in a "
+        "namespace `~/.robotmem/<namespace>/memory.db`.",
+        read_only=True,
     )
     collection: str = parameter("default", "Namespace of memories that do not name one.")
     embedding_model: str = parameter(
@@ -180,7 +183,7 @@ class Parameters:
     )  # fmt: skip
     notes_folders: tuple[str, ...] = parameter(
         (), "Folders whose Markdown and text files are recalled as notes, each as `path` or `collection=path`.",
-        read_only=True, are_names=False,
+        read_only=True,
     )  # fmt: skip
     notes_interval: float = parameter(
         60.0, "Time after which these folders are searched for changes that the file watcher missed; 0 disables.",
@@ -322,6 +325,9 @@ class Parameters:
     def __post_init__(self) -> None:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        object.__setattr__(self, "collection", validation.collection("collection", self.collection))
+        if not self.collection:
+            raise InvalidFieldError("collection", self.collection, "is empty; name a collection, such as default")
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
         for taken in {self.collection, *self.collections_of_notes()} & self.other_files().keys():
@@ -363,7 +369,7 @@ class Parameters:
         Raises:
             InvalidFieldError: it is no name, or that of another robot's memory.
         """
-        named = validation.name(field, value, default=self.collection)
+        named = validation.collection(field, value, default=self.collection)
         if named in self.other_files():
             why = (
                 "is the memory of another robot (parameter other_memories), which is only read; name another collection"

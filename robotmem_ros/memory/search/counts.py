@@ -12,7 +12,6 @@ from ..areas import AREA_PATH, Area
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import rows
-from .query import ALL_COLLECTIONS
 from .spatial_conditions import InAreas
 
 DEFAULT_N = 1000
@@ -101,11 +100,11 @@ def parse_counts(field: str, *, collection: str | None = None, n: int = DEFAULT_
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    named = validation.name("collection", collection)
+    named = validation.collection("collection", collection, every="")
     wanted = validation.whole("n", n)
     return CountQuery(
         validation.member("field", field, Counted),
-        "" if named == ALL_COLLECTIONS else named,
+        named,
         DEFAULT_N if wanted == 0 else min(max(wanted, 1), MAX_N),
     )
 

@@ -10,7 +10,6 @@ from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
 from .main_times import MainTimes, main_times
-from .query import ALL_COLLECTIONS
 
 MAX_BINS = 1000
 _EDGE = """
@@ -86,8 +85,7 @@ def parse_density(
     since, until = validation.window(after, before)
     if since is not None and until is not None and until <= since:
         raise InvalidFieldError("before", before, f"must be later than after, {since}")
-    named = validation.name("collection", collection)
-    return DensityQuery(wanted, since, until, "" if named == ALL_COLLECTIONS else named)
+    return DensityQuery(wanted, since, until, validation.collection("collection", collection, every=""))
 
 
 def read_density(connection: sqlite3.Connection, query: DensityQuery, now: int) -> Density:

@@ -17,6 +17,7 @@ from ..errors import InvalidFieldError
 from ..models import Kind
 from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..text.normal_form import label_key
+from ..validation import ALL_COLLECTIONS
 from .candidates import Condition, Source, Wanted
 from .conditions import Collections, Confirmed, Fresh, Ids, Kinds, LeastConfidence, OneOf, Plain, Tags, one_of
 from .filters import ContextFilter, parse_filter
@@ -26,7 +27,6 @@ from .spatial_conditions import InAreas, Near, SinceLastVisit, Within
 
 DEFAULT_N = 5
 MAX_N = 100
-ALL_COLLECTIONS = "*"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,10 @@ def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
     Raises:
         InvalidFieldError: one is no name.
     """
-    return _names("collections", collections, "collection", collection)
+    listed = _names("collections", collections)
+    many = {validation.collection("collections", each, every=ALL_COLLECTIONS) for each in listed}
+    single = validation.collection("collection", collection, every=ALL_COLLECTIONS)
+    return tuple(sorted(many | ({single} if single else set())))
 
 
 def _names(field: str, values: Names, single_field: str = "", single: object = None) -> tuple[str, ...]:

@@ -172,7 +172,7 @@ class Sessions:
             SessionNotFoundError: no memory and no session has this id.
         """
         wanted = validation.text("session_id", session_id, limit=256, required=True)
-        given = validation.name("collection", collection)
+        given = validation.collection("collection", collection)
         with self._database.snapshot() as connection:
             session = session_rows.find(connection, wanted)
             named = given or (session.collection if session else parameters.collection)
@@ -182,7 +182,7 @@ class Sessions:
 
     def latest(self, collection: object, n: object) -> tuple[Session, ...]:
         """Return the last `n` sessions of a collection or of all, the latest first."""
-        named, count = validation.name("collection", collection), validation.whole("n", n)
+        named, count = validation.collection("collection", collection, every=""), validation.whole("n", n)
         with self._database.snapshot() as connection:
             return session_rows.latest(connection, named, max(count, 0))
 
@@ -247,7 +247,7 @@ def _new(parameters: Parameters, now: int, context: object, collection: object, 
     seconds = validation.number("max_duration", given, low=0.0, high=_LONGEST) or parameters.session_max_duration
     return Session(
         session_id=str(uuid.uuid4()),
-        collection=validation.name("collection", collection, default=parameters.collection),
+        collection=validation.collection("collection", collection, default=parameters.collection),
         context_json=validation.compact_json(clean),
         started_at=now,
         # Simulated time is 0 until its first message.

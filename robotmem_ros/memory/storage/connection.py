@@ -35,14 +35,21 @@ class _OpenFile(NamedTuple):
 _open_files: dict[object, _OpenFile] = {}
 
 
+def default_path(namespace: str = "") -> str:
+    """Return the path of a memory that names no file: in a namespace, such as /robot1, one of its own."""
+    return "/".join(["~/.robotmem", *filter(None, namespace.split("/")), "memory.db"])
+
+
 def resolve(db_path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path of the database; `~` is the home folder.
+    """Return the absolute path of the database, the default one for an empty text; `~` is the home folder.
 
     Raises:
         DatabaseUnusableError: there is no such home folder.
     """
     try:
-        return Path(IN_MEMORY) if str(db_path) == IN_MEMORY else Path(db_path).expanduser().absolute()
+        if str(db_path) == IN_MEMORY:
+            return Path(IN_MEMORY)
+        return Path(db_path or default_path()).expanduser().absolute()
     except RuntimeError as cause:
         raise DatabaseUnusableError(
             str(db_path), "lies in a home folder that is not known", "give a full path"

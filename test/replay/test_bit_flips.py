@@ -1,0 +1,48 @@
+"""Of a recording with wrong bytes in it, all is stored but what they hit, and it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..support.bags import SECOND, START, Messages, contents, stored, write_bag
+from .conftest import Import
+
+
+def test_a_message_that_is_none_any_more_is_counted_and_named(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [f"caption {n} of the drive" for n in range(20)]
+    content = [("/caption", START + n * SECOND, messages.string(text)) for n, text in enumerate(texts)]
+    bag = write_bag(tmp_path / "bag", messages, content, storage="sqlite3")
+    (file,) = bag.glob("*.db3")
+    written = bytearray(file.read_bytes())
+    at = written.index(texts[7].encode())
+    written[at - 1] ^= 0x40  # its length
+    file.write_bytes(written)
+    assert imported(bag) == 1
+    said = capsys.readouterr()
+    assert f"recording {str(bag)!r} is damaged: a message of /caption, 7.000 s after the start, is no " in said.err
+    assert "if there is another copy" in said.err
+    assert "for example /caption: 31 bytes are no std_msgs/msg/String" in said.out
+    assert "1 undecodable" in said.out
+    assert "NoneType" not in said.out + said.err
+    assert contents(stored(db)) == [*texts[:7], *texts[8:]]
+
+
+def test_behind_a_damaged_chunk_the_rest_is_stored(
+    tmp_path: Path, messages: Messages, imported: Import, db: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = [("/caption", START + n * SECOND, messages.string(f"caption {n} " * 100)) for n in range(4000)]
+    bag = write_bag(tmp_path / "bag", messages, content, mode="STORAGE")
+    (file,) = bag.glob("*.mcap")
+    written = bytearray(file.read_bytes())
+    middle = len(written) // 2
+    written[middle : middle + 20] = bytes(20)
+    file.write_bytes(written)
+    assert imported(bag) == 1
+    assert "is damaged" in capsys.readouterr().err
+    numbers = [int(text.split()[1]) for text in contents(stored(db))]
+    assert (numbers[0], numbers[-1]) == (0, 3999)
+    assert 1000 < len(numbers) < 4000

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import NewMemory
-from .validation import compact_json, expanded_path, name, number
+from .validation import compact_json, coordinates, expanded_path, name
 from .yaml_file import read_yaml
 
 _CHECK_PERIOD = 1.0
@@ -173,9 +173,8 @@ def _area(label: object, corners: object) -> Area:
         raise InvalidFieldError(field, corners, "must be a list of at least 3 corners [x, y]")
     points = []
     for index, corner in enumerate(corners):
-        if not isinstance(corner, list) or len(corner) != 2:
-            raise InvalidFieldError(f"{field}[{index}]", corner, "must be a corner [x, y] in metres")
-        points.append((number(f"{field}[{index}][0]", corner[0]), number(f"{field}[{index}][1]", corner[1])))
+        x, y = coordinates(f"{field}[{index}]", corner, sizes=(2,), wanted="must be a corner [x, y] in metres")
+        points.append((x, y))
     area = Area(clean, tuple(points))
     if area.size() == 0.0:
         raise InvalidFieldError(field, corners, "has no inside")

@@ -327,6 +327,7 @@ class Parameters:
     def __post_init__(self) -> None:
         for entry in fields(self):
             object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+        object.__setattr__(self, "memory_frame", validation.frame("memory_frame", self.memory_frame))
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
         for taken in {self.collection, *self.collections_of_notes()} & self.other_files().keys():

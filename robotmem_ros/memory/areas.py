@@ -161,11 +161,16 @@ def read_areas(file: Path) -> tuple[Area, ...]:
     named = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
     if not isinstance(named, dict):
         raise InvalidFieldError("areas_file", file, "must hold `areas:` with a polygon for each name")
-    return tuple(sorted((_area(label, corners) for label, corners in named.items()), key=Area.size))
+    areas = (checked_area(f"areas_file.areas.{label}", label, corners) for label, corners in named.items())
+    return tuple(sorted(areas, key=Area.size))
 
 
-def _area(label: object, corners: object) -> Area:
-    field = f"areas_file.areas.{label}"
+def checked_area(field: str, label: object, corners: object) -> Area:
+    """Return an area of a name and corners.
+
+    Raises:
+        InvalidFieldError: they make none.
+    """
     clean = name(field, label)
     if not clean:
         raise InvalidFieldError(field, label, "is no name")

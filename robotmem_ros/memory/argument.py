@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import Field, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 
-def argument(default: object, about: str) -> Any:
-    """Declare an argument with what is told about it; the default `MISSING` makes it a required one."""
-    return field(default=default, metadata={"about": about})
+class Range(NamedTuple):
+    """The least and the greatest value of a number, both included."""
+
+    low: float
+    high: float
+
+
+def argument(default: object, about: str, *, within: tuple[float, float] | None = None) -> Any:
+    """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
+
+    `within` are the least and the greatest value of a number, which the room that checks it refuses to exceed, too.
+    """
+    return field(default=default, metadata={"about": about, "range": within and Range(*within)})
 
 
 def arguments_of(request: type) -> list[Field[Any]]:

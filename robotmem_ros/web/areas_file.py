@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from ..memory.areas import Area, read_areas
+from ..memory import validation
+from ..memory.areas import Area, checked_area, read_areas
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, StorageError
-from ..memory.validation import expanded_path
 from ..memory.yaml_file import read_yaml
 from .responses import ConflictError, NotThereError
 
@@ -40,12 +40,14 @@ def add_area(parameters: Parameters, name: str, polygon: Sequence[Sequence[float
         StorageError: the file cannot be written.
     """
     corners = [[float(part) for part in corner] for corner in polygon]
+    clean = _name(name)
+    checked_area("polygon", clean, corners)
 
     def added(before: str, known: _Known) -> _Change:
-        _check_is_new(name, known)
-        return _appended(before, name, corners), {**known, name: corners}
+        _check_is_new(clean, known)
+        return _appended(before, clean, corners), {**known, clean: corners}
 
-    return next(one for one in _changed(parameters, name, added) if one.name == name.strip())
+    return next(one for one in _changed(parameters, clean, added) if one.name == clean)
 
 
 def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
@@ -57,16 +59,17 @@ def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
         InvalidFieldError: the new name cannot be used.
         StorageError: the file cannot be written.
     """
+    clean = _name(new_name)
 
     def renamed(before: str, known: _Known) -> _Change:
-        _check_is_there(name, known)
-        _check_is_new(new_name, known)
-        key, _ = _place(before, name)
-        quoted = yaml.safe_dump({new_name: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
+        written = _as_written(name, known)
+        _check_is_new(clean, known)
+        key, _ = _place(before, written)
+        quoted = yaml.safe_dump({clean: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
         text = before[: key.start_mark.index] + quoted + before[key.end_mark.index :]
-        return text, {new_name if one == name else one: corners for one, corners in known.items()}
+        return text, {clean if one == written else one: corners for one, corners in known.items()}
 
-    return next(one for one in _changed(parameters, new_name, renamed) if one.name == new_name.strip())
+    return next(one for one in _changed(parameters, clean, renamed) if one.name == clean)
 
 
 def remove_area(parameters: Parameters, name: str) -> None:
@@ -79,14 +82,17 @@ def remove_area(parameters: Parameters, name: str) -> None:
     """
 
     def removed(before: str, known: _Known) -> _Change:
-        _check_is_there(name, known)
-        key, value = _place(before, name)
+        written = _as_written(name, known)
+        key, value = _place(before, written)
+        rest = {one: corners for one, corners in known.items() if one != written}
+        if value.start_mark.index < key.start_mark.index:
+            return "", rest  # an alias: the corners stand elsewhere, so all is written anew
         lines, first = before.splitlines(keepends=True), key.start_mark.line
         own = before[key.start_mark.index : value.end_mark.index].splitlines()
         while own[-1].strip()[:1] in {"", "#"}:
             own.pop()  # a list that is written line by line ends where the next thing begins
         text = "".join([*lines[:first], *lines[first + len(own) :]])
-        return text, {one: corners for one, corners in known.items() if one != name}
+        return text, rest
 
     _changed(parameters, name, removed)
 
@@ -112,13 +118,23 @@ def _changed(parameters: Parameters, name: str, change: Callable[[str, _Known], 
 
 
 def _check_is_new(name: str, known: _Known) -> None:
-    if name.strip() in {str(one).strip() for one in known}:
+    if name in {one.strip() for one in known}:
         raise ConflictError("name", name, "is the name of an area already; give another one")
 
 
-def _check_is_there(name: str, known: _Known) -> None:
-    if name not in known:
-        raise NotThereError("name", name, "is no area of the file")
+def _name(text: str) -> str:
+    clean = validation.name("name", text)
+    if not clean:
+        raise InvalidFieldError("name", text, "has nothing to read; give a name")
+    return clean
+
+
+def _as_written(name: str, known: _Known) -> str:
+    # In the file a name may stand between quoted blanks, which belong to no name.
+    for written in known:
+        if written.strip() == name.strip():
+            return written
+    raise NotThereError("name", name, "is no area of the file")
 
 
 def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node]:
@@ -131,7 +147,7 @@ def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node]:
 def _file(parameters: Parameters) -> Path | None:
     # A link stays one: the file that it names is written.
     named = parameters.areas_file
-    return expanded_path("areas_file", named).resolve() if named else None
+    return validation.expanded_path("areas_file", named).resolve() if named else None
 
 
 def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ...]:

@@ -21,11 +21,10 @@ from .candidates import Condition, Source, Wanted
 from .conditions import Collections, Confirmed, Ids, Kinds, LeastConfidence, OneOf, Plain, Tags, one_of
 from .filters import ContextFilter, parse_filter
 from .places import Place, parse_box, parse_place
-from .request import Names, RecallRequest
+from .request import MAX_N, Names, RecallRequest
 from .spatial_conditions import InAreas, Near, SinceLastVisit, Within
 
 DEFAULT_N = 5
-MAX_N = 100
 ALL_COLLECTIONS = "*"
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,13 @@ from ..memory.errors import InvalidFieldError, StorageError
 from ..memory.yaml_file import read_yaml
 from .responses import ConflictError, NotThereError
 
-_LOCK = threading.Lock()
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_PATIENCE, _PAUSE = 10.0, 0.01
+"""Seconds that a change waits for others to be done, and between two looks."""
 
 
 def areas_of(parameters: Parameters) -> tuple[Area, ...]:
@@ -107,14 +114,39 @@ def _changed(parameters: Parameters, name: str, change: Callable[[str, _Known], 
     file = _file(parameters)
     if file is None:
         raise ConflictError("areas_file", "", "is not set; start the console with --areas-file FILE")
-    with _LOCK:
-        areas_of(parameters)
-        before = file.read_text(encoding="utf-8")
-        text, wanted = change(before, yaml.safe_load(before)["areas"])
-        try:
+    read_areas(file)
+    try:
+        with _locked(file):
+            read_areas(file)
+            before = file.read_text(encoding="utf-8")
+            text, wanted = change(before, yaml.safe_load(before)["areas"])
             return _written(file, name, text, wanted)
-        except OSError as cause:
-            raise StorageError(f"write the areas to {str(file)!r}", cause) from cause
+    except OSError as cause:
+        raise StorageError(f"write the areas to {str(file)!r}", cause) from cause
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Keep all other threads and processes from changing a file that is replaced by each change."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        with file.open("rb") as held:
+            # Whoever held the lock before has put another file there, which nobody holds yet.
+            if _is_taken(held.fileno()) and os.path.samestat(os.fstat(held.fileno()), file.stat()):
+                yield
+                return
+        time.sleep(_PAUSE)
+    raise ConflictError("areas_file", str(file), "is being changed by another program; try again")
+
+
+def _is_taken(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _check_is_new(name: str, known: _Known) -> None:
@@ -159,7 +191,10 @@ def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ..
         os.close(descriptor)
         # If the file is not written in the way that was expected, all of it is written anew.
         for candidate in (text, whole):
-            new.write_text(candidate, encoding="utf-8")
+            with new.open("w", encoding="utf-8") as unfinished:
+                unfinished.write(candidate)
+                unfinished.flush()
+                os.fsync(unfinished.fileno())
             if _says(new, wanted):
                 areas = read_areas(new)
                 new.chmod(file.stat().st_mode & 0o777)

@@ -13,12 +13,13 @@ class Range(NamedTuple):
     high: float
 
 
-def argument(default: object, about: str, *, within: tuple[float, float] | None = None) -> Any:
+def argument(default: object, about: str, *, within: tuple[float, float] | None = None, limit: str = "") -> Any:
     """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
 
-    `within` are the least and the greatest value of a number, which the room that checks it refuses to exceed, too.
+    `within` are the least and the greatest value of a number, `limit` is the parameter that bounds the length of a
+    text. The room that checks the argument knows both as well: here they are for the doors to describe.
     """
-    return field(default=default, metadata={"about": about, "range": within and Range(*within)})
+    return field(default=default, metadata={"about": about, "range": within and Range(*within), "limit": limit})
 
 
 def arguments_of(request: type) -> list[Field[Any]]:

@@ -23,7 +23,8 @@ MAX_COORDINATE = 1e8
 """Metres: more than any position on Earth has in ECEF (6.4e6), UTM (1e7) or Web Mercator (2e7). What lies farther out
 came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""
 _MAX_JSON_DEPTH = 64
-_MAX_LABEL = 256
+MAX_NAME = 256
+"""Characters of a name, such as a label, a tag or a frame."""
 _LATEST_NS = 2**63 - 1
 _HIDDEN = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
@@ -61,7 +62,7 @@ def name(field: str, value: object, *, default: str = "") -> str:
     """Return a short name on one line, such as a session, a label or a frame; None and blank give the default."""
     if value is None or value == "":
         return default
-    clean = text(field, value, limit=_MAX_LABEL)
+    clean = text(field, value, limit=MAX_NAME)
     if not clean.isprintable() and any(unicodedata.category(character) == "Cc" for character in clean):
         raise InvalidFieldError(field, value, "contains control characters")
     return clean or default

@@ -39,7 +39,7 @@ class RecallRequest(_Conditions):
     one more.
     """
 
-    query: str = argument("", "words, or a question")
+    query: str = argument("", "words, or a question", limit="content_limit")
     n: int = argument(5, "largest number of memories", within=(1, MAX_N))
     min_confidence: float = argument(0.3, "smallest confidence of a memory now, in [0, 1]", within=(0.0, 1.0))
     session_id: str | None = argument(None, "memories of this session")

@@ -135,7 +135,7 @@ def _place(desk: Desk, request: DigestRequest) -> Place | None:
         area = validation.name("place", request.place)
         return Place(_quoted(area), None, area) if area else None
     wanted = "must be 2 or 3 numbers, x, y and z in metres, or the name of an area"
-    target = list(validation.vector("place", request.place, sizes=(2, 3), wanted=wanted))
+    target = list(validation.coordinates("place", request.place, wanted=wanted))
     shown = ", ".join(f"{number:g}" for number in target)
     return Place(f"({shown}), within {radius:g} m", {"target": target, "max_distance": radius})
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass
 
 from ..memory.argument import argument
+from ..memory.search.request import MAX_N
+from ..memory.sessions.sessions import LONGEST as LONGEST_SESSION
 
 
 @dataclass(slots=True)
@@ -13,7 +15,9 @@ class ForgetRequest:
     """Which memory to withdraw."""
 
     memory_id: int = argument(MISSING, "id of the memory")
-    reason: str = argument(MISSING, "why it is wrong or of no use any more; it is kept with the memory")
+    reason: str = argument(
+        MISSING, "why it is wrong or of no use any more; it is kept with the memory", limit="content_limit"
+    )
 
 
 @dataclass(slots=True)
@@ -31,7 +35,9 @@ class StartSessionRequest:
         None, 'what the episode is about, such as {"task": "clear the table", "place": "kitchen"}, or plain text'
     )
     collection: str | None = argument(None, "namespace of the episode and of what is recalled in it")
-    max_duration: float | None = argument(None, "seconds after which it ends by itself; 0 for the parameter")
+    max_duration: float | None = argument(
+        None, "seconds after which it ends by itself; 0 for the parameter", within=(0.0, LONGEST_SESSION)
+    )
 
 
 @dataclass(slots=True)
@@ -40,7 +46,9 @@ class EndSessionRequest:
 
     session_id: str = argument(MISSING, "id that start_session returned")
     outcome_score: float | None = argument(
-        None, "how well it went, from 0 (failed) to 1 (full success); leave it out if nobody can say"
+        None,
+        "how well it went, from 0 (failed) to 1 (full success); leave it out if nobody can say",
+        within=(0.0, 1.0),
     )
 
 
@@ -56,8 +64,8 @@ class GetMemoriesRequest:
 class ObjectsRequest:
     """Which objects to list."""
 
-    query: str = argument("", "words that describe the object, such as `red mug`")
-    n: int = argument(10, "largest number of objects")
+    query: str = argument("", "words that describe the object, such as `red mug`", limit="content_limit")
+    n: int = argument(10, "largest number of objects", within=(1, MAX_N))
     labels: Iterable[str] = argument((), "objects with these labels")
     nearest_to: Mapping[str, object] | str | None = argument(None, "place; the nearest object comes first")
     include_unconfirmed: bool = argument(False, "also objects that were seen too seldom to be sure of")
@@ -68,7 +76,7 @@ class ObjectHistoryRequest:
     """Whose sightings to list."""
 
     memory_id: int = argument(MISSING, "id of the object")
-    n: int = argument(20, "largest number of sightings, the newest first")
+    n: int = argument(20, "largest number of sightings, the newest first", within=(1, 1000))
 
 
 @dataclass(slots=True)
@@ -76,8 +84,8 @@ class ReadNoteRequest:
     """Which lines of a note to read."""
 
     path: str = argument(MISSING, "the note, as in the source of a recalled one: handbook/battery.md")
-    first_line: int = argument(1, "first line to read")
-    lines: int = argument(50, "largest number of lines")
+    first_line: int = argument(1, "first line to read", within=(1, 10**9))
+    lines: int = argument(50, "largest number of lines", within=(1, 1000))
 
 
 @dataclass(slots=True)
@@ -89,9 +97,11 @@ class DoctorRequest:
 class DigestRequest:
     """What the digest is to be about, and how long it may be."""
 
-    task: str | None = argument(None, "what you are about to do, in words; puts what was learned of it first")
+    task: str | None = argument(
+        None, "what you are about to do, in words; puts what was learned of it first", limit="content_limit"
+    )
     place: Iterable[float] | str | None = argument(
         None, "where you are: x, y (and z) in metres in the memory frame, or the name of an area"
     )
-    radius: float = argument(5.0, "metres around the place within which objects count")
-    tokens: int = argument(800, "largest length of the digest in tokens, 100 to 8000")
+    radius: float = argument(5.0, "metres around the place within which objects count", within=(0.01, 1e6))
+    tokens: int = argument(800, "largest length of the digest in tokens, 100 to 8000", within=(100, 8000))

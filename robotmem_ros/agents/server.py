@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError
 from . import prompts, resources
 from .tool import MissingPackageError, Tool, hints, json_schema
@@ -57,7 +58,7 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
     async def list_tools(
         context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(tool) for tool in toolbox.tools])
+        return types.ListToolsResult(tools=[_tool(tool, toolbox.parameters) for tool in toolbox.tools])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -183,14 +184,14 @@ def _result(answer: Answer) -> types.CallToolResult:
     )
 
 
-def _tool(tool: Tool) -> types.Tool:
+def _tool(tool: Tool, parameters: Parameters) -> types.Tool:
     import mcp_types as types
 
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=json_schema(tool),
+        input_schema=json_schema(tool, parameters),
         annotations=types.ToolAnnotations.model_validate(hints(tool)),
     )
 

@@ -11,9 +11,11 @@ from dataclasses import MISSING, Field, dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..memory.argument import arguments_of
+from ..memory.argument import Range, arguments_of
+from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from ..memory.models import Kind, PerceptionType
+from ..memory.validation import MAX_NAME
 from .desk import Desk
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _TIME_FORMS = ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]
 _SHOWN_ERRORS = 3
+MOST_READ = 20
+"""Number of memories that are read in full at once."""
 _LONGEST_NAME = 40
 TIMES = frozenset({"after", "before", "observed_at"})
 """Arguments that are times."""
@@ -48,6 +52,8 @@ class Tool:
     """Whether it changes or withdraws what is there."""
     idempotent: bool = True
     """Whether a second call with the same arguments changes nothing more."""
+    quotes: bool = False
+    """Whether it returns what memories say, which anybody may have written."""
     time_limit: float = 30.0
     """Seconds."""
 
@@ -94,8 +100,10 @@ def as_functions(tools: Iterable[Tool]) -> list[dict[str, Any]]:
     ]
 
 
-def json_schema(tool: Tool) -> dict[str, Any]:
+def json_schema(tool: Tool, parameters: Parameters | None = None) -> dict[str, Any]:
     """Return the JSON Schema of the arguments, without references and titles.
+
+    The parameters say how long texts may be; by default those that a memory begins with.
 
     Raises:
         MissingPackageError: pydantic is not installed.
@@ -103,7 +111,10 @@ def json_schema(tool: Tool) -> dict[str, Any]:
     schema = model_of(tool).model_json_schema()
     definitions = schema.pop("$defs", {})
     plain = _plain(schema, definitions)
-    plain.setdefault("properties", {})
+    shapes = plain.setdefault("properties", {})
+    for one in arguments_of(tool.request):
+        if (limit := one.metadata.get("limit")) and one.name in shapes:
+            shapes[one.name]["maxLength"] = getattr(parameters or Parameters(), limit)
     return {"type": "object", **{key: value for key, value in plain.items() if key != "type"}}
 
 
@@ -163,12 +174,15 @@ def _declared(one: Field[Any], tool: Tool) -> tuple[Any, Any]:
 
     about = one.metadata.get("about") or None
     default = ... if one.default is MISSING else tool.defaults.get(one.name, one.default)
-    return _type_of(one), Declared(default=default, description=about)
+    bounds: Range | None = one.metadata.get("range")
+    limits: dict[str, Any] = {"ge": bounds.low, "le": bounds.high} if bounds else {}
+    return _type_of(one), Declared(default=default, description=about, **limits)
 
 
 def _type_of(one: Field[Any]) -> Any:
     types = _types()
-    found = types.get(one.name) or types.get(str(one.type))
+    kind = "text" if one.metadata.get("limit") else str(one.type)
+    found = types.get(one.name) or types.get(kind)
     if found is None:
         raise TypeError(f"{one.name}: there is no type for agents for {one.type!r}")
     return found
@@ -199,23 +213,31 @@ def _types() -> Mapping[str, Any]:
     number = Annotated[float, Field(allow_inf_nan=False)]
     point = Annotated[list[number], Field(min_length=2, max_length=3, description="x, y and z in metres")]
 
+    name = Annotated[str, Field(max_length=MAX_NAME)]
+    path = Annotated[str, Field(description="a path into the context, if it is not `position`")]
+    frame = Annotated[str, Field(max_length=MAX_NAME, description="if it is not the memory frame")]
+
     class Place(Strict):
         target: point
         max_distance: Annotated[float, Field(gt=0, description="metres")] | None = None
-        frame_id: Annotated[str, Field(description="if it is not the memory frame")] | None = None
+        frame_id: frame | None = None
+        field: path | None = None
 
     class Near(Strict):
         target: point
         max_distance: Annotated[float, Field(gt=0, description="metres")]
-        frame_id: Annotated[str, Field(description="if it is not the memory frame")] | None = None
+        frame_id: frame | None = None
+        field: path | None = None
 
     class Box(Strict):
         min_corner: point
         max_corner: point
-        frame_id: Annotated[str, Field(description="if it is not the memory frame")] | None = None
+        frame_id: frame | None = None
+        field: path | None = None
 
     integer = Annotated[int, BeforeValidator(whole)]
-    names = Annotated[list[str], BeforeValidator(listed)]
+    memory_id = Annotated[int, Field(ge=1), BeforeValidator(whole)]
+    names = Annotated[list[name], BeforeValidator(listed)]
     json_object = Annotated[dict[str, Any], BeforeValidator(parsed)]
     time = Annotated[
         str | int, WithJsonSchema({"type": ["string", "integer"], "examples": _TIME_FORMS}), BeforeValidator(whole)
@@ -226,7 +248,8 @@ def _types() -> Mapping[str, Any]:
         "after": time,
         "before": time,
         "observed_at": time,
-        "ids": Annotated[list[integer], BeforeValidator(listed)],
+        "ids": Annotated[list[memory_id], Field(max_length=MOST_READ), BeforeValidator(listed)],
+        "memory_id": memory_id,
         "kinds": Annotated[list[str], BeforeValidator(listed), WithJsonSchema(kinds)],
         "spatial_sort": Annotated[Place, BeforeValidator(parsed)],
         "nearest_to": Annotated[Place, BeforeValidator(parsed)],
@@ -238,8 +261,9 @@ def _types() -> Mapping[str, Any]:
         "context": Annotated[dict[str, Any] | str, BeforeValidator(parsed)],
         "context_filter": json_object,
         "perception_type": Annotated[str, WithJsonSchema(senses)],
+        "text": str,  # how long it may be, a parameter says
         "str": str,
-        "str | None": str,
+        "str | None": name,
         "int": integer,
         "float": number,
         "float | None": number,
@@ -247,7 +271,7 @@ def _types() -> Mapping[str, Any]:
         "Names": names,
         "Iterable[str]": names,
         "Iterable[str] | None": names,
-        "Iterable[int] | int | None": Annotated[list[integer], BeforeValidator(listed)],
+        "Iterable[int] | int | None": Annotated[list[memory_id], BeforeValidator(listed)],
     }
 
 
@@ -285,6 +309,7 @@ _WANTED = {
     "model_type": "must be a JSON object",
 }
 _LIMITS = (("least", "min_length"), ("most", "max_length"))
+_BOUNDS = {"ge": "at least", "le": "at most", "gt": "more than"}
 
 
 def _sentence(tool: Tool, error: ErrorDetails) -> str:
@@ -304,10 +329,21 @@ def _sentence(tool: Tool, error: ErrorDetails) -> str:
     if kind in {"too_short", "too_long"}:
         limits = [f"at {word} {error['ctx'][key]}" for word, key in _LIMITS if key in error.get("ctx", {})]
         wanted = f"must have {' and '.join(limits)} entries"
+    if kind == "string_too_long":
+        wanted = f"is {len(error['input'])} characters long; at most {error['ctx']['max_length']} are allowed"
+    if bounds := next((key for key in ("ge", "le", "gt") if key in error.get("ctx", {})), ""):
+        wanted = _range(tool, error["loc"]) or f"must be {_BOUNDS[bounds]} {error['ctx'][bounds]:g}"
     if wanted is None:
         message = error["msg"]
         wanted = f"cannot be used: {message[:1].lower()}{message[1:]}"
     return f"{name}: {shown(error['input'])} {wanted}"
+
+
+def _range(tool: Tool, location: tuple[int | str, ...]) -> str:
+    found: list[Range | None] = [
+        one.metadata.get("range") for one in arguments_of(tool.request) if location == (one.name,)
+    ]
+    return "".join(f"must lie in {one.low:,} to {one.high:,}" for one in found if one)
 
 
 def _named(part: str) -> str:

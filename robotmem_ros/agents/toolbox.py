@@ -14,6 +14,7 @@ from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
 from .desk import CollectionInUse, Desk, RobotClock
+from .prompts import NO_ORDERS
 from .times import moment
 from .tool import TIMES, Tool, checked
 from .tools import BY_NAME, TOOLS
@@ -86,6 +87,11 @@ class Toolbox:
         """Return the tools that can be called."""
         return tuple(tool for tool in TOOLS if not (self._read_only and tool.writes))
 
+    @property
+    def parameters(self) -> Parameters:
+        """Return the parameters of the memory."""
+        return self._memory.parameters
+
     def time_limit(self, name: str) -> float:
         """Return the seconds that a call may take."""
         return BY_NAME[name].time_limit if name in BY_NAME else Tool.time_limit
@@ -132,7 +138,8 @@ class Toolbox:
             given[field] = moment(field, value, desk.view.now, self._zone)
         if {"after", "before"} <= written.keys() and given["after"] >= given["before"]:
             raise InvalidFieldError("after", written["after"], f"must lie before `before`, {shown(written['before'])}")
-        return tool.run(desk, given)
+        result = tool.run(desk, given)
+        return {"note": NO_ORDERS, **result} if tool.quotes and isinstance(result, dict) else result
 
     def _tool(self, name: object) -> Tool:
         tool = BY_NAME.get(name) if isinstance(name, str) else None

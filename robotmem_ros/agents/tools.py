@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..memory.errors import InvalidFieldError
 from ..memory.models import MemoryUpdate, NewFact, NewPerception
 from ..memory.search.request import RecallRequest, TimelineRequest
 from .desk import Desk
@@ -27,8 +26,6 @@ from .views import Shown, filled, rounded
 
 _NEWEST = 5
 """Number of changes and sightings that a memory is shown with."""
-_MOST_READ = 20
-"""Number of memories that are read in full at once."""
 
 
 def _learn(desk: Desk, given: Mapping[str, Any]) -> Shown:
@@ -94,8 +91,6 @@ def _timeline(desk: Desk, given: Mapping[str, Any]) -> Shown:
 def _get_memories(desk: Desk, given: Mapping[str, Any]) -> Shown:
     wanted = GetMemoriesRequest(**given)
     ids = list(wanted.ids)
-    if len(ids) > _MOST_READ:
-        raise InvalidFieldError("ids", f"{len(ids)} ids", f"are too many to read at once; give at most {_MOST_READ}")
     found = desk.memory.get_memories(ids, include_forgotten=wanted.include_forgotten)
     there = {one.memory.id for one in found}
     missing = [one for one in ids if one not in there]
@@ -170,9 +165,10 @@ TOOLS = (
             {"labels": ["mug"], "spatial_sort": {"target": [0.0, 0.0, 0.0], "max_distance": 4.0}},
         ),
         left_out=frozenset({
-            "min_confidence", "min_relevance", "near", "collections", "session_ids", "excluded_session_ids", "any_tags",
-            "ids", "within", "since_last_visit", "representatives_only", "include_unconfirmed", "explain", "fold",
+            "collections", "session_ids", "excluded_session_ids", "any_tags", "ids", "since_last_visit",
+            "representatives_only", "explain", "fold",
         }),
+        quotes=True,
     ),
     Tool(
         "get_memories",
@@ -182,6 +178,7 @@ TOOLS = (
         GetMemoriesRequest,
         _get_memories,
         ({"ids": [1]}, {"ids": [3, 1], "include_forgotten": True}),
+        quotes=True,
     ),
     Tool(
         "timeline",
@@ -199,6 +196,7 @@ TOOLS = (
             "include_forgotten",
         }),
         defaults={"n": 20},
+        quotes=True,
     ),
     Tool(
         "objects",
@@ -212,6 +210,7 @@ TOOLS = (
             {"query": "red mug"},
             {"labels": ["mug"], "nearest_to": {"target": [0.0, 0.0], "max_distance": 5.0}, "n": 3},
         ),
+        quotes=True,
     ),
     Tool(
         "object_history",
@@ -229,6 +228,7 @@ TOOLS = (
         ReadNoteRequest,
         _read_note,
         ({"path": "handbook/battery.md"}, {"path": "handbook/battery.md", "first_line": 3, "lines": 2}),
+        quotes=True,
     ),
     Tool(
         "learn",
@@ -318,6 +318,7 @@ TOOLS = (
         ({"session_id": "5f0c9d0e-7a52-4d6e-9d11-1c2f5b0c9a77", "outcome_score": 0.8},),
         writes=True,
         idempotent=False,
+        quotes=True,
     ),
     Tool(
         "doctor",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
+import re
 import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -23,7 +26,10 @@ _LOG = logging.getLogger(__name__)
 _GONE = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 _CHUNK = 65_536
 _LONGEST_LINE = 4 * 1024 * 1024
-"""Bytes of one message; what is longer is not kept."""
+"""Bytes of one message; a longer one is refused."""
+_MOST_KEPT = 16 * _LONGEST_LINE
+"""Bytes of a message that are kept to find its id; nobody is told of a longer one."""
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def serve_stdio(server: Any) -> None:
@@ -78,7 +84,9 @@ async def _serve(server: Any) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_cancel_on_signal, group.cancel_scope)
         # The library reads stdin in a thread that nothing can wake, so that no signal could end the program.
-        async with stdio_server(stdin=_Lines(0)) as (reading, writing):  # type: ignore[arg-type]
+        lines = _Lines(0)
+        async with stdio_server(stdin=lines) as (reading, writing):  # type: ignore[arg-type]
+            lines.refuse = writing.send
             await server.run(reading, writing, server.create_initialization_options())
         group.cancel_scope.cancel()
 
@@ -95,6 +103,8 @@ class _Lines:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self.refuse: Callable[[Any], Coroutine[Any, Any, None]] | None = None
+        """Sends a message to the client."""
         self._send, self._receive = anyio.create_memory_object_stream[str](8)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -105,23 +115,62 @@ class _Lines:
                 yield line
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        rest, too_long = b"", False
+        rest, size = [b""], 0
         try:
             while chunk := os.read(self._descriptor, _CHUNK):
-                *lines, rest = (rest + chunk).split(b"\n")
+                *lines, last = chunk.split(b"\n")
                 for line in lines:
-                    # The rest of a line that was too long is no message either; the client is told so by what follows.
-                    self._pass_on(loop, b"" if too_long else line)
-                    too_long = False
-                if len(rest) > _LONGEST_LINE:
-                    rest, too_long = b"", True
-            if rest and not too_long:
-                self._pass_on(loop, rest)
+                    self._take(loop, b"".join([*rest, line]), size + len(line))
+                    rest, size = [], 0
+                size += len(last)
+                # Of a message that is far too long the beginning is kept, in which no id can be found.
+                rest = [*rest, last] if size <= _MOST_KEPT else [b"{"]
+            if size:
+                self._take(loop, b"".join(rest), size)
         except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             # The loop has ended.
             return
         loop.call_soon_threadsafe(self._send.close)
 
+    def _take(self, loop: asyncio.AbstractEventLoop, line: bytes, size: int) -> None:
+        if why := _unreadable(line, size):
+            _LOG.warning("a message was refused: it %s", why)
+            refusal = _refusal(line, f"the message {why}")
+            if refusal is not None and self.refuse is not None:
+                asyncio.run_coroutine_threadsafe(self.refuse(refusal), loop).result()
+        else:
+            self._pass_on(loop, line)
+
     def _pass_on(self, loop: asyncio.AbstractEventLoop, line: bytes) -> None:
         # Waiting here is what slows down a client that sends more than is answered.
         asyncio.run_coroutine_threadsafe(self._send.send(line.decode("utf-8", "replace")), loop).result()
+
+
+def _unreadable(line: bytes, size: int) -> str:
+    """Say why a message cannot be read; empty if it can, or is no message."""
+    if size > _LONGEST_LINE:
+        return f"is {size:,} bytes long; at most {_LONGEST_LINE:,} are read"
+    if _SURROGATE.search(line):
+        with suppress(ValueError, RecursionError):
+            try:
+                json.dumps(json.loads(line), ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                return "contains half a character (a lone surrogate such as \\ud800)"
+    return ""
+
+
+def _refusal(line: bytes, why: str) -> Any:
+    """Return the answer to a request that was not read; None if nobody waits for one."""
+    from mcp.shared.message import SessionMessage
+    from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
+
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    number = message.get("id") if isinstance(message, dict) else None
+    if isinstance(number, bool) or not isinstance(number, (int, str)) or "method" not in message:
+        return None
+    number = number.encode("utf-8", "replace").decode() if isinstance(number, str) else number
+    error = ErrorData(code=INVALID_REQUEST, message=why)
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=number, error=error))

@@ -6,7 +6,6 @@ import argparse
 import base64
 import errno
 import json
-import math
 import os
 import sqlite3
 import sys
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..memory.errors import MALFORMED, InvalidFieldError, StorageError
-from ..memory.maps import Move, OccupancyGrid, Origin, PathPart
+from ..memory.maps import Move, OccupancyGrid, Origin, PathPart, check_moves
 from ..memory.maps.occupancy_grid import check_size
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_memory import LEFT_TO_RULES
@@ -30,7 +29,7 @@ from ..memory.storage import map_rows, path_rows, rows
 from ..memory.storage.connection import resolve
 from ..memory.storage.migrations import exportable
 from ..memory.storage.retention_rows import active_ids
-from ..memory.validation import compact_json
+from ..memory.validation import check_coordinates, compact_json
 from .command import DATABASE, Command, option
 
 _MAP, _PATH = "map", "path"
@@ -126,7 +125,7 @@ def _new(row: dict[str, Any]) -> NewMemory:
     return NewMemory(
         **columns,
         kind=Kind(row["type"]),
-        pose=None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields)),
+        pose=None if row["x"] is None else _pose(row),
         tags=tuple(row["tags"]),
         given=frozenset(name for name in LEFT_TO_RULES if row[name]),
     )
@@ -170,6 +169,12 @@ class _Place:
         return cls(parts=tuple(parts))
 
 
+def _pose(row: dict[str, Any]) -> Pose:
+    pose = Pose(*(row[axis] for axis in Pose._fields))
+    check_coordinates("pose", pose[:3])
+    return pose
+
+
 def _store_place(memory: RobotMemory, place: _Place) -> None:
     """Store a map or points of the path; a map that was observed later stays, and so does a point of the same time."""
     if place.grid is not None:
@@ -195,9 +200,9 @@ def _grid(row: dict[str, Any]) -> OccupancyGrid:
 
 def _move(point: dict[str, Any]) -> Move:
     pose = (float(point["x"]), float(point["y"]), float(point["yaw"]))
-    if not all(map(math.isfinite, pose)):
-        raise ValueError("a pose is not finite")
-    return Move(int(point["observed_at"]), *pose, int(point["segment"]))
+    move = Move(int(point["observed_at"]), *pose, int(point["segment"]))
+    check_moves([move])
+    return move
 
 
 def _text(blob: object) -> str:

@@ -11,7 +11,7 @@ from .errors import (
     UnknownFrameError,
 )
 from .transform import IDENTITY, Transform
-from .transform_buffer import TimeJump, TimeJumps, TransformBuffer
+from .transform_buffer import TimeJump, TimeJumps, TransformBuffer, stripped
 from .waiting import Settled, TransformQueue
 
 __all__ = [
@@ -30,4 +30,5 @@ __all__ = [
     "TransformBuffer",
     "TransformQueue",
     "UnknownFrameError",
+    "stripped",
 ]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import NewMemory
-from .validation import compact_json, expanded_path, name, number
+from .validation import compact_json, coordinates, expanded_path, name
 from .yaml_file import read_yaml
 
 _CHECK_PERIOD = 1.0
@@ -161,11 +161,16 @@ def read_areas(file: Path) -> tuple[Area, ...]:
     named = content.get("areas") if isinstance(content, dict) and set(content) == {"areas"} else None
     if not isinstance(named, dict):
         raise InvalidFieldError("areas_file", file, "must hold `areas:` with a polygon for each name")
-    return tuple(sorted((_area(label, corners) for label, corners in named.items()), key=Area.size))
+    areas = (checked_area(f"areas_file.areas.{label}", label, corners) for label, corners in named.items())
+    return tuple(sorted(areas, key=Area.size))
 
 
-def _area(label: object, corners: object) -> Area:
-    field = f"areas_file.areas.{label}"
+def checked_area(field: str, label: object, corners: object) -> Area:
+    """Return an area of a name and corners.
+
+    Raises:
+        InvalidFieldError: they make none.
+    """
     clean = name(field, label)
     if not clean:
         raise InvalidFieldError(field, label, "is no name")
@@ -173,9 +178,8 @@ def _area(label: object, corners: object) -> Area:
         raise InvalidFieldError(field, corners, "must be a list of at least 3 corners [x, y]")
     points = []
     for index, corner in enumerate(corners):
-        if not isinstance(corner, list) or len(corner) != 2:
-            raise InvalidFieldError(f"{field}[{index}]", corner, "must be a corner [x, y] in metres")
-        points.append((number(f"{field}[{index}][0]", corner[0]), number(f"{field}[{index}][1]", corner[1])))
+        x, y = coordinates(f"{field}[{index}]", corner, sizes=(2,), wanted="must be a corner [x, y] in metres")
+        points.append((x, y))
     area = Area(clean, tuple(points))
     if area.size() == 0.0:
         raise InvalidFieldError(field, corners, "has no inside")

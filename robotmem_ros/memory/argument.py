@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import Field, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 
-def argument(default: object, about: str) -> Any:
-    """Declare an argument with what is told about it; the default `MISSING` makes it a required one."""
-    return field(default=default, metadata={"about": about})
+class Range(NamedTuple):
+    """The least and the greatest value of a number, both included."""
+
+    low: float
+    high: float
+
+
+def argument(default: object, about: str, *, within: tuple[float, float] | None = None, limit: str = "") -> Any:
+    """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
+
+    `within` are the least and the greatest value of a number, `limit` is the parameter that bounds the length of a
+    text. The room that checks the argument knows both as well: here they are for the doors to describe.
+    """
+    return field(default=default, metadata={"about": about, "range": within and Range(*within), "limit": limit})
 
 
 def arguments_of(request: type) -> list[Field[Any]]:

@@ -75,7 +75,7 @@ class NewFact:
     Classification fills in a confidence of None and what is empty of category, tags and scope.
     """
 
-    insight: str = argument(MISSING, "the fact, in a sentence that stands alone")
+    insight: str = argument(MISSING, "the fact, in a sentence that stands alone", limit="content_limit")
     context: Mapping[str, object] | str | None = argument(
         None, 'what else belongs to it, such as {"task": {"name": "pick", "success": true}, "params": {"force": 12.5}}'
     )
@@ -83,10 +83,12 @@ class NewFact:
     session_id: str | None = argument(None, "the session that it belongs to")
     collection: str | None = argument(None, "its collection, if not the default one")
     _: KW_ONLY
-    human_summary: str | None = argument(None, "a short text for people")
+    human_summary: str | None = argument(None, "a short text for people", limit="summary_limit")
     category: str | None = argument(None, "its category; left out, rules find it")
     tags: Iterable[str] = argument((), "its tags; left out, rules find them")
-    confidence: float | None = argument(None, "how sure it is, in [0, 1]; left out, rules estimate it")
+    confidence: float | None = argument(
+        None, "how sure it is, in [0, 1]; left out, rules estimate it", within=(0.0, 1.0)
+    )
     observed_at: int | None = argument(None, "when it was observed, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
     scope_files: Iterable[str] = argument((), "files that it is about; left out, rules find them")
@@ -97,7 +99,7 @@ class NewFact:
 class NewPerception:
     """A perception as its caller gives it, with the arguments of `RobotMemory.save_perception`."""
 
-    description: str = argument(MISSING, "what was perceived, in words")
+    description: str = argument(MISSING, "what was perceived, in words", limit="content_limit")
     perception_type: str = argument("visual", "the sense that it came by")
     data: bytes | None = field(default=None, repr=False)
     metadata: Mapping[str, object] | str | None = None
@@ -114,7 +116,7 @@ class NewPerception:
     label: str | None = argument(None, "what kind of thing it is, such as mug")
     as_object: bool = argument(True, "whether it may be a sighting of an object")
     """Whether it is a sighting of an object if it has a label and a pose in the memory frame."""
-    confidence: float = argument(0.9, "how sure it is, in [0, 1]")
+    confidence: float = argument(0.9, "how sure it is, in [0, 1]", within=(0.0, 1.0))
     observed_at: int | None = argument(None, "when it was perceived, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
     received_at: int = 0
@@ -126,17 +128,17 @@ class MemoryUpdate:
     """New values for fields of a memory, with the arguments of `RobotMemory.update`; None leaves a field as it is."""
 
     memory_id: int = argument(MISSING, "the memory")
-    content: str | None = argument(None, "new text")
+    content: str | None = argument(None, "new text", limit="content_limit")
     _: KW_ONLY
-    human_summary: str | None = argument(None, "new short text")
+    human_summary: str | None = argument(None, "new short text", limit="summary_limit")
     context: Mapping[str, object] | str | None = argument(None, "new context")
     category: str | None = argument(None, "new category")
     tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones")
     """`add_tags` and `remove_tags` leave the others."""
     add_tags: Iterable[str] | None = argument(None, "tags to add")
     remove_tags: Iterable[str] | None = argument(None, "tags to remove")
-    confidence: float | None = argument(None, "new confidence, from 0 to 1")
-    decay_rate: float | None = argument(None, "share of the confidence that it loses per day")
+    confidence: float | None = argument(None, "new confidence, from 0 to 1", within=(0.0, 1.0))
+    decay_rate: float | None = argument(None, "share of the confidence that it loses per day", within=(0.0, 1.0))
     """On which nothing confirms it, instead of the parameter."""
     label: str | None = argument(None, "new label of a perception")
     perception_type: str | None = argument(None, "new sense of a perception")
@@ -144,7 +146,7 @@ class MemoryUpdate:
     """In metres in `frame_id`, the quaternion as x, y, z, w."""
     frame_id: str | None = argument(None, "frame of the pose; by default that of the memory")
     clear: Iterable[str] = argument((), "fields to empty, by their names")
-    reason: str | None = argument(None, "why, for the history")
+    reason: str | None = argument(None, "why, for the history", limit="content_limit")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose
 
+_SPATIAL = "spatial"
+"""The part of a context that holds positions, and the name of their frame."""
 _Check = Callable[[str, Any, Parameters], Any]
 
 
@@ -20,6 +22,21 @@ def _content(name: str, value: object, parameters: Parameters) -> str:
 
 def _joined(name: str, value: object, parameters: Parameters) -> str:
     return " ".join(validation.names(name, value))
+
+
+def _context(name: str, value: object, parameters: Parameters) -> dict[str, object]:
+    context = validation.context(name, value, limit=parameters.context_limit)
+    _check_positions(f"{name}.{_SPATIAL}", context.get(_SPATIAL))
+    return context
+
+
+def _check_positions(field: str, value: object) -> None:
+    # Two or three numbers in `spatial` are a position, under whatever name.
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _check_positions(f"{field}.{name}", inner)
+    elif isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
+        validation.check_coordinates(field, value)
 
 
 def _metadata(name: str, value: object, parameters: Parameters) -> str | None:
@@ -48,7 +65,7 @@ _CHECKS: Mapping[str, _Check] = {
     "insight": _content,
     "description": _content,
     "human_summary": lambda name, value, p: validation.text(name, value or "", limit=p.summary_limit),
-    "context": lambda name, value, p: validation.context(name, value, limit=p.context_limit),
+    "context": _context,
     "metadata": _metadata,
     "data": _data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
@@ -62,6 +79,7 @@ _CHECKS: Mapping[str, _Check] = {
     "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "decay_rate": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "pose": lambda name, value, p: validation.pose(name, value),
+    "frame_id": lambda name, value, p: validation.frame(name, value),
     "as_object": lambda name, value, p: validation.flag(name, value),
     "observed_at": lambda name, value, p: validation.time_ns(name, value),
     "received_at": lambda name, value, p: validation.time_ns(name, value),
@@ -189,8 +207,8 @@ def _checked(parameters: Parameters, given: object, plan: list[tuple[str, str, o
 
 def context_frame(context: Mapping[str, object]) -> str:
     """Return the frame that a context names for its positions, `spatial.frame_id`; empty if it names none."""
-    spatial = context.get("spatial")
-    return validation.name("context.spatial.frame_id", spatial.get("frame_id")) if isinstance(spatial, dict) else ""
+    spatial = context.get(_SPATIAL)
+    return validation.frame("context.spatial.frame_id", spatial.get("frame_id")) if isinstance(spatial, dict) else ""
 
 
 def _memory(

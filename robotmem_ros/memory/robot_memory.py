@@ -22,7 +22,7 @@ from .errors import DatabaseUnusableError, ForkedMemoryError, InvalidFieldError,
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
-from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint
+from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from .models import (
     Change,
     ImportKey,
@@ -300,7 +300,12 @@ class RobotMemory:
         return self._read(map_rows.infos)
 
     def store_path(self, part: PathPart) -> Future[int]:
-        """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new."""
+        """Queue poses of the robot, as `PathRecorder` finds them; the future has the number of those that are new.
+
+        Raises:
+            InvalidFieldError: a pose lies too far out, or is not finite.
+        """
+        check_moves(part.moves)
         return self._writable.database.write(lambda connection: path_rows.insert(connection, part), background=True)
 
     def robot_path(

@@ -10,6 +10,7 @@ from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .parts import Parts
 from .search.result import Mode
 from .storage import note_rows, rows, text_rows, vector_rows
+from .storage.connection import exposure
 from .storage.retention_rows import removed
 from .text import scripts
 
@@ -77,6 +78,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         foreign,
         parts.backfill.refused(pending),
         database.missing,
+        exposure(database.path),
         database.tokens_missing,
         no_text,
         no_vectors,

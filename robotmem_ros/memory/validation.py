@@ -21,8 +21,12 @@ ALL_COLLECTIONS = "*"
 """What means all collections in a request that only reads; no name of a collection contains it."""
 USER_CONTEXT = "user_context"
 """What a context in plain text becomes the value of."""
+MAX_COORDINATE = 1e8
+"""Metres: more than any position on Earth has in ECEF (6.4e6), UTM (1e7) or Web Mercator (2e7). What lies farther out
+came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""
 _MAX_JSON_DEPTH = 64
-_MAX_LABEL = 256
+MAX_NAME = 256
+"""Characters of a name, such as a label, a tag or a frame."""
 _LATEST_NS = 2**63 - 1
 _HIDDEN = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""
@@ -60,7 +64,7 @@ def name(field: str, value: object, *, default: str = "") -> str:
     """Return a short name on one line, such as a session, a label or a frame; None and white space give the default."""
     if value is None or value == "":
         return default
-    clean = text(field, value, limit=_MAX_LABEL)
+    clean = text(field, value, limit=MAX_NAME)
     written = str(value).strip()
     if not written.isprintable() and any(unicodedata.category(character) == "Cc" for character in written):
         raise InvalidFieldError(field, value, "contains control characters")
@@ -80,6 +84,15 @@ def collection(field: str, value: object, *, default: str = "", every: str | Non
             field, value, f"contains `{ALL_COLLECTIONS}`, which means all collections{alone}; name one without it"
         )
     return clean
+
+
+def frame(field: str, value: object, *, default: str = "") -> str:
+    """Return the name of a frame as tf2 reads it, without a leading slash; None and blank give the default."""
+    clean = name(field, value, default=default)
+    bare = clean.removeprefix("/")
+    if clean and not bare.strip("/"):
+        raise InvalidFieldError(field, value, "is no name of a frame; give one such as 'map'")
+    return bare
 
 
 def names(field: str, values: object) -> tuple[str, ...]:
@@ -172,6 +185,23 @@ def vector(
     return numbers
 
 
+def coordinates(
+    field: str, value: object, *, sizes: Container[int] = (2, 3), wanted: str = "must be two or three numbers in metres"
+) -> tuple[float, ...]:
+    """Return a position in metres, or a pose that begins with one, that no broken transform gave."""
+    numbers = vector(field, value, sizes=sizes, wanted=wanted)
+    check_coordinates(field, numbers[:3])
+    return numbers
+
+
+def check_coordinates(field: str, position: Iterable[float]) -> None:
+    """Check that a position lies near enough to the origin to be on Earth."""
+    for index, part in enumerate(position):
+        if not abs(part) <= MAX_COORDINATE:
+            why = f"must lie within {MAX_COORDINATE:,.0f} m of the origin; look for a wrong unit or a broken transform"
+            raise InvalidFieldError(f"{field}[{index}]", part, why)
+
+
 def _are_finite_floats(values: tuple[object, ...], low: float, high: float) -> bool:
     # Poses are checked with every perception. A sum that overflows is checked number by number.
     if set(map(type, values)) != {float}:
@@ -242,7 +272,7 @@ def pose(field: str, value: object) -> Pose | None:
     if value is None:
         return None
     wanted = "must be 3 numbers (x, y, z) or 7 (and qx, qy, qz, qw)"
-    numbers = vector(field, value, sizes=(3, 7), wanted=wanted)
+    numbers = coordinates(field, value, sizes=(3, 7), wanted=wanted)
     quaternion = numbers[3:] or (0.0, 0.0, 0.0, 1.0)
     length = math.hypot(*quaternion)
     if not math.isfinite(length):

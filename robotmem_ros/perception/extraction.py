@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from ..frames import Transform
+from ..frames import Transform, stripped
 from ..memory import PerceptionType, Pose, validation
 from ..memory.config.parameters import Parameters
 from . import values
@@ -63,7 +63,7 @@ class Observation:
         if self.pose is None and not _holds_position(self._spatial):
             return ""
         inner = self._spatial.get("frame_id")
-        return (self.frame_id or (inner if isinstance(inner, str) else "")).removeprefix("/")
+        return self.frame_id or stripped(inner if isinstance(inner, str) else "")
 
     def transformed(self, transform: Transform, frame_id: str) -> Observation:
         """Return it in the frame to which `transform` leads: pose, covariance and the positions of its context."""
@@ -219,11 +219,10 @@ class Extractor:
     def _frame(self, element: Any, message: Any) -> str:
         frame = self._name("frame", DropReason.BAD_FRAME, element, message)
         if not frame and self._plan.element_has_header:
-            frame = values.valid(DropReason.BAD_FRAME, validation.name, "frame_id", element.header.frame_id)
+            frame = element.header.frame_id
         if not frame and self._plan.message_has_header:
-            frame = values.valid(DropReason.BAD_FRAME, validation.name, "frame_id", message.header.frame_id)
-        # tf1 wrote "/map".
-        return frame.removeprefix("/")
+            frame = message.header.frame_id
+        return values.valid(DropReason.BAD_FRAME, validation.frame, "frame_id", frame)
 
     def _pose(self, element: Any, message: Any) -> tuple[float, ...] | None:
         position = self._optional("position", element, message, _same, None)

@@ -10,8 +10,9 @@ from concurrent.futures import Future
 from typing import NamedTuple, Protocol
 
 from ..frames import FrameError, Transform, TransformBuffer
+from ..memory import validation
 from ..memory.config.parameters import Parameters
-from ..memory.errors import RobotMemoryError
+from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.maps import Move, PathPart
 
 _LOG = logging.getLogger(__name__)
@@ -94,7 +95,8 @@ class PathRecorder:
             if not stamp_ns or (self._seen and stamp_ns - self._seen.observed_at < _LOOK_NS):
                 return
             transform = self._buffer.lookup(place.frame_id, parameters.robot_frame, stamp_ns)
-        except FrameError as error:
+            validation.check_coordinates(f"{place.frame_id} -> {parameters.robot_frame}", transform[:2])
+        except (FrameError, InvalidFieldError) as error:
             self.problem = str(error)
             return
         self.problem = ""

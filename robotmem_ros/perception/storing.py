@@ -81,7 +81,7 @@ class Storing:
             try:
                 new.append(self._new_memory(batch, one))
             except InvalidFieldError as error:
-                _drop(batch, DropReason.INVALID, 1, str(error))
+                _drop(batch, DropReason.of_field(error.field), 1, str(error))
                 batch.no_field_of_view = str(error)
             else:
                 comparison.accept(one)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..frames import Transform
+from ..frames import Transform, stripped
 from ..memory.config.parameters import Parameters
 from ..memory.objects.field_of_view import Detection, FieldOfView
 from .counters import DropReason, TopicCounter
@@ -155,7 +155,7 @@ class Detector:
 
     def frame_of(self, message: Any) -> str:
         """Return the frame of the sensor; empty if nothing names it."""
-        return str(self._config.field_of_view_frame or message.header.frame_id).removeprefix("/")
+        return stripped(self._config.field_of_view_frame or message.header.frame_id)
 
     def field_of_view(
         self, sensor_frame: str, sensor: Transform, stamp_ns: int, dropped: tuple[Detection, ...], frame_id: str

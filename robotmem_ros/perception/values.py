@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ..memory import validation
 from ..memory.errors import InvalidFieldError
 from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
@@ -103,12 +104,13 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     """Return x, y, z; and the unit quaternion x, y, z, w unless it is unset (of length zero).
 
     Raises:
-        DropError: a number is not finite.
+        DropError: a number is not finite, or the position lies too far out.
     """
     place = (float(position.x), float(position.y), float(position.z))
     turn = () if orientation is None else _quaternion(orientation)
     if not all(math.isfinite(number) for number in (*place, *turn)):
         raise DropError(DropReason.BAD_POSE, f"{(*place, *turn)} is not finite")
+    valid(DropReason.BAD_POSE, validation.check_coordinates, "position", place)
     return (*place, *turn)
 
 

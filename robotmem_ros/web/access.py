@@ -1,11 +1,13 @@
-"""Who may use the console: the token, the cookie that stands for it, and how often a wrong one may be tried."""
+"""Who may use the console: those with the token, or with the cookie that a login gave them."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
 import secrets
+import stat
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
@@ -20,6 +22,10 @@ _MOST = 1024
 _WINDOW = 60.0
 """Seconds for which a wrong attempt counts."""
 _ADDRESSES = 1024
+COOKIE_SECONDS = 7 * 86_400
+"""How long a login lasts."""
+_LOGINS = 1024
+_LOG = logging.getLogger(__name__)
 
 
 class TooManyAttemptsError(RobotMemoryError):
@@ -33,9 +39,12 @@ class TooManyAttemptsError(RobotMemoryError):
 class Access:
     """Checks tokens and cookies in constant time.
 
+    The right token and a valid cookie always let in, whatever others try from the same address, which may be that of a
+    proxy. What keeps those who guess out is the length of the token.
+
     Args:
         token: The token that callers must have; empty if they need none.
-        attempts: How many wrong tokens an address may try in a minute.
+        attempts: How many wrong tokens of an address in a minute are answered as wrong; the others have to wait.
         clock: Gives seconds.
     """
 
@@ -44,37 +53,45 @@ class Access:
         self._attempts = attempts
         self._clock = clock
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
+        self._logins: OrderedDict[bytes, float] = OrderedDict()
+        """When each login ends, by the digest of its cookie; the oldest first."""
 
     @property
     def is_open(self) -> bool:
         """Return whether callers need no token."""
         return not self._token
 
-    @property
-    def cookie(self) -> str:
-        """Return the value of the cookie, which stands for the token but does not tell it."""
-        return hmac.new(self._token, b"robotmem console", hashlib.sha256).hexdigest()
+    def log_in(self) -> str:
+        """Return the value of a new cookie."""
+        cookie = new_token()
+        self._logins[_digest(cookie)] = self._clock() + COOKIE_SECONDS
+        while len(self._logins) > _LOGINS:
+            self._logins.popitem(last=False)
+        return cookie
 
-    def has_cookie(self, value: str) -> bool:
-        """Tell whether this is the value of the cookie."""
-        return self.is_open or hmac.compare_digest(value.encode(), self.cookie.encode())
+    def log_out(self, cookie: str) -> None:
+        """Let a cookie in no more, whoever has it."""
+        self._logins.pop(_digest(cookie), None)
+
+    def has_cookie(self, cookie: str) -> bool:
+        """Tell whether this is the cookie of a login that has not ended."""
+        return self.is_open or self._clock() < self._logins.get(_digest(cookie), 0.0)
 
     def has_token(self, given: str, address: str) -> bool:
         """Tell whether this is the token, and count a wrong one against its address.
 
         Raises:
-            TooManyAttemptsError: too many wrong ones came from the address; this one was not compared.
+            TooManyAttemptsError: it is wrong, and too many wrong ones came from the address.
         """
-        if self.is_open:
+        # Digests have one length, so the time does not tell that of the token.
+        if self.is_open or hmac.compare_digest(hashlib.sha256(self._token).digest(), _digest(given)):
             return True
         failures = self._recent(address)
         if len(failures) >= self._attempts:
             raise TooManyAttemptsError(max(1, round(failures[0] + _WINDOW - self._clock())))
-        # Digests have one length, so the time does not tell that of the token.
-        wanted, found = (hashlib.sha256(one).digest() for one in (self._token, given.encode("utf-8", "replace")))
-        if hmac.compare_digest(wanted, found):
-            return True
         failures.append(self._clock())
+        if len(failures) == self._attempts:
+            _LOG.warning("%d wrong tokens came from %s within a minute", self._attempts, address)
         return False
 
     def _recent(self, address: str) -> deque[float]:
@@ -85,6 +102,10 @@ class Access:
         while failures and failures[0] <= self._clock() - _WINDOW:
             failures.popleft()
         return failures
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
 def new_token() -> str:
@@ -98,7 +119,7 @@ def given_token(file: str | None, environment: Mapping[str, str]) -> str:
     A file that does not exist is made, for its owner alone, with a new token.
 
     Raises:
-        InvalidFieldError: the file cannot be read or made, or its token cannot be used.
+        InvalidFieldError: the file cannot be read or made, others may read it, or its token cannot be used.
     """
     if file:
         return _checked("--token-file", _of_file(expanded_path("--token-file", file)))
@@ -114,9 +135,18 @@ def _of_file(path: Path) -> str:
             with os.fdopen(descriptor, "w", encoding="utf-8") as made:
                 made.write(f"{new_token()}\n")
         with path.open(encoding="utf-8") as stored:
+            _check_is_private(path, os.fstat(stored.fileno()))
             return stored.read(_MOST + 2).strip()
     except (OSError, UnicodeDecodeError) as cause:
         raise InvalidFieldError("--token-file", path, f"cannot be used ({cause})") from cause
+
+
+def _check_is_private(path: Path, status: os.stat_result) -> None:
+    # As ssh does with its keys: of a file of somebody else, such as a secret of a container, they decide.
+    mode = stat.S_IMODE(status.st_mode)
+    if status.st_uid == os.getuid() and mode & 0o077:
+        why = f"has mode {mode:04o}, so that others may read or change it; chmod 600 it, or give another file"
+        raise InvalidFieldError("--token-file", path, why)
 
 
 def _checked(field: str, token: str) -> str:

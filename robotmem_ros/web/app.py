@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio import to_thread
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 
 from ..memory import RobotMemory
 from .access import Access
@@ -18,6 +18,7 @@ from .headers import SecurityHeaders
 from .memories import changing_routes, detail_routes, list_routes
 from .overview import Searches, count_routes, overview_routes
 from .page import STATIC, add_page, login_routes
+from .parameters import check_query
 from .places import past_routes, place_routes
 from .responses import SafeJSONResponse, add_handlers, describe
 
@@ -99,7 +100,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
         login_routes(access),
     )
     for router in routers:
-        api.include_router(router)
+        api.include_router(router, dependencies=[Depends(check_query)])
     add_page(api, settings.static)
     describe(api)
     return api

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ..memory.areas import Area, read_areas
+from ..memory import validation
+from ..memory.areas import Area, checked_area, read_areas
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, StorageError
-from ..memory.validation import expanded_path
 from ..memory.yaml_file import read_yaml
 from .responses import ConflictError, NotThereError
 
-_LOCK = threading.Lock()
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_PATIENCE, _PAUSE = 10.0, 0.01
+"""Seconds that a change waits for others to be done, and between two looks."""
 
 
 def areas_of(parameters: Parameters) -> tuple[Area, ...]:
@@ -40,12 +47,14 @@ def add_area(parameters: Parameters, name: str, polygon: Sequence[Sequence[float
         StorageError: the file cannot be written.
     """
     corners = [[float(part) for part in corner] for corner in polygon]
+    clean = _name(name)
+    checked_area("polygon", clean, corners)
 
     def added(before: str, known: _Known) -> _Change:
-        _check_is_new(name, known)
-        return _appended(before, name, corners), {**known, name: corners}
+        _check_is_new(clean, known)
+        return _appended(before, clean, corners), {**known, clean: corners}
 
-    return next(one for one in _changed(parameters, name, added) if one.name == name.strip())
+    return next(one for one in _changed(parameters, clean, added) if one.name == clean)
 
 
 def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
@@ -57,16 +66,17 @@ def rename_area(parameters: Parameters, name: str, new_name: str) -> Area:
         InvalidFieldError: the new name cannot be used.
         StorageError: the file cannot be written.
     """
+    clean = _name(new_name)
 
     def renamed(before: str, known: _Known) -> _Change:
-        _check_is_there(name, known)
-        _check_is_new(new_name, known)
-        key, _ = _place(before, name)
-        quoted = yaml.safe_dump({new_name: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
+        written = _as_written(name, known)
+        _check_is_new(clean, known)
+        key, _ = _place(before, written)
+        quoted = yaml.safe_dump({clean: 0}, allow_unicode=True, width=10**6).removesuffix(": 0\n")
         text = before[: key.start_mark.index] + quoted + before[key.end_mark.index :]
-        return text, {new_name if one == name else one: corners for one, corners in known.items()}
+        return text, {clean if one == written else one: corners for one, corners in known.items()}
 
-    return next(one for one in _changed(parameters, new_name, renamed) if one.name == new_name.strip())
+    return next(one for one in _changed(parameters, clean, renamed) if one.name == clean)
 
 
 def remove_area(parameters: Parameters, name: str) -> None:
@@ -79,14 +89,17 @@ def remove_area(parameters: Parameters, name: str) -> None:
     """
 
     def removed(before: str, known: _Known) -> _Change:
-        _check_is_there(name, known)
-        key, value = _place(before, name)
+        written = _as_written(name, known)
+        key, value = _place(before, written)
+        rest = {one: corners for one, corners in known.items() if one != written}
+        if value.start_mark.index < key.start_mark.index:
+            return "", rest  # an alias: the corners stand elsewhere, so all is written anew
         lines, first = before.splitlines(keepends=True), key.start_mark.line
         own = before[key.start_mark.index : value.end_mark.index].splitlines()
         while own[-1].strip()[:1] in {"", "#"}:
             own.pop()  # a list that is written line by line ends where the next thing begins
         text = "".join([*lines[:first], *lines[first + len(own) :]])
-        return text, {one: corners for one, corners in known.items() if one != name}
+        return text, rest
 
     _changed(parameters, name, removed)
 
@@ -101,24 +114,59 @@ def _changed(parameters: Parameters, name: str, change: Callable[[str, _Known], 
     file = _file(parameters)
     if file is None:
         raise ConflictError("areas_file", "", "is not set; start the console with --areas-file FILE")
-    with _LOCK:
-        areas_of(parameters)
-        before = file.read_text(encoding="utf-8")
-        text, wanted = change(before, yaml.safe_load(before)["areas"])
-        try:
+    read_areas(file)
+    try:
+        with _locked(file):
+            read_areas(file)
+            before = file.read_text(encoding="utf-8")
+            text, wanted = change(before, yaml.safe_load(before)["areas"])
             return _written(file, name, text, wanted)
-        except OSError as cause:
-            raise StorageError(f"write the areas to {str(file)!r}", cause) from cause
+    except OSError as cause:
+        raise StorageError(f"write the areas to {str(file)!r}", cause) from cause
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """Keep all other threads and processes from changing a file that is replaced by each change."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        with file.open("rb") as held:
+            # Whoever held the lock before has put another file there, which nobody holds yet.
+            if _is_taken(held.fileno()) and os.path.samestat(os.fstat(held.fileno()), file.stat()):
+                yield
+                return
+        time.sleep(_PAUSE)
+    raise ConflictError("areas_file", str(file), "is being changed by another program; try again")
+
+
+def _is_taken(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _check_is_new(name: str, known: _Known) -> None:
-    if name.strip() in {str(one).strip() for one in known}:
+    if name in {one.strip() for one in known}:
         raise ConflictError("name", name, "is the name of an area already; give another one")
 
 
-def _check_is_there(name: str, known: _Known) -> None:
-    if name not in known:
-        raise NotThereError("name", name, "is no area of the file")
+def _name(text: str) -> str:
+    clean = validation.name("name", text)
+    if not clean:
+        raise InvalidFieldError("name", text, "has nothing to read; give a name")
+    return clean
+
+
+def _as_written(name: str, known: _Known) -> str:
+    # In the file a name may stand between quoted blanks, which belong to no name.
+    for written in known:
+        if written.strip() == name.strip():
+            return written
+    raise NotThereError("name", name, "is no area of the file")
 
 
 def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node]:
@@ -131,7 +179,7 @@ def _place(text: str, name: str) -> tuple[yaml.Node, yaml.Node]:
 def _file(parameters: Parameters) -> Path | None:
     # A link stays one: the file that it names is written.
     named = parameters.areas_file
-    return expanded_path("areas_file", named).resolve() if named else None
+    return validation.expanded_path("areas_file", named).resolve() if named else None
 
 
 def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ...]:
@@ -143,7 +191,10 @@ def _written(file: Path, name: str, text: str, wanted: _Known) -> tuple[Area, ..
         os.close(descriptor)
         # If the file is not written in the way that was expected, all of it is written anew.
         for candidate in (text, whole):
-            new.write_text(candidate, encoding="utf-8")
+            with new.open("w", encoding="utf-8") as unfinished:
+                unfinished.write(candidate)
+                unfinished.flush()
+                os.fsync(unfinished.fileno())
             if _says(new, wanted):
                 areas = read_areas(new)
                 new.chmod(file.stat().st_mode & 0o777)

@@ -44,6 +44,8 @@ class Limits:
     streams: int = 32
     """Open streams of events."""
     connections: int = 256
+    connections_of_address: int = 64
+    """Fewer than all, so that one address cannot keep the others out."""
     header_seconds: float = 10.0
     """For the headers of a request to arrive, from the connection or the first byte."""
     stall_seconds: float = 60.0

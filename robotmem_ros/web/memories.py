@@ -67,7 +67,10 @@ def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
         session_id: Annotated[Name, InPath()], parameters: Annotated[TimelineParameters, Query()]
     ) -> Any:
         """List the memories of a session, as `/api/memories` does."""
-        return memory.timeline(**{**_timeline_arguments(memory, parameters), "session_ids": [session_id]})
+        arguments = _timeline_arguments(memory, parameters)
+        if others := set(arguments.get("session_ids", ())) - {session_id}:
+            raise InvalidFieldError("session_ids", sorted(others), "are others than the session of the path")
+        return memory.timeline(**{**arguments, "session_ids": [session_id]})
 
     return router
 
@@ -161,6 +164,8 @@ def _timeline_arguments(memory: RobotMemory, parameters: BaseModel) -> dict[str,
         named[full] = [*named.get(full, ()), *value] if isinstance(value, list) else value
     if (days := named.pop("days", None)) is not None:
         begin = max(memory.decay().now - round(days * DAY), 0)
+        if named.get("before", begin + 1) <= begin:
+            raise InvalidFieldError("days", days, "begin after the time `before`; leave one of them out")
         named["after"] = max(begin, named.get("after") or 0)
     return named
 

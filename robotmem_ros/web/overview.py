@@ -12,7 +12,7 @@ from pydantic import Field
 from ..memory import RobotMemory, Status
 from ..memory.search.counts import Count, Counted
 from ..memory.search.density import MAX_BINS
-from .requests import MOST, Limit, Named, Time
+from .requests import AS_WHOLE, MOST, Limit, Named, Time
 from .responses import responses
 from .schemas import Entry, SessionOut, TimeNs, Value, filled_from
 
@@ -162,7 +162,7 @@ def count_routes(memory: RobotMemory) -> APIRouter:
 
     @router.get("/density", responses=responses())
     def density(
-        bins: Annotated[int, Query(ge=1, le=MAX_BINS, description="Equal parts of the window.")] = 100,
+        bins: Annotated[int, AS_WHOLE, Query(ge=1, le=MAX_BINS, description="Equal parts of the window.")] = 100,
         after: Annotated[Time | None, Query()] = None,
         before: Annotated[Time | None, Query()] = None,
         collection: Named = None,

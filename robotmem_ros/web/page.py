@@ -9,14 +9,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from .access import Access
+from .access import COOKIE_SECONDS, Access
 from .guard import cookie_name
 from .requests import LoginIn
 from .responses import responses
 from .schemas import Value
 
 STATIC = Path(__file__).with_name("static")
-_YEAR = 31_536_000
 
 
 class LoginOut(Value):
@@ -46,15 +45,15 @@ def login_routes(access: Access) -> APIRouter:
 
     @router.post("", responses=responses())
     async def login(body: LoginIn, request: Request, response: Response) -> LoginOut:
-        """Check a token and set a cookie that stands for it."""
+        """Check a token and set a cookie that stands for it, for a week."""
         address = request.client.host if request.client else ""
         if not access.has_token(body.token, address):
             raise HTTPException(401, "token: it is wrong")
         if not access.is_open:
             response.set_cookie(
                 cookie_name(request.scope),
-                access.cookie,
-                max_age=_YEAR,
+                access.log_in(),
+                max_age=COOKIE_SECONDS,
                 httponly=True,
                 samesite="strict",
                 secure=request.url.scheme == "https",
@@ -63,7 +62,8 @@ def login_routes(access: Access) -> APIRouter:
 
     @router.delete("", responses=responses())
     async def logout(request: Request, response: Response) -> LoginOut:
-        """Delete the cookie."""
+        """End the login of the cookie, which lets nobody in any more."""
+        access.log_out(request.cookies.get(cookie_name(request.scope), ""))
         response.delete_cookie(cookie_name(request.scope), httponly=True, samesite="strict")
         return LoginOut(logged_in=access.is_open)
 

@@ -19,7 +19,7 @@ from ..memory.search.counts import Counted
 from ..memory.search.density import Sighted
 from .areas_file import add_area, areas_of, remove_area, rename_area
 from .memories import in_full, writable
-from .requests import MOST, AreaIn, AreaNameIn, Id, Name, Time
+from .requests import AS_WHOLE, MOST, AreaIn, AreaNameIn, Id, Name, Time
 from .responses import NotThereError, SafeJSONResponse, responses
 from .schemas import Entry, SessionOut, SightingOut, TimeNs, Value, Vector3, filled_from
 
@@ -155,7 +155,7 @@ def place_routes(memory: RobotMemory, *, read_only: bool) -> APIRouter:
 
     @router.get("/objects", responses=responses(), response_model=Objects)
     def objects(
-        limit: Annotated[int, Query(ge=1, le=_MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
+        limit: Annotated[int, AS_WHOLE, Query(ge=1, le=_MOST_OBJECTS)] = 2000, *, include_unconfirmed: bool = False
     ) -> Response:
         """List the objects of the current map in all collections, those seen last first."""
         found = Objects.model_validate({"objects": memory.objects(limit, include_unconfirmed=include_unconfirmed)})
@@ -209,7 +209,9 @@ def past_routes(memory: RobotMemory) -> APIRouter:
         after: Annotated[Time | None, Query(description="At or after this time.")] = None,
         before: Annotated[Time | None, Query(description="Before this time.")] = None,
         map_id: MapId = None,
-        n: Annotated[int, Query(ge=1, le=100_000, description="Largest number of points, which lie evenly.")] = 5000,
+        n: Annotated[
+            int, AS_WHOLE, Query(ge=1, le=100_000, description="Largest number of points, which lie evenly.")
+        ] = 5000,
     ) -> PathOut:
         """Return where the robot drove, oldest first."""
         points = memory.robot_path(after=after, before=before, map_id=map_id, n=n)
@@ -223,12 +225,12 @@ def past_routes(memory: RobotMemory) -> APIRouter:
             for one in memory.sessions(None, MOST)
             if one.started_at <= time and (one.ended_at is None or time < one.ended_at)
         ]
-        begin = max(time - _MINUTE, 0)
-        last = memory.robot_path(before=time, n=1)
+        begin, end = max(time - _MINUTE, 0), max(time, 1)  # a clock of a simulation begins at 0
+        last = memory.robot_path(before=end, n=1)
         return Moment.model_validate({
             "time": time, "sessions": open_then, "path_point": _point(last[0]) if last else None,
-            "memories": memory.timeline(after=begin, before=time, collection="*", n=MOST).entries,
-            "objects": memory.sighted(begin, time, MOST),
+            "memories": memory.timeline(after=begin, before=end, collection="*", n=MOST).entries,
+            "objects": memory.sighted(begin, end, MOST),
         })  # fmt: skip
 
     return router

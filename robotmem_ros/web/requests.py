@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic_core import PydanticCustomError
 
+from ..memory.argument import Range
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
-from ..memory.validation import ALL_COLLECTIONS
+from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE
 
 MOST = 1000
 """Entries of a list."""
 _LONGEST_NAME = 256
+SPELLING = "spelling"
+"""The type of an error that says itself how a value is to be written."""
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?")
 
+
+def _spelled(pattern: re.Pattern[str], expected: str) -> BeforeValidator:
+    # Pydantic reads 1_0 as 10, and 5.0 as a whole number.
+    def check(value: object) -> object:
+        if isinstance(value, str) and not pattern.fullmatch(value):
+            raise PydanticCustomError(SPELLING, "must be {expected}", {"expected": expected})
+        return value
+
+    return BeforeValidator(check)
+
+
+AS_WHOLE = _spelled(_WHOLE, "a whole number, such as 5")
+AS_NUMBER = _spelled(_NUMBER, "a number, such as 0.5")
 if TYPE_CHECKING:
     Time = int
 else:
@@ -30,12 +50,13 @@ else:
         ),
         AfterValidator(int),
     ]
-Id = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Id = Annotated[int, AS_WHOLE, Field(ge=1, le=2**63 - 1)]
 Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
+Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Limit = Annotated[int, Query(ge=1, le=MOST, description="Largest number of entries.")]
+Share = Annotated[float, AS_NUMBER, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Limit = Annotated[int, AS_WHOLE, Query(ge=1, le=MOST, description="Largest number of entries.")]
 Named = Annotated[Name | None, Query(description="Only of this collection; by default of all.")]
 SYNONYMS = {
     "type": "kinds", "kind": "kinds", "category": "categories", "session": "session_ids",
@@ -45,7 +66,7 @@ SYNONYMS = {
 _IN_QUERY: Mapping[str, Any] = {
     "str": str,
     "str | None": Name | None,
-    "int": Annotated[int, Field(ge=1, le=100)],
+    "int": Annotated[int, AS_WHOLE],
     "int | None": Time | None,
     "float": Share,
     "float | None": Share | None,
@@ -67,23 +88,32 @@ _IN_BODY: Mapping[str, Any] = {
 
 
 class Strict(BaseModel):
-    """Base of all: refuses names that it does not know."""
+    """Base of all bodies: refuses names that it does not know, and a text or a truth value in place of a number."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def _model(request: type, name: str, types: Mapping[str, Any], **more: Any) -> type[BaseModel]:
+class _InQuery(BaseModel):
+    # What a query has is text. `parameters.py` refuses names that are unknown.
+    pass
+
+
+def _model(
+    request: type, name: str, types: Mapping[str, Any], *, base: type[BaseModel] = _InQuery, **more: Any
+) -> type[BaseModel]:
     # Of the fields of a request, but for what the path names, and of more.
     made: dict[str, Any] = {}
     for entry in fields(request):
         kind = list[KindName] if entry.name == "kinds" else types.get(str(entry.type))
         about: str = entry.metadata.get("about", "")
         about = f"{about[:1].upper()}{about[1:]}."
+        bounds: Range | None = entry.metadata.get("range") if kind == types.get("int") else None
+        limits: dict[str, Any] = {"ge": bounds.low, "le": bounds.high} if bounds else {}
         if entry.default == ():
             made[entry.name] = (kind, Field(default_factory=list, description=about))
         elif entry.default is not MISSING:
-            made[entry.name] = (kind, Field(default=entry.default, description=about))
-    model: type[BaseModel] = create_model(name, __base__=Strict, **(made | more))
+            made[entry.name] = (kind, Field(default=entry.default, description=about, **limits))
+    model: type[BaseModel] = create_model(name, __base__=base, **(made | more))
     return model
 
 
@@ -110,14 +140,13 @@ else:
         TimelineRequest,
         "TimelineParameters",
         _IN_QUERY,
-        n=(Annotated[int, Field(ge=1, le=1000)], Field(default=50, description="Largest number of memories.")),
         days=(
-            Annotated[float, Field(gt=0.0, le=100_000.0)] | None,
+            Annotated[float, AS_NUMBER, Field(gt=0.0, le=100_000.0)] | None,
             Field(default=None, description="Memories observed in the last days."),
         ),
         **{name: _synonym(name, full) for name, full in SYNONYMS.items()},
     )
-    UpdateIn = _model(MemoryUpdate, "UpdateIn", _IN_BODY)
+    UpdateIn = _model(MemoryUpdate, "UpdateIn", _IN_BODY, base=Strict)
 
 
 def given(parameters: BaseModel) -> dict[str, Any]:
@@ -143,8 +172,8 @@ class AreaNameIn(Strict):
 class AreaIn(AreaNameIn):
     """A polygon to name."""
 
-    polygon: list[Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=2, max_length=2)]] = (
-        Field(min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it.")
+    polygon: list[Annotated[list[Coordinate], Field(min_length=2, max_length=2)]] = Field(
+        min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it."
     )
     frame_id: str = Field(default="", max_length=256, description="Of the corners; empty for the memory frame.")
 
@@ -152,4 +181,4 @@ class AreaIn(AreaNameIn):
 class ReasonIn(Strict):
     """Why a memory is withdrawn."""
 
-    reason: str = Field(min_length=1, max_length=10_000)
+    reason: str = Field(min_length=1, description="At most `content_limit` characters, by default 2000.")

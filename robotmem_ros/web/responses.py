@@ -26,6 +26,7 @@ from ..memory.errors import (
     shown,
 )
 from .access import TooManyAttemptsError
+from .requests import SPELLING
 from .schemas import Error
 
 _LOG = logging.getLogger(__name__)
@@ -114,12 +115,14 @@ def _answer(
 
 async def _invalid(request: Request, error: RequestValidationError) -> SafeJSONResponse:
     first = error.errors()[0]
-    _, *path = first["loc"]
-    field = ".".join(map(str, path)) or "body"
-    value = first.get("input")
-    why = {"missing": "is missing", "extra_forbidden": "is no parameter here"}.get(first["type"], "")
-    if first["type"] == "missing":
+    kind, (_, *path), value = first["type"], first["loc"], first.get("input")
+    why = {"missing": "is missing", "extra_forbidden": "is no field here", SPELLING: first["msg"]}.get(kind, "")
+    if kind == "json_invalid":
+        why = f"is no JSON: {first['ctx']['error']} at character {path[0]}"
+        path, value = [], None
+    if kind == "missing":
         value = None
+    field = ".".join(map(str, path))[:_LONGEST] or "body"
     what = why or f"cannot be used: {first['msg']}"
     return _answer(400, f"{field}: {what}" if value is None else f"{field}: {shown(value)} {what}", field, value)
 
@@ -128,6 +131,8 @@ async def _http(request: Request, error: HTTPException) -> SafeJSONResponse:
     path = request.url.path
     texts = {404: f"there is nothing at {shown(path)}", 405: f"{shown(path)} does not have the method {request.method}"}
     headers = dict(error.headers or {})
+    if error.status_code == 400:  # FastAPI says no more
+        return _answer(400, "body: is no JSON in UTF-8, or nested too deeply, or has too long a number", "body")
     if error.status_code == 405 and (methods := _methods_of(request.app, path)):
         headers["Allow"] = ", ".join(methods)
     return _answer(error.status_code, texts.get(error.status_code, str(error.detail)), headers=headers)

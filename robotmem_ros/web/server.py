@@ -131,7 +131,7 @@ class _PatientProtocol(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # so that it tells of every byte that is not taken
-        if len(self.connections) > self.limits.connections:
+        if len(self.connections) > self.limits.connections or self._of_address() > self.limits.connections_of_address:
             transport.abort()
         else:
             self._await_headers()
@@ -163,6 +163,12 @@ class _PatientProtocol(H11Protocol):
         """Stop it: the client took all."""
         self._stop("_stalled")
         super().resume_writing()
+
+    def _of_address(self) -> int:
+        # Connections of this address, this one too.
+        address = self.client and self.client[0]
+        others = (one.client for one in self.connections if isinstance(one, H11Protocol))
+        return sum(other is not None and other[0] == address for other in others)
 
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete

@@ -50,6 +50,7 @@ def served_by_http(db: Path, *options: str) -> Iterator[Served]:
 def server(db: Path, tmp_path: Path) -> Iterator[Served]:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
+    file.chmod(0o600)
     with served_by_http(db, "--token-file", str(file)) as found:
         yield found
 
@@ -126,6 +127,7 @@ def test_sigterm_ends_it_cleanly_with_a_request_on_its_way(server: Served) -> No
 def test_a_token_that_cannot_be_used_is_refused_and_not_told(db: Path, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("short")
+    file.chmod(0o600)
     with served(db, "--http", "--port", "0", "--no-model", "--token-file", str(file)) as process:
         _, complaints = process.communicate(timeout=60)
         assert process.returncode == 1

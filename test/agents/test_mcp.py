@@ -145,6 +145,23 @@ def test_garbage_on_stdin_ends_nothing(db: Path) -> None:
     assert all(message["jsonrpc"] == "2.0" for message in said)
 
 
+def test_a_request_that_cannot_be_read_is_answered(db: Path) -> None:
+    def learn(number: int | str, insight: str) -> str:
+        params = {"name": "learn", "arguments": {"insight": insight}}
+        return json.dumps({"method": "tools/call", "params": params, "jsonrpc": "2.0", "id": number})
+
+    with served(db, WORDS_ALONE) as process:
+        said = spoken(
+            process, HELLO, READY, learn(2, "x" * 6_000_000), learn("three", "half \ud800 a face"),
+            learn(4, "a whole face: \U0001f600"), answers=4,
+        )  # fmt: skip
+    answers = {message.get("id"): message for message in said}
+    assert "is 6,0" in answers[2]["error"]["message"]
+    assert answers[2]["error"]["message"].endswith("bytes long; at most 4,194,304 are read")
+    assert "half a character" in answers["three"]["error"]["message"]
+    assert answers[4]["result"]["structuredContent"]["status"] == "stored"
+
+
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [

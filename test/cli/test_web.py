@@ -87,12 +87,25 @@ def test_a_token_file_is_made_for_its_owner_alone_and_used_again(db: Path, tmp_p
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
+def test_a_token_file_that_others_may_read_is_refused_as_ssh_refuses_a_key(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: int
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    file.chmod(mode)
+    told = refusal(capsys, "--db", str(db), "--port", "0", "--token-file", str(file))
+    assert f"--token-file: '{file}' has mode {mode:04o}, so that others may read or change it; chmod 600 it" in told
+    assert TOKEN not in told
+
+
 @pytest.mark.parametrize("content", ["", "short", "with a blank in it", "ümläut-ümläut-ümläut", "x" * 2000])
 def test_a_token_that_cannot_be_used_is_refused_and_not_shown(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
 ) -> None:
     file = tmp_path / "token"
     file.write_text(content)
+    file.chmod(0o600)
     told = refusal(capsys, "--db", str(db), "--port", "0", "--token-file", str(file))
     assert "must hold a token of 16 to 1024 ASCII characters without blanks" in told
     assert not content or content not in told

@@ -71,9 +71,13 @@ def test_the_depth_of_json_ends_at_64() -> None:
         assert (refusals == []) == good
 
 
-@given(numbers=st.lists(FINITE, min_size=7, max_size=7))
-def test_a_quaternion_is_made_a_unit_quaternion(numbers: list[float]) -> None:
-    length = math.hypot(*numbers[3:])
+@given(
+    position=st.lists(st.floats(-check.MAX_COORDINATE, check.MAX_COORDINATE), min_size=3, max_size=3),
+    quaternion=st.lists(FINITE, min_size=4, max_size=4),
+)
+def test_a_quaternion_is_made_a_unit_quaternion(position: list[float], quaternion: list[float]) -> None:
+    numbers = [*position, *quaternion]
+    length = math.hypot(*quaternion)
     if not math.isfinite(length):
         with pytest.raises(InvalidFieldError, match="too long to be normalised"):
             check.pose("pose", numbers)

@@ -79,6 +79,8 @@ def test_a_detection_without_a_hypothesis_can_be_described_otherwise(maker: Make
         ({"confidence": -0.5}, DropReason.BAD_CONFIDENCE),
         ({"confidence": math.nan}, DropReason.BAD_CONFIDENCE),
         ({"pose": [pose(math.inf, 0, 0)]}, DropReason.BAD_POSE),
+        ({"pose": [pose(0, 1e20, 0)]}, DropReason.BAD_POSE),
+        ({"header": {**HEADER, "frame_id": "/"}}, DropReason.BAD_FRAME),
         ({"pose": [pose(0, 0, 0, math.nan, 0, 0, 1)]}, DropReason.BAD_POSE),
         ({"pose": [pose(0, 0, 0, math.inf, 0, 0, 1)]}, DropReason.BAD_POSE),
         ({"header": {"stamp": {"sec": -1}}}, DropReason.BAD_STAMP),

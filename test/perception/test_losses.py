@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.frames import TransformBuffer
+from robotmem_ros.frames import Transform, TransformBuffer
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.perception import DropReason, Intake, parse_topic
 
@@ -126,3 +126,17 @@ def test_an_interval_begins_with_a_message_that_has_its_transform(
     for second in (1, 2):
         intake.receive("seen", stamped(rosbags, "camera", STAMP_NS + second * SECOND), STAMP_NS)
     assert [one.observed_at for one in stored(memory)] == [STAMP_NS + SECOND]
+
+
+def test_a_position_that_a_broken_transform_threw_far_out_is_dropped_with_its_reason(
+    memory: RobotMemory, rosbags: RosbagsMaker
+) -> None:
+    buffer = TransformBuffer()
+    buffer.add("map", "camera", 0, Transform(1e20), static=True)
+    config = parse_topic("seen", {"topic": "/seen", "type": POSE, "label": "'door'"}, PRESETS)
+    intake = Intake(memory, [config], rosbags.types, buffer=buffer, transform_timeout=1.0)
+    intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
+    memory.flush()
+    counts = intake.counts()["seen"]
+    assert counts.dropped == {DropReason.BAD_POSE: 1}
+    assert "must lie within 100,000,000 m" in counts.last_drop

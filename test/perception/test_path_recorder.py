@@ -69,6 +69,14 @@ def test_a_fast_robot_gets_a_point_each_second(robot: Robot) -> None:
     assert robot.seconds() == pytest.approx([0, 1, 2, 3, 4, 5])
 
 
+def test_a_broken_transform_gives_no_point_and_is_told(robot: Robot) -> None:
+    robot.at(0, 0.0)
+    robot.at(2, 1e20)
+    assert robot.recorder.problem.startswith("map -> base_link[0]: 1e+20 must lie within 100,000,000 m")
+    robot.at(4, 1.0)
+    assert (robot.recorder.problem, robot.seconds()) == ("", [0, 4])
+
+
 def test_a_robot_that_stands_gets_one_point_and_one_that_turns_gets_more(robot: Robot) -> None:
     for tenth in range(100):
         robot.at(tenth / 10, 1.0, yaw=math.radians(29) * (tenth % 2))

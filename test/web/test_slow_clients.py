@@ -13,6 +13,7 @@ from robotmem_ros.memory import RobotMemory
 from ..support.waiting import until
 from ..support.web import Server, console, with_limits
 
+TOKEN = "a-token-that-nobody-guesses-42"
 HEAD = b"PUT /api/memory/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
@@ -63,6 +64,17 @@ def test_who_never_reads_is_cut_off(db: Path) -> None:
         until(is_aborted, "end of a connection that nobody reads")
         with server.client() as client:
             assert client.get("/api/stats").status_code == 200
+
+
+def test_idle_connections_of_one_address_keep_no_other_out(db: Path) -> None:
+    with console(db, "--host", "0.0.0.0", environment={"ROBOTMEM_WEB_TOKEN": TOKEN}) as server:
+        # Each address of 127.0.0.0/8 is this machine.
+        many = [socket.create_connection(("127.0.0.1", server.port), 30, ("127.0.0.2", 0)) for _ in range(500)]
+        assert all(is_closed(one) for one in many[64:])
+        with server.client() as client:
+            assert client.get("/api/stats", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+        for one in many:
+            one.close()
 
 
 def test_more_connections_than_are_allowed_are_not_begun(db: Path) -> None:

@@ -328,6 +328,7 @@ class Parameters:
         object.__setattr__(self, "collection", validation.collection("collection", self.collection))
         if not self.collection:
             raise InvalidFieldError("collection", self.collection, "is empty; name a collection, such as default")
+        object.__setattr__(self, "memory_frame", validation.frame("memory_frame", self.memory_frame))
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
         for taken in {self.collection, *self.collections_of_notes()} & self.other_files().keys():

@@ -18,7 +18,6 @@ MAX_CELLS = 100_000_000
 """Cells of the largest grid: 500 m x 500 m at 5 cm."""
 UNKNOWN, OCCUPIED = -1, 100
 _MAX_RESOLUTION = 1000.0
-_MAX_COORDINATE = 1e9
 _GREY = (0, 254, 205)
 """Of an occupied, a free and an unknown cell, as map_server draws them."""
 
@@ -108,7 +107,7 @@ def check_size(width: int, height: int) -> None:
 
 
 def _frame(value: object) -> str:
-    clean = validation.name("frame_id", value).removeprefix("/")
+    clean = validation.frame("frame_id", value)
     if not clean:
         raise InvalidFieldError("frame_id", value, "is empty; name the frame of the map, such as 'map'")
     return clean
@@ -122,9 +121,7 @@ def _resolution(value: object) -> float:
 
 
 def _origin(value: object) -> Origin:
-    numbers = validation.vector(
-        "origin", value, sizes=(3,), wanted="must be 3 numbers (x, y, yaw)", low=-_MAX_COORDINATE, high=_MAX_COORDINATE
-    )
+    numbers = validation.coordinates("origin", value, sizes=(3,), wanted="must be 3 numbers (x, y, yaw)")
     return Origin(*numbers)
 
 

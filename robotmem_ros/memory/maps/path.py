@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from .. import validation
+
 MAX_POINTS = 100_000
 """Points that one query returns at most."""
 
@@ -20,6 +22,17 @@ class Move(NamedTuple):
     """Radians about z, from -pi to pi."""
     segment: int
     """Time of the first pose of its segment: between two of one segment the robot drove, and did not jump."""
+
+
+def check_moves(moves: Sequence[Move]) -> None:
+    """Check the poses that are to be stored.
+
+    Raises:
+        InvalidFieldError: one lies too far out, or is not finite.
+    """
+    for index, move in enumerate(moves):
+        validation.check_coordinates(f"moves[{index}]", (move.x, move.y))
+        validation.number(f"moves[{index}].yaw", move.yaw)
 
 
 class PathPart(NamedTuple):

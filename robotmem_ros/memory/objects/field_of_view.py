@@ -15,6 +15,7 @@ _CLEARLY = 0.9
 """The share of the range and of the angles within which a position is clearly in view."""
 _MIN_RANGE = 0.2
 """Metres; what is nearer to the sensor may lie below or behind its picture."""
+_THREE = "must be 3 numbers (x, y, z)"
 
 
 class Detection(NamedTuple):
@@ -63,6 +64,7 @@ class FieldOfView:
         Raises:
             InvalidFieldError: a number is not finite or out of range, or a direction is missing.
         """
+        x, y, z = validation.coordinates(f"{field}.origin", self.origin, sizes=(3,), wanted=_THREE)
         direction, up = _vector(f"{field}.direction", self.direction), _vector(f"{field}.up", self.up)
         if not math.hypot(*direction) > 1e-9:
             raise InvalidFieldError(f"{field}.direction", self.direction, "must not be zero")
@@ -70,7 +72,7 @@ class FieldOfView:
             raise InvalidFieldError(f"{field}.up", self.up, "must not be zero, nor parallel to the direction")
         return replace(
             self,
-            origin=_vector(f"{field}.origin", self.origin),
+            origin=(x, y, z),
             direction=direction,
             up=up,
             observed_at=validation.time_ns(f"{field}.observed_at", self.observed_at),
@@ -100,6 +102,5 @@ def _within(angle: float, opening: float) -> bool:
 
 
 def _vector(field: str, value: object) -> Point:
-    wanted = "must be 3 numbers (x, y, z)"
-    x, y, z = validation.vector(field, value, sizes=(3,), wanted=wanted, low=-1e150, high=1e150)
+    x, y, z = validation.vector(field, value, sizes=(3,), wanted=_THREE, low=-1e150, high=1e150)
     return x, y, z

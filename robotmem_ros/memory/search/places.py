@@ -203,9 +203,9 @@ def _field(located: str, given: Mapping[str, object], parameters: Parameters) ->
         raise InvalidFieldError(f"{argument}.field", name, why)
     if name != POSITION:
         name = context_field(name.removeprefix("context."))
-    frame_id = validation.name(f"{argument}.frame_id", given.get("frame_id"), default=parameters.memory_frame)
+    frame_id = validation.frame(f"{argument}.frame_id", given.get("frame_id"), default=parameters.memory_frame)
     return Field(located, name, frame_id, parameters.map_id, parameters.memory_frame)
 
 
 def _point(name: str, value: object) -> tuple[float, ...]:
-    return validation.vector(name, value, sizes=(2, 3), wanted="must be two or three numbers in metres")
+    return validation.coordinates(name, value)

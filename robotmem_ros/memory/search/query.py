@@ -22,11 +22,10 @@ from .candidates import Condition, Source, Wanted
 from .conditions import Collections, Confirmed, Fresh, Ids, Kinds, LeastConfidence, OneOf, Plain, Tags, one_of
 from .filters import ContextFilter, parse_filter
 from .places import Place, parse_box, parse_place
-from .request import Names, RecallRequest
+from .request import MAX_N, Names, RecallRequest
 from .spatial_conditions import InAreas, Near, SinceLastVisit, Within
 
 DEFAULT_N = 5
-MAX_N = 100
 
 
 @dataclass(frozen=True)
@@ -116,6 +115,10 @@ def _names(field: str, values: Names, single_field: str = "", single: object = N
     if single is None and (values is None or (isinstance(values, tuple) and not values)):
         return ()
     listed = [values] if isinstance(values, str) else () if values is None else values
+    if isinstance(listed, Iterable):
+        listed = list(listed)
+        if any(isinstance(one, str) and validation.is_blank(one) for one in listed):
+            raise InvalidFieldError(field, listed, "holds a blank; give names, or an empty list for no condition")
     return tuple(sorted({*validation.names(field, listed), *filter(None, [validation.name(single_field, single)])}))
 
 

@@ -7,6 +7,10 @@ from dataclasses import KW_ONLY, dataclass, fields
 
 from ..argument import argument
 
+MAX_N = 100
+"""Memories that a recall returns at most."""
+MAX_ENTRIES = 1000
+"""Entries of a page of a timeline."""
 Names = Iterable[str] | str | None
 """Names, any of which will do; a single one does for a list of one, and none is no condition."""
 
@@ -35,11 +39,12 @@ class RecallRequest(_Conditions):
     one more.
     """
 
-    query: str = argument("", "words, or a question")
-    n: int = argument(5, "largest number of memories")
+    query: str = argument("", "words, or a question", limit="content_limit")
+    n: int = argument(5, "largest number of memories", within=(1, MAX_N))
     min_confidence: float | None = argument(
-        None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match"
-    )
+        None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match",
+        within=(0.0, 1.0),
+    )  # fmt: skip
     """None leaves out what was not as sure as 0.3 when it was stored, and faded memories if anything fresh matches."""
     session_id: str | None = argument(None, "memories of this session")
     context_filter: Mapping[str, object] | str | None = argument(
@@ -54,7 +59,7 @@ class RecallRequest(_Conditions):
     collection: str | None = argument(None, "memories of this collection; `*` is all")
     _: KW_ONLY
     min_relevance: float | None = argument(
-        None, "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter"
+        None, "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter", within=(0.0, 1.0)
     )
     ids: Iterable[int] | int | None = argument((), "these memories")
     near: Mapping[str, object] | str | None = argument(
@@ -81,13 +86,13 @@ class TimelineRequest(_Conditions):
     The conditions are those of a recall, and mean the same.
     """
 
-    n: int = argument(50, "largest number of memories")
+    n: int = argument(50, "largest number of memories", within=(1, MAX_ENTRIES))
     cursor: str = argument("", "the cursor of the page before")
     oldest_first: bool = argument(False, "the oldest memories first")
     after: int | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
     before: int | None = argument(None, "memories observed before this time")
     collection: str | None = argument(None, "memories of this collection; `*` is all")
-    min_confidence: float = argument(0.0, "smallest confidence of a memory now, in [0, 1]")
+    min_confidence: float = argument(0.0, "smallest confidence of a memory now, in [0, 1]", within=(0.0, 1.0))
     include_forgotten: bool = argument(False, "also memories that were forgotten or superseded")
 
     def as_recall(self) -> RecallRequest:

@@ -24,10 +24,9 @@ from ..storage.decay import Decay
 from ..text.graphemes import beginning
 from .candidates import Condition, Wanted, enumerate_if_few, find_candidates
 from .query import Given, parse_conditions
-from .request import TimelineRequest
+from .request import MAX_ENTRIES, TimelineRequest
 
 DEFAULT_N = 50
-MAX_N = 1000
 SNIPPET = 100
 """Greatest number of code points of a content in an entry."""
 _READ = SNIPPET + 100
@@ -115,7 +114,7 @@ def parse_timeline(
     n = validation.whole("n", request.n)
     oldest_first = validation.flag("oldest_first", request.oldest_first)
     return TimelineQuery(
-        n=DEFAULT_N if n == 0 else min(max(n, 1), MAX_N),
+        n=DEFAULT_N if n == 0 else min(max(n, 1), MAX_ENTRIES),
         oldest_first=oldest_first,
         behind=parse_cursor(request.cursor, oldest_first=oldest_first),
         conditions=parse_conditions(Given(request.as_recall(), parameters, decay, areas)),

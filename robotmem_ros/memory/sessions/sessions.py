@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
 CONTEXT_LIMIT = 65_536
 """Largest size of a session's context in bytes."""
-_LONGEST = 1e9
+LONGEST = 1e9
 """Longest duration in seconds, about 31 years."""
 _PROACTIVE = 5
 """Number of facts in a report."""
@@ -244,7 +244,7 @@ def _log_expired(sessions: list[SessionKey]) -> None:
 def _new(parameters: Parameters, now: int, context: object, collection: object, max_duration: object) -> Session:
     clean = validation.context("context", context, limit=CONTEXT_LIMIT)
     given = 0.0 if max_duration is None else max_duration
-    seconds = validation.number("max_duration", given, low=0.0, high=_LONGEST) or parameters.session_max_duration
+    seconds = validation.number("max_duration", given, low=0.0, high=LONGEST) or parameters.session_max_duration
     return Session(
         session_id=str(uuid.uuid4()),
         collection=validation.collection("collection", collection, default=parameters.collection),

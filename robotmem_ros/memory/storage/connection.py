@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -92,6 +93,21 @@ def check_readable(path: Path) -> None:
         raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
     if not os.access(path, os.R_OK):
         raise DatabaseUnusableError(path, "cannot be opened for reading", "check the path and its permissions")
+
+
+def exposure(path: Path) -> str:
+    """Say that everybody on this machine may read or write the database file; empty if not.
+
+    The write-ahead log has the mode of the database.
+    """
+    try:
+        mode = 0 if str(path) == IN_MEMORY else stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return ""
+    if not mode & 0o007:
+        return ""
+    may = "change" if mode & 0o002 else "read"
+    return f"every user of this machine may {may} the database {str(path)!r}, whose mode is {mode:04o}; chmod o= it"
 
 
 def create_empty(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
@@ -16,7 +17,17 @@ from ..config.parameters import Parameters
 from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError, is_damage
 from ..models import NewMemory, Stored
 from . import imports, index_schemes
-from .connection import IN_MEMORY, Connection, check_readable, connect, create_file, note_closed, note_open, resolve
+from .connection import (
+    IN_MEMORY,
+    Connection,
+    check_readable,
+    connect,
+    create_file,
+    exposure,
+    note_closed,
+    note_open,
+    resolve,
+)
 from .file_guard import FileGuard
 from .file_watch import FileWatch
 from .functions import missing_sqlite_vec
@@ -24,6 +35,7 @@ from .migrations import check_version, migrate, schema_version
 from .writer import Writer
 
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
 class Database:
@@ -187,6 +199,8 @@ class Database:
             check_readable(self.path)
         else:
             create_file(self.path)
+        if exposed := exposure(self.path):
+            _LOG.warning("%s", exposed)
         self._open_file = None if self.in_memory else note_open(self.path)
         try:
             return self._opened_to_read() if self.read_only else self._opened_to_write()

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..models import Kind, NewMemory
 from ..text.tokens import indexed_text
+from ..validation import MAX_COORDINATE
 from . import bulk, fact_index, vector_rows
 
 _Added = Sequence[tuple[int, NewMemory]]
@@ -72,10 +73,17 @@ def with_elements(values: _Values) -> Iterator[tuple[str, object]]:
 
 
 def points(values: _Values) -> Iterator[tuple[str, list[float]]]:
-    """Return the arrays of two or three numbers among the values of a context, with their fields."""
+    """Return the arrays of two or three numbers among the values of a context, with their fields.
+
+    Numbers too large for a position, such as a window of times, are none.
+    """
     for path, value in values:
-        if isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
+        if isinstance(value, list) and len(value) in (2, 3) and all(_is_coordinate(part) for part in value):
             yield context_field(path), [float(part) for part in value]
+
+
+def _is_coordinate(value: object) -> bool:
+    return isinstance(value, (int, float)) and type(value) is not bool and abs(value) <= MAX_COORDINATE
 
 
 def context_field(path: str) -> str:

@@ -56,7 +56,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
     "origin": [
         ({"origin": (math.nan, 0, 0)}, r"origin\[0\]: nan must be a finite number"),
         ({"origin": (0, 0, math.inf)}, r"origin\[2\]: inf must be a finite number"),
-        ({"origin": (1e300, 0, 0)}, r"origin\[0\]: 1e\+300 must lie in"),
+        ({"origin": (1e300, 0, 0)}, r"origin\[0\]: 1e\+300 must lie within"),
         ({"origin": (0, 0)}, r"origin: \(0, 0\) must be 3 numbers"),
     ],
     "frame": [({"frame_id": ""}, "frame_id: '' is empty"), ({"frame_id": "a\nb"}, "frame_id: 'a.nb' contains control")],

@@ -24,7 +24,7 @@ NOW = 1_800_000_000 * SECOND
 def drive(memory: RobotMemory, seconds: list[int], *, start: int | None = None, **fields: Any) -> int:
     """Store a path to the east, one point for each second; return how many points are new."""
     segment = (seconds[0] if start is None else start) * SECOND
-    moves = [Move(second * SECOND, float(second), 0.0, 0.1, segment) for second in seconds]
+    moves = [Move(second * SECOND, float(second % 10**6), 0.0, 0.1, segment) for second in seconds]
     given = {"frame_id": "map", "map_id": "", "collection": "default"} | fields
     return memory.store_path(PathPart(moves, **given)).result()
 

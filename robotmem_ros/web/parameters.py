@@ -1,0 +1,33 @@
+"""Check the query of a request before anything reads it: every name is known, and one value is given once."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from ..memory.errors import InvalidFieldError, did_you_mean
+
+
+def check_query(request: Request) -> None:
+    """Refuse a name that the path does not have, and a second value of a parameter that takes one.
+
+    Raises:
+        InvalidFieldError: the query has such a name or value.
+    """
+    query = request.query_params
+    if not query:
+        return
+    takes_many = _parameters(request)
+    for name, values in ((name, query.getlist(name)) for name in query):
+        if name not in takes_many:
+            others = f"it takes {', '.join(takes_many)}" if takes_many else "it takes none"
+            why = f"is for no parameter of this path{did_you_mean(name, takes_many)}; {others}"
+            raise InvalidFieldError(name, values[0], why)
+        if len(values) > 1 and not takes_many[name]:
+            raise InvalidFieldError(name, values[1], f"is given after {values[0]!r}; the parameter takes one value")
+
+
+def _parameters(request: Request) -> dict[str, bool]:
+    # Of the description: names, and whether each may be repeated.
+    operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.method.lower()]
+    listed = [one for one in operation.get("parameters", ()) if one["in"] == "query"]
+    return {one["name"]: one["schema"].get("type") == "array" for one in listed}

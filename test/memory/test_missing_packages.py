@@ -55,6 +55,19 @@ def test_without_one_optional_package_the_model_still_works(tmp_path: Path, miss
     assert reason.startswith(f"{missing.replace('_', '-')} is not installed")
 
 
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("fastembed", "fastembed is not installed (pip install fastembed)"),
+        ("onnxruntime", "onnxruntime, which fastembed needs, is not installed (pip install onnxruntime)"),
+        ("tokenizers", "tokenizers, which fastembed needs, is not installed (pip install tokenizers)"),
+    ],
+)
+def test_the_package_that_the_model_lacks_is_named(tmp_path: Path, missing: str, message: str) -> None:
+    reason = output_of(without(missing) + USE, tmp_path / "memory.db").splitlines()[-1]
+    assert message in reason.split("; ")
+
+
 def test_texts_stored_without_jieba_are_found_with_it_and_back(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     ask = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Vector, Vectors
 from ..validation import expanded_path
@@ -25,20 +27,21 @@ MODEL_VARIABLE = "ROBOTMEM_MODEL"
 """Environment variable with the folder of the default model, where it is not in the models folder."""
 MODELS_FOLDER = Path("~/.robotmem/models")
 _SUMS = "SHA256SUMS"
+_LOG = logging.getLogger(__name__)
 
 
 class FastEmbedEmbedder:
     """A model from a folder, or one that FastEmbed fetches from its hub, on one thread or more.
 
     Raises:
-        ModelUnavailableError: FastEmbed is not installed, the model is unknown, or its files are damaged.
+        ModelUnavailableError: a package is not installed, the model is unknown, or its files are damaged.
     """
 
     def __init__(self, model: str, threads: int = 1) -> None:
         try:
             import fastembed
         except ImportError as cause:
-            raise ModelUnavailableError("fastembed is not installed (pip install fastembed)") from cause
+            raise ModelUnavailableError(_import_failure(cause)) from cause
         folder = find_folder(model)
         self.name = folder.name if folder else model
         if folder is None and not _is_on_hub(fastembed, model):
@@ -102,24 +105,29 @@ def find_folder(model: str) -> Path | None:
     """Return the folder of a model given as a path or a name; None if it is not on this machine.
 
     Raises:
-        ModelUnavailableError: it lies in a home folder that is not known.
+        ModelUnavailableError: it lies in a home folder that is not known, or the environment variable names no folder.
     """
     if os.sep in model or model.startswith("~"):
         folder = _expanded(model)
         return folder if folder.is_dir() else None
     chosen = os.environ.get(MODEL_VARIABLE)
-    candidates = [_expanded(chosen)] if chosen and Path(chosen).name == model else []
-    candidates.append(_expanded(MODELS_FOLDER / model))
-    return next((folder for folder in candidates if folder.is_dir()), None)
+    if chosen and model in {Path(chosen).name, Parameters().embedding_model}:
+        folder = _expanded(chosen)
+        if not folder.is_dir():
+            fix = "name the folder of the model, which scripts/fetch_model.py fetches, or unset the variable"
+            raise ModelUnavailableError(f"{MODEL_VARIABLE}: {chosen!r} is no folder; {fix}")
+        return folder
+    folder = _expanded(MODELS_FOLDER / model)
+    return folder if folder.is_dir() else None
 
 
 def inspect(folder: Path) -> ModelFiles:
-    """Read what a model folder holds, after its checksums were verified.
+    """Read what a model folder holds, after its checksums were verified; log which files of the model have none.
 
     Raises:
         ModelUnavailableError: a file is missing or damaged.
     """
-    _verify(folder)
+    verified = _verified(folder)
     onnx = next((file for name in ("*.onnx", "onnx/*.onnx") for file in sorted(folder.glob(name))), None)
     if onnx is None:
         raise ModelUnavailableError(f"embedding_model: no .onnx file in {str(folder)!r}")
@@ -131,6 +139,10 @@ def inspect(folder: Path) -> ModelFiles:
         raise ModelUnavailableError(
             f"embedding_model: config.json in {str(folder)!r} cannot be used: {cause}"
         ) from cause
+    used = {*onnx.parent.glob(f"{onnx.name}*"), *folder.glob("*.json"), *folder.glob("1_Pooling/*.json")}
+    if unverified := ", ".join(sorted(str(file.relative_to(folder)) for file in used - verified)):
+        how = f"`sha256sum $(find . -name '*.*' -type f) > {_SUMS}` in the folder lists them"
+        _LOG.info("embedding_model: damage of %s in %r goes unseen without checksums; %s", unverified, str(folder), how)
     return ModelFiles(folder, str(onnx.relative_to(folder)), dim, bool(pooling.get("pooling_mode_cls_token", False)))
 
 
@@ -186,14 +198,24 @@ def _expanded(path: Path | str) -> Path:
         raise ModelUnavailableError(str(error)) from error
 
 
-def _verify(folder: Path) -> None:
+def _verified(folder: Path) -> set[Path]:
+    """Compare the files that SHA256SUMS lists, if there is such a file, with their checksums; return them."""
     sums = folder / _SUMS
-    if not sums.exists():
-        return
-    for line in sums.read_text().splitlines():
-        wanted, _, name = line.partition("  ")
-        file = folder / name
+    verified = set()
+    for line in sums.read_text().splitlines() if sums.exists() else ():
+        checksum, _, name = line.partition(" ")
+        file = folder / name[1:]  # behind the sign for text or binary
         if not file.is_file():
             raise ModelUnavailableError(f"embedding_model: {str(file)!r} is missing; fetch the model again")
-        if hashlib.sha256(file.read_bytes()).hexdigest() != wanted:
+        if hashlib.sha256(file.read_bytes()).hexdigest() != checksum:
             raise ModelUnavailableError(f"embedding_model: {str(file)!r} is damaged; fetch the model again")
+        verified.add(file)
+    return verified
+
+
+def _import_failure(cause: ImportError) -> str:
+    if not isinstance(cause, ModuleNotFoundError) or cause.name is None:
+        return f"fastembed cannot be imported: {cause}"
+    package = cause.name.partition(".")[0]
+    needed = "" if package == "fastembed" else ", which fastembed needs,"
+    return f"{package}{needed} is not installed (pip install {package})"

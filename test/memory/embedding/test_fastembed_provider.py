@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -65,16 +66,44 @@ def test_a_model_is_found_by_path_by_name_and_through_the_variable(
     monkeypatch.setenv(MODEL_VARIABLE, str(copy))
     assert find_folder(copy.name) == copy
     assert find_folder("another-name") is None
+    assert find_folder(DEFAULT) == copy
     named = tmp_path / "home" / ".robotmem" / "models" / "another-name"
     shutil.copytree(copy, named)
     assert find_folder("another-name") == named
     assert find_folder(f"~{os.sep}.robotmem/models/another-name") == named
 
 
-def test_checksums_are_verified(copy: Path) -> None:
-    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}" for file in copy.iterdir()]
+def test_a_variable_that_names_no_folder_is_refused_not_passed_over(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    shutil.copytree(copy, tmp_path / ".robotmem" / "models" / DEFAULT)
+    monkeypatch.setenv(MODEL_VARIABLE, str(tmp_path / "typo"))
+    with pytest.raises(ModelUnavailableError, match=r"ROBOTMEM_MODEL: '.*/typo' is no folder; name the folder"):
+        find_folder(DEFAULT)
+    with RobotMemory(tmp_path / "memory.db") as memory:
+        memory.warm_up()
+        assert "ROBOTMEM_MODEL: " in memory.status().reason
+
+
+def test_the_variable_gives_the_default_model_whatever_its_folder_is_called(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "minilm").symlink_to(folder)
+    monkeypatch.setenv(MODEL_VARIABLE, str(tmp_path / "minilm"))
+    with RobotMemory(tmp_path / "memory.db") as memory:
+        memory.warm_up()
+        assert (memory.status().mode, memory.status().embedding_model) == (Mode.HYBRID, "minilm")
+
+
+@pytest.mark.parametrize("mark", [" ", "*"])
+def test_checksums_are_verified(copy: Path, mark: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    sums = [f"{hashlib.sha256(file.read_bytes()).hexdigest()} {mark}{file.name}" for file in copy.iterdir()]
     (copy / "SHA256SUMS").write_text("\n".join(sums))
     assert (inspect(copy).dim, inspect(copy).onnx) == (384, "model.onnx")
+    assert not caplog.messages
     with (copy / "model.onnx").open("ab") as file:
         file.write(b"!")
     with pytest.raises(ModelUnavailableError, match=r"model.onnx' is damaged; fetch the model again"):
@@ -82,6 +111,25 @@ def test_checksums_are_verified(copy: Path) -> None:
     (copy / "model.onnx").unlink()
     with pytest.raises(ModelUnavailableError, match=r"model.onnx' is missing; fetch the model again"):
         FastEmbedEmbedder(str(copy))
+
+
+def test_files_without_a_checksum_are_named_in_the_log(copy: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    inspect(copy)
+    (message,) = caplog.messages
+    assert "model.onnx, special_tokens_map.json, tokenizer.json, tokenizer_config.json in" in message
+    command = message.partition("`")[2].partition("`")[0]
+    caplog.clear()
+    for _ in range(2):
+        subprocess.run(command, shell=True, cwd=copy, check=True)
+        inspect(copy)
+        assert not caplog.messages
+    (first, *_) = (copy / "SHA256SUMS").read_text().splitlines()
+    (copy / "SHA256SUMS").write_text(first)
+    inspect(copy)
+    (message,) = caplog.messages
+    listed = message.partition("damage of ")[2].partition(" in ")[0].split(", ")
+    assert sorted([*listed, Path(first.split()[1]).name]) == sorted(file.name for file in copy.glob("*.*"))
 
 
 @pytest.mark.parametrize("config", ["", "[]", "{}", '{"hidden_size": "many"}', '{"hidden_size": null}'])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from dataclasses import fields
 from typing import Any
@@ -62,12 +61,14 @@ def _update(arguments: argparse.Namespace) -> None:
 
 
 def _restore(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db) as memory:
-        for memory_id in arguments.id:
-            memory.restore(memory_id)
-            if not arguments.json:
-                sys.stdout.write(f"restored: {memory_id}\n")
-    show(arguments, {"restored": arguments.id}, "")
+    restored: list[int] = []
+    try:
+        with opened(arguments.db) as memory:
+            for memory_id in arguments.id:
+                memory.restore(memory_id)
+                restored.append(memory_id)
+    finally:
+        show(arguments, {"restored": restored}, "".join(f"restored: {memory_id}\n" for memory_id in restored))
 
 
 def _consolidate(arguments: argparse.Namespace) -> None:

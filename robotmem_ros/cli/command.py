@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
@@ -18,10 +17,9 @@ from tabulate import tabulate
 from ..memory import RobotMemory
 from ..memory.errors import DatabaseUnusableError, RobotMemoryError
 from ..memory.storage.connection import default_path, resolve
+from .output import write_notice, write_result
 
 _YEAR_2001 = 1e9
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""All control characters but the end of a line and the tab."""
 
 
 class CommandError(RobotMemoryError):
@@ -101,8 +99,7 @@ def confirm(question: str, *, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise CommandError("this cannot be undone and there is no terminal to ask at; give --yes")
-    sys.stderr.write(f"{question} Type yes to go on: ")
-    sys.stderr.flush()
+    write_notice(f"{question} Type yes to go on: ")
     if sys.stdin.readline().strip().lower() != "yes":
         raise CommandError("nothing was deleted")
 
@@ -111,13 +108,7 @@ def show(arguments: argparse.Namespace, result: object, text: str) -> None:
     """Print a result: as JSON if `--json` was given, else the text."""
     if arguments.json:
         text = json.dumps(json_values(result), ensure_ascii=False, indent=2) + "\n"
-    sys.stdout.write(printable(text))
-    sys.stdout.flush()
-
-
-def printable(text: str) -> str:
-    """Escape control characters as JSON does: what strangers said to a robot must not command a terminal."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    write_result(text)
 
 
 def json_values(value: object) -> object:

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
 
 from ..memory.errors import RobotMemoryError
 from . import changing, maps, reading, replaying, scanning, serving, transfer
-from .command import printable
+from .output import prepare_streams, printable, write_notice
+from .parser import Parser
 
 _MODULES = (replaying, reading, scanning, changing, maps, transfer, serving)
+COMMANDS = tuple(command for module in _MODULES for command in module.COMMANDS)
+"""All commands, in the order in which help lists them."""
 _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 on success, 1 on errors, 2 on wrong arguments, 130 if interrupted."""
-    parser = argparse.ArgumentParser(prog="robotmem", description="A memory that lasts, for robots.")
+    prepare_streams()
+    parser = Parser(prog="robotmem", description="A memory that lasts, for robots.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in (command for module in _MODULES for command in module.COMMANDS):
+    for command in COMMANDS:
         command.add_to(commands)
-    chosen = parser.parse_args(arguments)
     try:
+        chosen = parser.parse_args(arguments)
         return int(chosen.run(chosen) or 0)
     except RobotMemoryError as error:
-        sys.stderr.write(f"robotmem: {printable(str(error))}\n")
+        write_notice(f"robotmem: {printable(str(error))}\n")
         return 1
     except BrokenPipeError:
-        sys.stderr.close()
         return 0
     except KeyboardInterrupt:
-        sys.stderr.write("robotmem: interrupted\n")
+        write_notice("robotmem: interrupted\n")
         return _INTERRUPTED

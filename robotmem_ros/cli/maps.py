@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,6 +14,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.maps import PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
 from .command import DATABASE, JSON, Command, CommandError, opened, option, show, table, time_ns, time_text
+from .output import write_notice
 
 _MOST = 100_000
 
@@ -40,7 +40,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _import(arguments: argparse.Namespace) -> None:
     read = read_map_file(arguments.file)
     # An image may lie anywhere, so the user is told which one is read.
-    sys.stderr.write(f"reading {arguments.file} and its image {read.image.resolve()}\n")
+    write_notice(f"reading {arguments.file} and its image {read.image.resolve()}\n")
     frame = arguments.frame
     grid = load_map(read, frame_id=frame, map_id=arguments.map_id or "", observed_at=time.time_ns())
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False, memory_frame=frame) as memory:

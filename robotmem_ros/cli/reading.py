@@ -15,6 +15,7 @@ from ..memory.argument import arguments_of
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
+from ..memory.new_file import new_file
 from ..memory.search.request import RecallRequest
 from .command import (
     DATABASE,
@@ -173,12 +174,11 @@ def _data(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         if not found.data:
             raise MemoryNotFoundError(found.memory_id, "it has metadata and no data")
-        if arguments.out.is_file():
-            raise CommandError(f"--out: {str(arguments.out)!r} exists already; give the path of a new file")
         try:
-            arguments.out.write_bytes(found.data)
+            with new_file(arguments.out) as file:
+                file.write(found.data)
         except OSError as cause:
-            why = f"cannot be written ({cause.strerror or cause}); give the path of another file"
+            why = f"cannot be written ({cause.strerror or cause}); give the path of a new file"
             raise CommandError(f"--out: {str(arguments.out)!r} {why}") from cause
     fields = {
         "id": found.memory_id, "perception_type": found.perception_type, "bytes": len(found.data),
@@ -250,7 +250,7 @@ COMMANDS = (
     Command(
         "data", "show or write the raw data of a perception",
         "Show the metadata of a perception; with --out, write its raw data or thumbnail.", _data,
-        (_ID, DATABASE, option("--out", type=Path, metavar="FILE", help="file to write the data to"), JSON),
+        (_ID, DATABASE, option("--out", type=Path, metavar="FILE", help="new file to write the data to"), JSON),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

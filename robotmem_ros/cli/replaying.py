@@ -13,6 +13,7 @@ from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..replay import Bag, DryRun, Replay, ReplayConfig, Result, load_config
 from .command import DRY_RUN, Command, CommandError, option, table
+from .output import write_notice, write_result
 
 _ON_TERMINAL, _ELSEWHERE = 0.2, 5.0
 """Seconds between two reports of progress."""
@@ -59,14 +60,13 @@ def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | DryRun, arguments
     line.end()
     result = replay.result()
     seconds = time.monotonic() - start
-    sys.stdout.write(_summary(bag, config, result, dry_run=arguments.dry_run, seconds=seconds))
-    sys.stdout.flush()
+    write_result(_summary(bag, config, result, dry_run=arguments.dry_run, seconds=seconds))
     if interrupted:
-        sys.stderr.write("robotmem: what was read so far is stored; the same command goes on from there\n")
+        write_notice("robotmem: what was read so far is stored; the same command goes on from there\n")
         raise KeyboardInterrupt
     if result.damage:
-        sys.stderr.write(f"robotmem: recording {str(bag.path)!r} {result.damage}; what could be read was used\n")
-        sys.stderr.write("robotmem: if there is another copy of the recording, compare the two\n")
+        write_notice(f"robotmem: recording {str(bag.path)!r} {result.damage}; what could be read was used\n")
+        write_notice("robotmem: if there is another copy of the recording, compare the two\n")
         return 1
     return 0
 
@@ -92,15 +92,13 @@ class _ProgressLine:
         text = f"{part:4.0%} {read:,} messages, {read / elapsed:,.0f}/s, {left}"
         done = round(part * _BAR)
         bar = f"\r\x1b[K[{'#' * done}{'.' * (_BAR - done)}] {text}"
-        sys.stderr.write(bar if self._terminal else f"{text}\n")
-        sys.stderr.flush()
+        write_notice(bar if self._terminal else f"{text}\n")
         self._shown = True
 
     def end(self) -> None:
         """Clear the line."""
         if self._terminal and self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            write_notice("\r\x1b[K")
 
 
 def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, seconds: float) -> str:

@@ -19,7 +19,8 @@ from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, JSON, Command, CommandError, Option, existing, option, printable, show, table
+from .command import DATABASE, JSON, Command, CommandError, Option, existing, option, show, table
+from .output import printable, write_notice, write_result
 
 if TYPE_CHECKING:
     from ..agents.toolbox import Toolbox
@@ -59,8 +60,7 @@ def _web(arguments: argparse.Namespace) -> None:
             told = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
 
             def started() -> None:
-                sys.stdout.write(told)
-                sys.stdout.flush()
+                write_result(told)
 
             console = create_console(memory, settings)
             serve(console.asgi, listening, limits=console.limits, started=started, ending=console.events.close)
@@ -83,7 +83,7 @@ def _call(arguments: argparse.Namespace) -> int:
         raise CommandError(f"{arguments.arguments!r} is no JSON: {cause}") from None
     with _toolbox(arguments) as toolbox:
         answer = toolbox.call(arguments.tool, given)
-    (sys.stderr if answer.is_error else sys.stdout).write(f"{printable(answer.text)}\n")
+    (write_notice if answer.is_error else write_result)(f"{printable(answer.text)}\n")
     return int(answer.is_error)
 
 
@@ -101,7 +101,7 @@ def _mcp(arguments: argparse.Namespace) -> None:
             _serve_http(arguments, built)
         else:
             if sys.stdin.isatty():
-                sys.stderr.write("robotmem mcp: a client starts this, and speaks to it on stdin; Ctrl-C ends it\n")
+                write_notice("robotmem mcp: a client starts this, and speaks to it on stdin; Ctrl-C ends it\n")
             transports.serve_stdio(built)
 
 
@@ -119,8 +119,7 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
             told += f"token: {token}\n"
 
         def started() -> None:
-            sys.stderr.write(told)
-            sys.stderr.flush()
+            write_notice(told)
 
         limits = Limits(body=transports.BODY)
         app = Guard(transports.http_application(server), Access(token), hosts=(arguments.host,), limits=limits)

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import argparse
 import base64
-import errno
 import json
-import os
 import sqlite3
-import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from ..memory.errors import MALFORMED, InvalidFieldError, StorageError
 from ..memory.maps import Move, OccupancyGrid, Origin, PathPart, check_moves
 from ..memory.maps.occupancy_grid import check_size
 from ..memory.models import Kind, NewMemory, Pose
+from ..memory.new_file import new_file
 from ..memory.new_memory import LEFT_TO_RULES
 from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
@@ -31,6 +27,7 @@ from ..memory.storage.migrations import exportable
 from ..memory.storage.retention_rows import active_ids
 from ..memory.validation import check_coordinates, compact_json
 from .command import DATABASE, Command, option
+from .output import write_result
 
 _MAP, _PATH = "map", "path"
 """Types of lines that hold no memory."""
@@ -42,39 +39,18 @@ def _export(arguments: argparse.Namespace) -> None:
     path = resolve(arguments.db)
     written = 0
     try:
-        with exportable(path) as connection, _new_file(arguments.file) as file:
+        with exportable(path) as connection, new_file(arguments.file, mode=0o600) as file:
             active = active_ids(connection)
             for start in range(0, len(active), 256):
                 some = lines(connection, active[start : start + 256])
-                file.writelines(f"{line}\n" for line in some)
+                file.writelines(f"{line}\n".encode() for line in some)
                 written += len(some)
-            file.writelines(f"{line}\n" for line in _place_lines(connection))
+            file.writelines(f"{line}\n".encode() for line in _place_lines(connection))
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
         raise StorageError(f"export {str(path)!r}", cause) from cause
-    sys.stdout.write(f"exported: {written} memories\n")
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[TextIO]:
-    # Written under another name: what fails or is killed leaves nothing that looks like an export.
-    _check_free(path)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        _check_free(path)
-        Path(name).rename(path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _check_free(path: Path) -> None:
-    if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    write_result(f"exported: {written} memories\n")
 
 
 def _import(arguments: argparse.Namespace) -> None:
@@ -92,7 +68,7 @@ def _import(arguments: argparse.Namespace) -> None:
             else:
                 memory.store(new).result()
             stored += 1
-    sys.stdout.write(f"imported: {stored} memories\n")
+    write_result(f"imported: {stored} memories\n")
 
 
 def _read(path: Path) -> Iterator[NewMemory | _Place]:

@@ -102,8 +102,8 @@ def test_data_writes_the_bytes_stored_with_a_perception(tmp_path: Path, capsys: 
         "id": 2, "perception_type": "auditory", "bytes": 0, "data_format": "", "metadata": {"hertz": 50},
     }  # fmt: skip
     for number, target, error in (
-        (1, tmp_path, f"--out: {str(tmp_path)!r} cannot be written (Is a directory); give the path of another file"),
-        (1, out, f"--out: {str(out)!r} exists already; give the path of a new file"),
+        (1, tmp_path, f"--out: {str(tmp_path)!r} cannot be written (File exists); give the path of a new file"),
+        (1, out, f"--out: {str(out)!r} cannot be written (File exists); give the path of a new file"),
         (2, out, "memory_id: 2 cannot be used, it has metadata and no data"),
         (3, out, "memory_id: 3 cannot be used, there is no such memory"),
     ):  # fmt: skip

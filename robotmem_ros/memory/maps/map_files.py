@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from .. import validation
 from ..errors import InvalidFieldError
+from ..new_file import new_file
 from ..yaml_file import read_yaml
 from .occupancy_grid import MAX_CELLS, OCCUPIED, UNKNOWN, OccupancyGrid, Origin, check_size
 
@@ -141,7 +142,7 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
     """Write a new YAML file and its image, `<name>.pgm` beside it; return the image. Reading them gives the same cells.
 
     Raises:
-        InvalidFieldError: a file cannot be written, or exists.
+        InvalidFieldError: a file cannot be written, or exists, or both would have the same name.
     """
     import yaml
 
@@ -152,17 +153,20 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
     if is_trinary:
         levels[[_FREE, OCCUPIED, 255]] = _WHITE, _BLACK, _GREY
     image = file.with_suffix(".pgm")
+    if image == file:
+        raise InvalidFieldError(FIELD, file, "is the name of the image; end it in .yaml")
     content = {
         "image": image.name, "mode": (Mode.TRINARY if is_trinary else Mode.RAW).value, "resolution": grid.resolution,
         "origin": list(grid.origin), "negate": 0, "occupied_thresh": _OCCUPIED_FROM, "free_thresh": _FREE_BELOW,
     }  # fmt: skip
-    written = image
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None)
     try:
-        _write_pgm(image, levels[cells.view(np.uint8)])
-        written = file
-        with file.open("x", encoding="utf-8") as text:
-            yaml.safe_dump(content, text, sort_keys=False, allow_unicode=True, default_flow_style=None)
+        with new_file(image) as pixels, new_file(file) as description:
+            pixels.write(b"P5\n%d %d\n255\n" % (grid.width, grid.height))
+            pixels.write(levels[cells.view(np.uint8)].tobytes())
+            description.write(text.encode())
     except OSError as cause:
+        written = cause.filename if isinstance(cause, FileExistsError) else file
         raise InvalidFieldError(FIELD, written, f"cannot be written ({cause.strerror or cause})") from cause
     return image
 
@@ -204,18 +208,6 @@ def _read_pixels(file: Path, *, mixes_alpha: bool) -> _Pixels:
         return _pgm(file, head, size) if head[:2] in (b"P2", b"P5") else _decoded(file, mixes_alpha=mixes_alpha)
     except OSError as cause:
         raise InvalidFieldError(_IMAGE, file, f"cannot be read ({cause.strerror or cause})") from cause
-
-
-def _write_pgm(file: Path, levels: npt.NDArray[np.uint8]) -> None:
-    """Write a new PGM of (height, width) levels, the top row first.
-
-    Raises:
-        OSError: it cannot be written, or exists.
-    """
-    height, width = levels.shape
-    with file.open("xb") as content:
-        content.write(b"P5\n%d %d\n255\n" % (width, height))
-        content.write(levels.tobytes())
 
 
 def _pgm(file: Path, head: bytes, size: int) -> _Pixels:

@@ -43,10 +43,18 @@ def append(path: Path, written: Sequence[str], *, database: Path) -> None:
         if any(_is_same(path, Path(f"{database}{suffix}")) for suffix in ("", "-wal", "-shm")):
             raise ExportError(path, "it is the database")
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in written)
-            file.flush()
-            os.fsync(file.fileno())
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "ab", buffering=0) as file:
+            length = file.tell()
+            left = "".join(f"{line}\n" for line in written).encode()
+            try:
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(descriptor)
+            except OSError:
+                # Half a line would spoil the one that is appended next.
+                file.truncate(length)
+                raise
     except OSError as cause:
         raise ExportError(path, cause.strerror or str(cause)) from cause
 

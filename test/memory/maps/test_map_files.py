@@ -138,6 +138,14 @@ def test_a_written_map_replaces_no_file(tmp_path: Path) -> None:
         write_map(grid, tmp_path / "map.yaml")
     with pytest.raises(InvalidFieldError, match="cannot be written"):
         write_map(grid, tmp_path / "nowhere" / "map.yaml")
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    (tmp_path / "house.yaml").touch()
+    with pytest.raises(InvalidFieldError, match=r"FILE\.yaml: '.*house\.yaml' cannot be written \(File exists\)"):
+        write_map(grid, tmp_path / "house.yaml")
+    with pytest.raises(InvalidFieldError, match=r"'.*hall\.pgm' is the name of the image; end it in \.yaml"):
+        write_map(grid, tmp_path / "hall.pgm")
+    (tmp_path / "house.yaml").unlink()
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 def png_head(width: int, height: int) -> bytes:

@@ -13,6 +13,7 @@ from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.retention.export import ExportError
 
+from ...support.subprocesses import output_of
 from ..conftest import OpenMemory
 
 
@@ -78,6 +79,27 @@ def test_a_memory_that_cannot_be_exported_is_not_deleted(open_memory: OpenMemory
         memory.retain()
     assert memory.status().memories == 3
     assert memory.retain(dry_run=True).memories == 2
+
+
+def test_an_export_that_fails_leaves_no_part_of_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "removed.jsonl"
+    code = """
+import resource, sys
+from pathlib import Path
+from robotmem_ros.memory.retention.export import ExportError, append
+path = Path(sys.argv[1])
+append(path, ["first"], database=Path("memory.db"))
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+try:
+    append(path, ["second", "third"], database=Path("memory.db"))
+except ExportError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+append(path, ["fourth"], database=Path("memory.db"))
+"""
+    assert "cannot be written (File too large)" in output_of(code, path)
+    assert path.read_text() == "first\nfourth\n"
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])

@@ -1,0 +1,30 @@
+"""The parser of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .output import write_notice, write_result
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes options before, between and behind the positional arguments, some of which may be left out."""
+
+    _is_intermixed = False
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse the arguments of a command as intermixed ones, which those of `robotmem` itself cannot be."""
+        # argparse loses a `--` among intermixed arguments.
+        if self._is_intermixed or self._subparsers is not None or "--" in (args or ()):
+            return super().parse_known_args(args, namespace)
+        self._is_intermixed = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_intermixed = False
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (write_result if file is sys.stdout else write_notice)(message)

@@ -96,6 +96,10 @@ class Toolbox:
         """Return the seconds that a call may take."""
         return BY_NAME[name].time_limit if name in BY_NAME else Tool.time_limit
 
+    def wait_for_model(self) -> None:
+        """Wait until the embedding model is loaded or cannot be, so that the first answer is as good as the next."""
+        self._memory.wait_for_model()
+
     def desk(self) -> Desk:
         """Return what tools work on now.
 

@@ -38,9 +38,8 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 
 def _recall(arguments: argparse.Namespace) -> None:
-    model = "" if arguments.no_model else Parameters().embedding_model
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
-    with opened(arguments.db, read_only=True, embedding_model=model) as memory:
+    with opened(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
         found = memory.recall(**given)
     memories: Sequence[Memory | BriefMemory] = found.brief() if arguments.brief else found.memories
     lines = [line for one in memories for line in _memory_lines(one)] or ["nothing found"]
@@ -48,6 +47,10 @@ def _recall(arguments: argparse.Namespace) -> None:
         lines.append(f"({found.mode.value}: {found.reason})")
     result = {"mode": found.mode, "reason": found.reason, "memories": memories}
     show(arguments, result, "\n".join(lines) + "\n")
+
+
+def _model(arguments: argparse.Namespace) -> str:
+    return "" if arguments.no_model else Parameters().embedding_model
 
 
 def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
@@ -93,11 +96,11 @@ def _place(memory: Memory | BriefMemory) -> str:
 
 
 def _status(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with opened(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
+        memory.wait_for_model()
         status = memory.status()
-    # These depend on how the file is opened, not on its content.
-    left_out = {"mode", "reason", "embedding_model", "write_error"}
-    fields = {name: value for name, value in dataclasses.asdict(status).items() if name not in left_out}
+    fields = {**dataclasses.asdict(status), "mode": status.mode.value}
+    del fields["write_error"]  # nothing is written here
     show(arguments, fields, "".join(f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items()))
 
 
@@ -214,6 +217,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "Mapping[str, object] | str | None": {"metavar": "JSON"},
 }
 """By the type of an argument of a request: the settings of its option."""
+_NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
 _ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 COMMANDS = (
     Command(
@@ -223,12 +227,14 @@ COMMANDS = (
             DATABASE,
             *map(request_option, arguments_of(RecallRequest)[1:]),
             option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
-            option("--no-model", action="store_true", help="search by words alone"),
+            _NO_MODEL,
             JSON,
         ),
     ),
     Command(
-        "status", "show what a memory contains", "Show what a memory contains.", _status, (DATABASE, JSON)
+        "status", "show what a memory contains",
+        "Show what a memory contains, by which searches `robotmem recall` finds it, and what is missing for them.",
+        _status, (DATABASE, _NO_MODEL, JSON),
     ),
     Command(
         "sessions", "list sessions", "List sessions, the latest first.", _sessions,

@@ -82,6 +82,7 @@ def _call(arguments: argparse.Namespace) -> int:
     except (ValueError, RecursionError) as cause:
         raise CommandError(f"{arguments.arguments!r} is no JSON: {cause}") from None
     with _toolbox(arguments) as toolbox:
+        toolbox.wait_for_model()
         answer = toolbox.call(arguments.tool, given)
     (write_notice if answer.is_error else write_result)(f"{printable(answer.text)}\n")
     return int(answer.is_error)

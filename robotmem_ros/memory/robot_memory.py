@@ -673,6 +673,10 @@ class RobotMemory:
         """Load dictionaries, vectors and the model, so that the first query is as quick as the next."""
         self._parts.warm_up()
 
+    def wait_for_model(self) -> bool:
+        """Wait until the embedding model is loaded or cannot be; return whether it is loaded."""
+        return self._parts.embedder.wait()
+
     def flush(self) -> None:
         """Wait until all that was accepted is committed, indexed and, if there is a model, embedded."""
         self._parts.flush()

@@ -35,7 +35,10 @@ class Status:
     embedding_model: str
     facts: int
     perceptions: int
+    vectors: int
+    """Memories that have a vector."""
     pending_vectors: int
+    """Memories that have none yet."""
     notes: int = 0
     """Parts of files of notes."""
     note_files: int = 0
@@ -71,7 +74,8 @@ def status(parts: Parts, *trouble: str) -> Status:
         no_text = text_rows.failure(connection) or parts.pipeline.failures.text
     no_vectors = parts.pipeline.failures.vector
     has_vectors = embedder.available and not foreign and not no_vectors
-    pending = counts["memory"] - counts["vector"]
+    vectors = counts["vector"]
+    pending = counts["memory"] - vectors
     missing = [
         database.trouble,
         embedder.why_not,
@@ -103,6 +107,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         embedding_model=embedder.name if embedder.available else "",
         facts=counts["fact"],
         perceptions=counts["perception"],
+        vectors=vectors,
         pending_vectors=pending,
         notes=counts["note"],
         note_files=files,

@@ -46,6 +46,8 @@ def test_a_tool_is_called(db: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["memories"][0]["label"] == "chair"
     assert main(["call", "doctor", "--db", db, "--no-model", "--read-only"]) == 0
     assert json.loads(capsys.readouterr().out)["read_only"]
+    assert main(["call", "doctor", "--db", db, "--read-only"]) == 0
+    assert json.loads(capsys.readouterr().out)["search"] == "hybrid"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.config.parameters import Parameters
 
+MODEL = Parameters().embedding_model
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -62,6 +64,22 @@ def test_status_counts_the_memories(db: Path, capsys: pytest.CaptureFixture[str]
     assert "facts: 1\nperceptions: 1\n" in capsys.readouterr().out
     assert main(["status", "--db", str(db), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"] == 1
+
+
+def test_status_says_how_a_recall_searches(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ("mode", "embedding_model", "model_of_vectors", "vectors", "pending_vectors")
+    assert main(["status", "--db", str(db), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert [status[key] for key in keys] == ["hybrid", MODEL, "", 0, 2]
+    assert "model" not in status["reason"]
+    with RobotMemory(db) as memory:
+        memory.flush()
+    assert main(["status", "--db", str(db), "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert [status[key] for key in keys] == ["hybrid", MODEL, MODEL, 2, 0]
+    assert main(["status", "--db", str(db), "--no-model"]) == 0
+    told = capsys.readouterr().out
+    assert "mode: bm25_only\nreason: no embedding model is configured (parameter embedding_model)" in told
 
 
 def test_explain_says_what_was_decided_and_what_became_of_it(

@@ -62,17 +62,13 @@ class LabelledSet:
         ]
         self.title = f"{folder.name}: {len(self._corpus)} memories, {len(self.cases)} queries"
 
-    def recall(self, embedder: Embedder) -> list[list[float]]:
-        """Store the corpus and recall each query; return the ranks of the relevant memories of each."""
+    def recall(self, embedder: Embedder, bounds: Sequence[float | None]) -> list[list[list[float]]]:
+        """Store the corpus and recall each query; return, for each `min_relevance`, the ranks of the relevant memories.
+
+        None is the parameter.
+        """
         with self._stored(embedder) as (path, ids), RobotMemory(path, embedder=copy.copy(embedder)) as memory:
-            found = [
-                [ids[one.id] for one in memory.recall(case.query, n=_RECALLED, min_relevance=0.0)]
-                for case in self.cases
-            ]
-        return [
-            [results.index(one) + 1 if one in results else math.inf for one in case.relevant]
-            for case, results in zip(self.cases, found, strict=True)
-        ]
+            return [[_ranks(memory, ids, case, bound) for case in self.cases] for bound in bounds]
 
     def search(self, embedder: Embedder) -> list[Found]:
         """Store the corpus and run both searches for each query."""
@@ -100,6 +96,11 @@ class LabelledSet:
                 }
                 memory.flush()
             yield path, ids
+
+
+def _ranks(memory: RobotMemory, ids: dict[int, str], case: Case, min_relevance: float | None) -> list[float]:
+    results = [ids[one.id] for one in memory.recall(case.query, n=_RECALLED, min_relevance=min_relevance)]
+    return [results.index(one) + 1 if one in results else math.inf for one in case.relevant]
 
 
 def add_set_options(parser: ArgumentParser) -> None:

@@ -2,7 +2,8 @@
 
 A set is a folder with `corpus.jsonl` (id, content, and session if known) and `cases.jsonl` (query, relevant: a list of
 corpus_item_id, category). `hit@n`: queries with a relevant memory among the first n; `recall@10`: relevant memories
-among the first ten; MRR: mean of 1 / rank of the first relevant one.
+among the first ten; MRR: mean of 1 / rank of the first relevant one. All rows but the last are with the default
+`min_relevance`, as users run it.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ def run(options: argparse.Namespace) -> None:
     with closing(load_model(options.model)) as embedder:
         for folder in options.folders:
             labelled = LabelledSet(folder)
-            found = list(zip(labelled.cases, labelled.recall(embedder), strict=True))
+            bounded, unbounded = labelled.recall(embedder, (None, 0.0))
+            found = list(zip(labelled.cases, bounded, strict=True))
             print(f"{labelled.title}\n")
-            show((f"queries, by {Parameters().fusion}", "number", *MEASURES), _rows(found))
+            show(
+                (f"queries, by {Parameters().fusion}", "number", *MEASURES),
+                [*_rows(found), _row("all, with min_relevance 0", unbounded)],
+            )
             if options.misses:
                 print("Not among the first ten:")
                 for case, ranks in found:
@@ -51,4 +56,8 @@ def _rows(found: Sequence[tuple[Case, Sequence[float]]]) -> Iterator[tuple[str, 
     groups["the same in Chinese"] = lambda case: case.category in _PLAIN and not case.query.isascii()
     for name, belongs in groups.items():
         if chosen := [ranks for case, ranks in found if belongs(case)]:
-            yield name, str(len(chosen)), *measures(chosen)
+            yield _row(name, chosen)
+
+
+def _row(name: str, ranks: Sequence[Sequence[float]]) -> tuple[str, ...]:
+    return name, str(len(ranks)), *measures(ranks)

@@ -20,7 +20,8 @@ from .support.readme import blocks, inline
 ROOT = Path(__file__).resolve().parents[1]
 (WORKSPACE,) = (block for block in blocks() if any(command.startswith("colcon ") for command in block))
 COMMANDS = list(dict.fromkeys([*inline(), *(command for block in blocks() if block != WORKSPACE for command in block)]))
-RUN_BELOW = ("make demo", ". scripts/env.sh", "pip install ", "robotmem ")
+COPY = "(umask 077 && sqlite3 "
+RUN_BELOW = ("make demo", ". scripts/env.sh", "pip install ", "robotmem ", COPY)
 RUN_ON_THE_GRAPH = ("ros2 service call ",)
 NOT_RUN = {
     "make test": "runs this test",
@@ -128,6 +129,16 @@ def test_robotmem_runs(command: str, memory: str, tmp_path: Path) -> None:
     done = bash(command, tmp_path, {**environment, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"})
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="without the command sqlite3")
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one.startswith(COPY)])
+def test_sqlite_copies_a_memory(command: str, memory: str, tmp_path: Path) -> None:
+    done = bash(command, tmp_path, dict(os.environ))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    with RobotMemory(tmp_path / "copy.db", read_only=True, embedding_model="", collection="visitors") as copy:
+        assert copy.recall("red mug")[0].session_id == memory
 
 
 def test_the_demo_runs_and_robotmem_is_there_afterwards(environment: dict[str, str], memory: str) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..memory import BriefMemory, Change, Explanation, Kind, Memory
+from ..memory import BriefMemory, Change, Explanation, Kind, Memory, Mode
 from ..memory.argument import arguments_of
 from ..memory.config.parameters import Parameters
 from ..memory.errors import MemoryNotFoundError
@@ -101,6 +101,9 @@ def _status(arguments: argparse.Namespace) -> None:
         status = memory.status()
     fields = {**dataclasses.asdict(status), "mode": status.mode.value}
     del fields["write_error"]  # nothing is written here
+    if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
+        missing = "no memory has a vector yet (a program that keeps the file open computes them)"
+        fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (missing, status.reason)))}
     show(arguments, fields, "".join(f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items()))
 
 

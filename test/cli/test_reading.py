@@ -70,8 +70,11 @@ def test_status_says_how_a_recall_searches(db: Path, capsys: pytest.CaptureFixtu
     keys = ("mode", "embedding_model", "model_of_vectors", "vectors", "pending_vectors")
     assert main(["status", "--db", str(db), "--json"]) == 0
     status = json.loads(capsys.readouterr().out)
-    assert [status[key] for key in keys] == ["hybrid", MODEL, "", 0, 2]
-    assert "model" not in status["reason"]
+    assert [status[key] for key in keys] == ["bm25_only", MODEL, "", 0, 2]
+    assert status["reason"].startswith("no memory has a vector yet")
+    assert main(["recall", "mug", "--db", str(db), "--json"]) == 0
+    recalled = json.loads(capsys.readouterr().out)
+    assert (recalled["mode"], recalled["reason"]) == ("bm25_only", "no memory has a vector yet")
     with RobotMemory(db) as memory:
         memory.flush()
     assert main(["status", "--db", str(db), "--json"]) == 0

@@ -5,8 +5,8 @@
 Conditions (collection, session, confidence, kind, window, context filter, distance) hold before anything is ranked.
 With a spatial sort, the ranked memories are those that match the text, and distance orders them. Without a text and a
 spatial sort, time orders the candidates. If no memory is relevant to the text, the result is empty, unless a condition
-says what, where or when. If the caller names no bound of confidence and nothing fresh matches, all of this is done again
-with what has faded.
+says what, where or when. If the caller names no bound of confidence and nothing fresh matches, all of this is done
+again with what has faded.
 """
 
 from __future__ import annotations

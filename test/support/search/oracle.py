@@ -64,7 +64,7 @@ class Oracle:
         expected = self._recall(query, candidates)
         if query.min_confidence is None and not expected.is_relevant:
             faded = self._recall(query, self.candidates(replace(query, faded=True)))
-            expected = faded if faded.is_relevant or not expected.ids else expected
+            expected = faded if faded.is_relevant or (faded.ids and not expected.ids) else expected
         found = [self._by_id[memory_id] for memory_id in expected.ids]
         expected.confidences.extend(memory.confidence(self.lived_days) for memory in found)
         expected.faded.extend(memory.has_faded(self.lived_days) for memory in found)
@@ -144,8 +144,7 @@ class Oracle:
         rarity = {word: 4 + math.log((memories_asked + 1) / (self._frequency(word) + 0.5)) for word in words}
         memories = [self._by_id[memory_id] for memory_id in ids]
         meaning = self._meaning(query, memories) if self._embed else {}
-        subject = [word for word in words if word != SPATIAL_WORD] or words
-        is_unknown = not any(map(self._frequency, subject))
+        is_unknown = not any(map(self._frequency, [word for word in words if word != SPATIAL_WORD] or words))
         return [
             evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan), is_unknown=is_unknown)
             for memory in memories

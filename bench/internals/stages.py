@@ -23,7 +23,7 @@ from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
 
 __all__ = [
-    "STOP_WORDS", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
+    "STOP_WORDS", "UNKNOWN", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
     "describe_model", "find_model", "fuse", "indexed_words", "load_model", "nearest_vectors", "plainer_words", "stems",
     "tells_meaning", "text_statistics",
 ]  # fmt: skip
@@ -31,6 +31,7 @@ __all__ = [
 Ranking = result.Ranking
 Scores = scoring.Scores
 tells_meaning = scoring.tells_meaning
+UNKNOWN = scoring.UNKNOWN
 STOP_WORDS = stop_words.ENGLISH
 _WEIGHTS = scoring.Weights.of(Parameters())
 _UNBOUNDED = 10**9
@@ -80,6 +81,10 @@ class Stages:
         reader = TextReader(self._connection, (), query, self._unbounded, ())
         reader.rank(memory_ids)
         return [reader.share(reader.matched_words(memory_id)) for memory_id in memory_ids]
+
+    def is_unknown(self, query: str) -> bool:
+        """Tell whether no memory contains a word of a query."""
+        return TextReader(self._connection, (), query, self._unbounded, ()).is_unknown
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.data import DATA, read_records
-from bench.internals.stages import Stages, load_model, tells_meaning
+from bench.internals.stages import UNKNOWN, Stages, load_model, tells_meaning
 from bench.options import add_model
 from bench.suites.episodes import FOLDER, below, opened_copy, store
 from bench.table import show
@@ -42,6 +42,7 @@ class Result(NamedTuple):
     """What a result has of a query."""
 
     cosine: float
+    """Less by `UNKNOWN` if no memory contains a word of the query."""
     share: float
     is_right: bool
 
@@ -96,8 +97,10 @@ def _asked(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[
             relevant = {ids[item] for item in record["relevant"]}
             found = memory.recall(query, n=_N, min_relevance=0.0).memories
             shares = stages.shares(query, [one.id for one in found])
+            less = UNKNOWN if stages.is_unknown(query) else 0.0
             results = [
-                Result(one.similarity, share, one.id in relevant) for one, share in zip(found, shares, strict=True)
+                Result(one.similarity - less, share, one.id in relevant)
+                for one, share in zip(found, shares, strict=True)
             ]
             yield Asked(group, record.get("episode", query), tells_meaning(query), results)
 

@@ -64,7 +64,7 @@ def digest(desk: Desk, request: DigestRequest) -> str:
     tokens = validation.whole("tokens", request.tokens)
     if not _LEAST_TOKENS <= tokens <= _MOST_TOKENS:
         raise InvalidFieldError("tokens", tokens, f"must lie in {_LEAST_TOKENS} to {_MOST_TOKENS}")
-    task = validation.text("task", request.task or "", limit=desk.memory.parameters.content_limit)
+    task = validation.query("task", request.task or "")
     place = _place(desk, request)
     facts = _facts(desk, task)
     try:
@@ -160,8 +160,9 @@ def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
 
 
 def _offered(desk: Desk, query: str, n: int, least: float | None = None, **conditions: Any) -> tuple[Memory, ...]:
-    # What is in a digest was not asked for, so it does not count as used.
-    return desk.memory.offer(RecallRequest(query, n, least, **conditions)).memories
+    # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task.
+    bound = desk.memory.parameters.min_relevance
+    return desk.memory.offer(RecallRequest(query, n, least, min_relevance=bound, **conditions)).memories
 
 
 def _fact_line(desk: Desk, fact: Memory) -> Line:

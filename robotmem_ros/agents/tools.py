@@ -40,7 +40,8 @@ def _learn(desk: Desk, given: Mapping[str, Any]) -> Shown:
 def _recall(desk: Desk, given: Mapping[str, Any]) -> Shown:
     found = desk.memory.recall(**given)
     memories = [desk.view.brief(short, memory) for short, memory in zip(found.brief(), found, strict=True)]
-    return {"memories": memories, **filled({"mode": found.mode.value, "reason": found.reason})}
+    told = {"mode": found.mode.value, "reason": found.reason}
+    return {"memories": memories, "relevant": found.relevant, **filled(told)}
 
 
 def _save_perception(desk: Desk, given: Mapping[str, Any]) -> Shown:
@@ -107,6 +108,8 @@ def _objects(desk: Desk, given: Mapping[str, Any]) -> Shown:
         spatial_sort=wanted.nearest_to,
         labels=wanted.labels,
         include_unconfirmed=wanted.include_unconfirmed,
+        # That something is an object says nothing of the words.
+        min_relevance=None if wanted.labels else desk.memory.parameters.min_relevance,
         fold=False,
     )
     found = desk.memory.offer(request)  # to list things is no use of them
@@ -156,7 +159,8 @@ TOOLS = (
         "time, place, kind, label, tags and context. Look here before you act on an assumption: where something is, "
         "what settings worked, what went wrong the last time. Returns short texts, best first, with the words that "
         "matched between `**`, and how relevant each is (0 to 1); read the ones that matter with get_memories. For "
-        'what worked add the context_filter {"task.success": true}. An empty result says why in `reason`.',
+        'what worked add the context_filter {"task.success": true}. An empty result says why in `reason`. '
+        "With `relevant` false, the memories are what the conditions leave, and none seems to answer the words.",
         RecallRequest,
         _recall,
         (

@@ -45,7 +45,7 @@ def _recall(arguments: argparse.Namespace) -> None:
     lines = [line for one in memories for line in _memory_lines(one)] or ["nothing found"]
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
-    result = {"mode": found.mode, "reason": found.reason, "memories": memories}
+    result = {"mode": found.mode, "reason": found.reason, "relevant": found.relevant, "memories": memories}
     show(arguments, result, "\n".join(lines) + "\n")
 
 

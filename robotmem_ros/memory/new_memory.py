@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -16,12 +16,23 @@ _SPATIAL = "spatial"
 _Check = Callable[[str, Any, Parameters], Any]
 
 
-def _content(name: str, value: object, parameters: Parameters) -> str:
+def _description(name: str, value: object, parameters: Parameters) -> str:
     return validation.text(name, value, limit=parameters.content_limit, required=True)
 
 
+def _content(name: str, value: object, parameters: Parameters) -> str:
+    content = _description(name, value, parameters)
+    if not validation.has_word(content):
+        raise InvalidFieldError(name, value, "has no letter and no digit, so no search would find it; give some words")
+    return content
+
+
+def _names(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
+    return validation.names(name, value, limit=validation.MAX_TAGS)
+
+
 def _joined(name: str, value: object, parameters: Parameters) -> str:
-    return " ".join(validation.names(name, value))
+    return " ".join(_names(name, value, parameters))
 
 
 def _context(name: str, value: object, parameters: Parameters) -> dict[str, object]:
@@ -63,19 +74,19 @@ def _short(name: str, value: object, parameters: Parameters) -> str:
 _CHECKS: Mapping[str, _Check] = {
     "content": _content,
     "insight": _content,
-    "description": _content,
+    "description": _description,
     "human_summary": lambda name, value, p: validation.text(name, value or "", limit=p.summary_limit),
     "context": _context,
     "metadata": _metadata,
     "data": _data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
     "collection": lambda name, value, p: p.own_collection(name, value),
-    "tags": lambda name, value, p: validation.names(name, value),
+    "tags": _names,
     "scope_files": _joined,
     "scope_entities": _joined,
-    "add_tags": lambda name, value, p: validation.names(name, value),
-    "remove_tags": lambda name, value, p: validation.names(name, value),
-    "clear": lambda name, value, p: validation.names(name, value),
+    "add_tags": _names,
+    "remove_tags": _names,
+    "clear": _names,
     "confidence": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "decay_rate": lambda name, value, p: validation.number(name, value, low=0.0, high=1.0),
     "pose": lambda name, value, p: validation.pose(name, value),
@@ -203,6 +214,17 @@ def _checked(parameters: Parameters, given: object, plan: list[tuple[str, str, o
         for name, column, default, check in plan
         if (value := getattr(given, name)) is not default
     }
+
+
+def check_tags(field: str, tags: Collection[str]) -> None:
+    """Check that the tags of a memory are not too many, together with those that a field adds.
+
+    Raises:
+        InvalidFieldError: they are.
+    """
+    if len(tags) > validation.MAX_TAGS:
+        why = f"are too many for one memory; it has at most {validation.MAX_TAGS}"
+        raise InvalidFieldError(field, f"{len(tags)} tags, with those that it has,", why)
 
 
 def context_frame(context: Mapping[str, object]) -> str:

@@ -348,7 +348,8 @@ class RobotMemory:
         with `frame_id` if that is not the memory frame; the window `[after, before)` is half-open.
         `representatives_only` leaves out the facts that another one of their group represents, see `consolidate`.
         If no memory is at least as relevant to the text as `min_relevance`, in [0, 1], there is no result, and the
-        reason says how near the best one comes; None means the parameter.
+        reason says how near the best one comes. None means the parameter, and that the best of what a condition on
+        what, where or when leaves is the result all the same, with `relevant` false.
         Objects that are not confirmed are left out, and the reason says how many, unless `include_unconfirmed` or a
         condition on `confirmed` asks for them. docs/recall.md lists the conditions.
 

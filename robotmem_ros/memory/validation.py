@@ -7,7 +7,8 @@ import math
 import operator
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sized
+from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +20,12 @@ from .models import Kind, Pose
 
 ALL_COLLECTIONS = "*"
 """What means all collections in a request that only reads; no name of a collection contains it."""
+MAX_NAMES, MAX_IDS = 256, 1000
+"""Entries of a list of names, and of ids, in a condition."""
+MAX_QUERY = 2000
+"""Characters of the text of a query; what is longer is a document, of which the model reads the beginning only."""
+MAX_TAGS = 100
+"""Tags of a memory, and names in each list that belongs to it."""
 USER_CONTEXT = "user_context"
 """What a context in plain text becomes the value of."""
 MAX_COORDINATE = 1e8
@@ -40,6 +47,11 @@ def is_blank(text: str) -> bool:
     return all(character.isspace() or unicodedata.category(character) in {"Cc", "Cf", "Cs"} for character in text)
 
 
+def has_word(text: str) -> bool:
+    """Tell whether a text has a letter or a digit of any script."""
+    return any(map(str.isalnum, text))
+
+
 def text(field: str, value: object, *, limit: int, required: bool = False) -> str:
     """Return a text without surrounding white space, at most `limit` characters long."""
     if not isinstance(value, str):
@@ -58,6 +70,14 @@ def text(field: str, value: object, *, limit: int, required: bool = False) -> st
     if len(value) > limit:
         raise InvalidFieldError(field, value, f"is {len(value)} characters long; at most {limit} are allowed")
     return value
+
+
+def query(field: str, value: object, *, required: bool = False) -> str:
+    """Return the text of a query, which must have a word; blank gives an empty one, unless it is required."""
+    clean = text(field, value, limit=MAX_QUERY, required=required)
+    if clean and not has_word(clean):
+        raise InvalidFieldError(field, value, "has no letter and no digit to search for; give words, or leave it empty")
+    return clean
 
 
 def name(field: str, value: object, *, default: str = "") -> str:
@@ -95,14 +115,23 @@ def frame(field: str, value: object, *, default: str = "") -> str:
     return bare
 
 
-def names(field: str, values: object) -> tuple[str, ...]:
+def names(field: str, values: object, *, limit: int = MAX_NAMES) -> tuple[str, ...]:
     """Return names without blanks and repetitions, in alphabetical order."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidFieldError(field, values, "must be a list of names")
-    return tuple(sorted({clean for value in values if (clean := name(field, value))}))
+    return tuple(sorted({clean for value in _few(field, values, limit, "names") if (clean := name(field, value))}))
 
 
-def ids(field: str, values: object, *, in_order: bool = False) -> tuple[int, ...]:
+def _few(field: str, values: Iterable[object], limit: int, what: str) -> list[object]:
+    # A list may be an endless iterator, so no more is read than may be there.
+    few = list(islice(values, limit + 1))
+    if len(few) > limit:
+        count = f"{len(values)} {what}" if isinstance(values, Sized) else f"more than {limit} {what}"
+        raise InvalidFieldError(field, count, f"are too many; give at most {limit}")
+    return few
+
+
+def ids(field: str, values: object, *, in_order: bool = False, limit: int = MAX_IDS) -> tuple[int, ...]:
     """Return whole numbers without repetitions, ascending or in their own order.
 
     A single one does for a list of one, None gives none.
@@ -112,7 +141,7 @@ def ids(field: str, values: object, *, in_order: bool = False) -> tuple[int, ...
     if isinstance(values, (str, bytes)):
         raise InvalidFieldError(field, values, "must be a list of whole numbers")
     listed = values if isinstance(values, Iterable) else [values]
-    found = dict.fromkeys(whole(field, value) for value in listed)
+    found = dict.fromkeys(whole(field, value) for value in _few(field, listed, limit, "ids"))
     return tuple(found if in_order else sorted(found))
 
 

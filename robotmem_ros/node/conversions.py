@@ -31,6 +31,7 @@ class Recalled(NamedTuple):
     brief_memories: tuple[BriefMemory, ...]
     mode: Mode
     reason: str
+    relevant: bool
 
 
 def _stamp_from(field: str, message: Time, clock: Clock) -> int:

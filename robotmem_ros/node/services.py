@@ -162,7 +162,7 @@ def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Rec
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(**query)
     memories, in_brief = ((), result.brief()) if brief else (result.memories, ())
-    return conversions.Recalled(memories, in_brief, result.mode, result.reason)
+    return conversions.Recalled(memories, in_brief, result.mode, result.reason, result.relevant)
 
 
 def serve(

@@ -52,7 +52,7 @@ def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
             raise InvalidFieldError("q", words, "differs from `query`, which means the same; give one of them")
         result = memory.recall(**{"query": words, **named})
         searches.add(found=bool(result.memories))
-        told = {"mode": result.mode.value, "reason": result.reason}
+        told = {"mode": result.mode.value, "reason": result.reason, "relevant": result.relevant}
         if is_brief:
             return FoundBriefly.model_validate({**told, "memories": result.brief()})
         return Found.model_validate({**told, "memories": result.memories})

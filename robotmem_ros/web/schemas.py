@@ -126,6 +126,7 @@ class Found(Value):
 
     mode: str
     reason: str = Field(description="What was missing; empty if nothing was.")
+    relevant: bool = Field(description="Whether a memory is as relevant to the words as `min_relevance`.")
     memories: list[FoundMemory]
 
 
@@ -202,4 +203,5 @@ class FoundBriefly(Value):
 
     mode: str
     reason: str = Field(description="What was missing; empty if nothing was.")
+    relevant: bool = Field(description="Whether a memory is as relevant to the words as `min_relevance`.")
     memories: list[BriefMemory]

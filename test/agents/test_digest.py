@@ -64,11 +64,11 @@ def test_it_is_no_longer_than_it_may_be(tokens: int, task: str, toolbox: Toolbox
 
 def test_the_same_file_gives_the_same_text_and_is_not_used_by_it(db: Path) -> None:
     with RobotMemory(db, embedding_model="") as memory:
-        before = memory.recall("mug", context_filter={"access_count": 0}, n=100).memories
+        before = memory.recall("mug", context_filter={"access_count": 0}, n=100, min_relevance=0.0).memories
         with opened(db, {"embedding_model": ""}, read_only=False) as toolbox:
             first, second = (text(toolbox, task="grip the mug", place=[3.0, 1.0]) for _ in range(2))
         memory.flush()
-        after = memory.recall("mug", context_filter={"access_count": 0}, n=100).memories
+        after = memory.recall("mug", context_filter={"access_count": 0}, n=100, min_relevance=0.0).memories
     without_times = [re.sub(r"\d+ s ago|now|T[\d:]+", "", one, flags=re.IGNORECASE) for one in (first, second)]
     assert without_times[0] == without_times[1]
     assert len(after) <= len(before)

@@ -46,7 +46,7 @@ class Parameters:
     memory_frame: str = parameter("map", "Frame of positions that do not name one.")
     map_id: str = parameter("", "Map that positions belong to; positions of other maps are not compared.")
     content_limit: int = parameter(
-        2000, "Longest content or query; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
+        2000, "Longest content; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
     )
     summary_limit: int = parameter(
         200, "Longest summary; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
@@ -91,8 +91,8 @@ class Parameters:
         "if that is nearer to the query; only if `fusion` is `scores`.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     min_relevance: float = parameter(
-        0.14, "If no memory is so relevant to the text of a query, the result is empty; 0 disables. A request may say "
-        "otherwise.", minimum=0.0, maximum=1.0,
+        0.14, "If no memory is so relevant to the text of a query, the result is empty, unless a condition says what, "
+        "where or when; 0 disables. A request may say otherwise.", minimum=0.0, maximum=1.0,
     )  # fmt: skip
     rrf_k: int = parameter(60, "Constant k of Reciprocal Rank Fusion.", minimum=1, maximum=1000)
     real_weight: float = parameter(

@@ -14,7 +14,7 @@ from ..areas import Areas
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import CALLER, OF_THE_ROBOT, Decision, Kind, Memory, MemoryUpdate, NewMemory, Pose
-from ..new_memory import new_values
+from ..new_memory import check_tags, new_values
 from ..storage import changes, contribution_rows, fact_rows, object_rows, rows
 from ..storage.contribution_rows import Contribution
 from ..storage.decay import Decay
@@ -90,6 +90,7 @@ def _with_all_tags(memory: Memory, correction: Correction) -> Correction:
     if not (correction.added_tags or correction.removed_tags):
         return correction
     tags = {*memory.tags, *correction.added_tags} - {*correction.removed_tags}
+    check_tags("add_tags", tags)
     return replace(correction, tags=tuple(sorted(tags)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from ..models import REPETITION, Decision, NewMemory, Similarity
-from ..new_memory import LEFT_TO_RULES, TOLD
+from ..new_memory import LEFT_TO_RULES, TOLD, check_tags
 from ..storage import changes, contribution_rows, fact_rows, rows
 from ..storage.contribution_rows import FIRST, Contribution
 from ..validation import compact_json
@@ -32,6 +32,7 @@ def repeat(connection: sqlite3.Connection, known_as: Similarity, new: NewMemory,
     known = rows.stored_fact(connection, memory_id)
     assert known is not None
     fact = merged(known, new, gain)
+    check_tags("tags", fact.tags)
     columns = {name: getattr(fact, name) for name in COMPARED if getattr(fact, name) != getattr(known, name)}
     adds = bool(columns) or fact.tags != known.tags
     if not contribution_rows.has(connection, memory_id):

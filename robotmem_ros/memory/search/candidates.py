@@ -59,6 +59,8 @@ class Wanted(ABC):
 
     suffices: bool = True
     """Whether a query may have it alone, without words and other conditions."""
+    is_evidence: bool = True
+    """Whether it says what a memory is about, or where or when it was observed, so that what it leaves is an answer."""
 
     @abstractmethod
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:

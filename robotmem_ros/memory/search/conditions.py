@@ -24,6 +24,7 @@ class Plain(Wanted):
 
     sql: Condition
     suffices: bool = True
+    is_evidence: bool = False
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
@@ -38,6 +39,7 @@ class Collections(Wanted):
     suffices: bool
     of_notes: tuple[str, ...] = ()
     """Collections of which the notes are searched as well."""
+    is_evidence = False
     _found: dict[str, tuple[int, int]] = field(default_factory=dict, init=False, compare=False)
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
@@ -101,6 +103,7 @@ class LeastConfidence(Wanted):
     sure: Condition
     collections: Collections
     suffices = False
+    is_evidence = False
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL."""
@@ -135,6 +138,7 @@ class Kinds(Wanted):
 
     kinds: tuple[str, ...]
     suffices: bool
+    is_evidence = False
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL; nothing if there is no memory of another kind."""
@@ -224,7 +228,8 @@ class Ids(Wanted):
 class Confirmed(Wanted):
     """No objects that are not confirmed."""
 
-    suffices: bool = False
+    suffices = False
+    is_evidence = False
 
     def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
         """Return it in SQL; nothing if all objects are confirmed."""

@@ -14,6 +14,8 @@ from .candidates import NAMES, Condition, Wanted, any_of, joined
 from .comparison import OPERATORS, OWN_FIELDS, Comparison, conditions, context_path
 
 _FIELD = "context_filter"
+MAX_COMPARISONS, MAX_VALUES, MAX_DEPTH = 100, 1000, 8
+"""Comparisons of a filter, values of an `$in`, and joins within joins, which SQLite reads within its own limits."""
 _TOLD = 3
 """How many unknown paths are named."""
 JOINS = ("$and", "$or", "$not")
@@ -99,7 +101,19 @@ def parse_filter(context_filter: object, *, limit: int) -> tuple[Part, ...]:
     Raises:
         InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
     """
-    return tuple(_parts(_FIELD, validation.json_object(_FIELD, context_filter, limit=limit)))
+    parts = tuple(_parts(_FIELD, validation.json_object(_FIELD, context_filter, limit=limit)))
+    if (depth := _depth(parts)) > MAX_DEPTH:
+        why = f"are nested too deeply; at most {MAX_DEPTH} of {', '.join(JOINS)} may stand within each other"
+        raise InvalidFieldError(_FIELD, f"{depth} joins", why)
+    count = sum(1 for _ in _comparisons_of(parts))
+    if count > MAX_COMPARISONS:
+        why = f"are too many; at most {MAX_COMPARISONS} are allowed, and $in compares with many values at once"
+        raise InvalidFieldError(_FIELD, f"{count} comparisons", why)
+    return parts
+
+
+def _depth(parts: Sequence[Part]) -> int:
+    return max((1 + max(map(_depth, part.filters)) for part in parts if isinstance(part, Join)), default=0)
 
 
 def _parts(field: str, given: Mapping[str, object]) -> Iterator[Part]:
@@ -157,6 +171,8 @@ def _comparison(field: str, path: str, operator: str, operand: object) -> Compar
         raise InvalidFieldError(where, operand, "must be true or false")
     if operator == "$in" and (not isinstance(operand, list) or any(isinstance(item, (dict, list)) for item in operand)):
         raise InvalidFieldError(where, operand, "must be a list of numbers, texts, booleans or nulls")
+    if isinstance(operand, list) and len(operand) > MAX_VALUES:
+        raise InvalidFieldError(where, f"{len(operand)} values", f"are too many; give at most {MAX_VALUES}")
     if operator in ("$eq", "$ne") and isinstance(operand, dict):
         why = "cannot be compared; compare a number, text, boolean, null or list, or name the path of a value in it"
         raise InvalidFieldError(where, operand, why)

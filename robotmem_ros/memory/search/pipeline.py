@@ -4,8 +4,9 @@
 
 Conditions (collection, session, confidence, kind, window, context filter, distance) hold before anything is ranked.
 With a spatial sort, the ranked memories are those that match the text, and distance orders them. Without a text and a
-spatial sort, time orders the candidates. If no memory is relevant to the text, the result is empty. If the caller names
-no bound of confidence and nothing fresh matches, all of this is done again with what has faded.
+spatial sort, time orders the candidates. If no memory is relevant to the text, the result is empty, unless a condition
+says what, where or when. If the caller names no bound of confidence and nothing fresh matches, all of this is done
+again with what has faded.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
+from ..models import ScoreExplanation
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
@@ -56,6 +58,7 @@ _RANKED = 500
 _LISTED = 100
 """How many of the memories that a result stands for are named."""
 _NONE: Mapping[int, float] = {}
+_UNSCORED = ScoreExplanation(0.0, 0.0, 0, 0, (), 0.0)
 _LOG = logging.getLogger(__name__)
 
 
@@ -141,11 +144,13 @@ class _Recall:
         found, faded = self._found(), of_faded(self.query)
         if faded is None:
             return found, []
-        if found.memories:
-            is_any = self.faded.may_find(self.connection)
-            return found, self._said(left_out(self.connection, faded, self.relevance.text, found)) if is_any else []
-        instead = replace(self, query=faded)._found()
-        return (instead, [ALL_FADED]) if instead.memories else (found, [])
+        if not found.relevant:
+            instead = replace(self, query=faded)._found()
+            if instead.relevant or (instead.memories and not found.memories):
+                return instead, [ALL_FADED]
+        if not (found.memories and self.faded.may_find(self.connection)):
+            return found, []
+        return found, self._said(left_out(self.connection, faded, self.relevance.text, found))
 
     def _found(self) -> RecallResult:
         candidates = find_candidates(self.connection, self.query.conditions)
@@ -165,16 +170,18 @@ class _Recall:
         candidates = narrow_down(self.connection, candidates, _RANKED)
         self.times.lap("conditions")
         depth = self.relevance.depth(self.query.n)
-        found = ranked = self._rank(candidates, depth)
-        if self._lacks_relevance(ranked):
-            return self._nothing(ranked)
+        found = ranked = self._judged(self._rank(candidates, depth))
+        if not ranked.scores and self.query.takes_best and (recent := self._most_recent(candidates)):
+            return self._read(recent, self._judged(ranked.with_all(group.best for group in recent)))
+        if self._is_empty(ranked):
+            return self._read((), ranked)
         fold = self._folding(candidates)
         groups = fold(_best_first(ranked), self.query.n)
         # What is folded leaves places: look further until they are taken, and rank all that was found together.
         while self.query.fold and len(groups) < self.query.n and len(found.scores) >= depth:
             found = self._rank(excluding(candidates, {*ranked.scores, *_members(groups)}), depth)
             hits = sorted({*ranked.scores, *found.scores})
-            ranked = replace(self._rank(only(hits), len(hits)), mode=ranked.mode, reason=ranked.reason)
+            ranked = ranked.replaced_by(self._rank(only(hits), len(hits)))
             groups = fold(_best_first(ranked), self.query.n)
         self.times.lap("folding")
         return self._read(groups, ranked)
@@ -186,6 +193,8 @@ class _Recall:
         found = Matching(candidates, by_words=True)
         if self.query.text and space.id is not None:
             found = self._matching(candidates.and_(within(place, space)))
+            if found.candidates.ids == () and self.query.takes_best:
+                found = Matching(candidates, by_words=False)
         distances: dict[int, float] = {}
 
         def find(left: Candidates, n: int) -> list[int]:
@@ -197,11 +206,13 @@ class _Recall:
         ids = [group.best for group in groups]
         self.times.lap("distance")
         ranked = self._rank(only(ids), len(ids)) if self.query.text else _unranked(ids)
-        if ids and not found.by_words and self._lacks_relevance(ranked):
+        if ids and not found.by_words and not self._judged(ranked.with_all(ids)).is_relevant:
             # What is farther may be more relevant.
             all_matching = self._rank(found.candidates, self.relevance.depth(self.query.n))
-            if self._lacks_relevance(all_matching):
-                return self._nothing(all_matching)
+            all_matching = self._judged(all_matching.with_all(ids))
+            if self._is_empty(all_matching):
+                return self._read((), all_matching)
+            ranked = all_matching.replaced_by(ranked)
         reasons = [*unknown_positions(self.connection, place.field)]
         reasons += self._said(
             without_position(self.connection, self.query, self.relevance.text, candidates, space, found=len(ids))
@@ -210,9 +221,13 @@ class _Recall:
         return self._read(groups, ranked, distances)
 
     def _by_time(self, candidates: Candidates) -> RecallResult:
+        groups = self._most_recent(candidates)
+        return self._read(groups, _unranked([group.best for group in groups]))
+
+    def _most_recent(self, candidates: Candidates) -> list[Group]:
         groups = self._first(candidates, lambda left, n: most_recent(self.connection, left, n))
         self.times.lap("conditions and time")
-        return self._read(groups, _unranked([group.best for group in groups]))
+        return groups
 
     def _first(
         self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Condition
@@ -237,12 +252,14 @@ class _Recall:
     def _rank(self, candidates: Candidates, depth: int) -> Ranked:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
 
-    def _lacks_relevance(self, ranked: Ranked) -> bool:
-        return ranked.lacks_relevance(self.query.min_relevance)
-
-    def _nothing(self, ranked: Ranked) -> RecallResult:
+    def _judged(self, ranked: Ranked) -> Ranked:
+        if not ranked.lacks_relevance(self.query.min_relevance):
+            return ranked
         why = not_relevant(ranked.best_relevance, self.query.min_relevance)
-        return RecallResult((), ranked.mode, "; ".join(filter(None, (ranked.reason, why))))
+        return replace(ranked, is_relevant=False, reason="; ".join(filter(None, (ranked.reason, why))))
+
+    def _is_empty(self, ranked: Ranked) -> bool:
+        return not (ranked.is_relevant or self.query.takes_best)
 
     def _matching(self, placed: Candidates) -> Matching:
         try:
@@ -263,12 +280,13 @@ class _Recall:
             }  # fmt: skip
             if ranked.evidence is not None:
                 told[group.shown] |= _told(ranked.evidence(group.best), spelling)
-            if ranked.explanations:
-                told[group.shown]["explanation"] = ranked.explanations[group.best]
+            if self.query.explain and self.query.text:
+                told[group.shown]["explanation"] = ranked.explanations.get(group.best, _UNSCORED)
         found = read(self.connection, [*told], self.query.decay, told=told)
         memories = tuple(found[one] for one in told if one in found)
         self.times.lap("read")
-        return RecallResult(memories, ranked.mode, ranked.reason, self.relevance.text.weights())
+        is_relevant = bool(memories) and ranked.is_relevant
+        return RecallResult(memories, ranked.mode, ranked.reason, is_relevant, self.relevance.text.weights())
 
 
 def _told(evidence: Evidence, spelling: Mapping[str, str]) -> dict[str, Any]:

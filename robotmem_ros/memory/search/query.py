@@ -36,7 +36,9 @@ class Query:
     """Free text; empty for a query of conditions alone."""
     n: int
     min_relevance: float
-    """With a text, the result is empty if no memory is so relevant; 0 for any."""
+    """What a memory must reach to be relevant to the text; 0 for any. If none does, the result is empty."""
+    needs_relevance: bool
+    """Whether the result is empty then, even if a condition says what, where or when: the caller set the bound."""
     collections: Collections
     conditions: tuple[Wanted, ...]
     """All must hold, before anything is ranked."""
@@ -47,6 +49,11 @@ class Query:
     """What confidence means at the time of the query."""
     fold: bool
     """Whether the newest memory stands for the others of the same text and place."""
+
+    @property
+    def takes_best(self) -> bool:
+        """Tell whether the best of what the conditions leave is the result, however little its text says."""
+        return not self.needs_relevance and any(wanted.is_evidence for wanted in self.conditions)
 
     @property
     def may_give_notes(self) -> bool:
@@ -66,14 +73,16 @@ def parse_query(
     Raises:
         InvalidFieldError: a field cannot be used, or there is neither a query nor a condition.
     """
-    text = validation.text("query", request.query, limit=parameters.content_limit)
+    is_any = isinstance(request.query, str) and request.query.strip() == "*"
+    text = "" if is_any else validation.query("query", request.query)
     given = Given(request, parameters, decay, areas)
     parsed = Query(
-        text="" if text == "*" else text,
+        text=text,
         n=_clamped_n(request.n),
         min_relevance=parameters.min_relevance
         if request.min_relevance is None
         else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
+        needs_relevance=request.min_relevance is not None,
         collections=given.collections,
         conditions=parse_conditions(given),
         spatial_sort=given.place("spatial_sort"),
@@ -256,7 +265,8 @@ def _window(given: Given) -> Wanted | None:
     limits = tuple(limit for limit, _ in bounds if limit is not None)
     tests = [test for limit, test in bounds if limit is not None]
     source = Source(f"SELECT id FROM memories WHERE {' AND '.join(tests)}", limits)
-    return Plain(Condition(" AND ".join(f"m.{test}" for test in tests), limits, source)) if limits else None
+    sql = Condition(" AND ".join(f"m.{test}" for test in tests), limits, source)
+    return Plain(sql, is_evidence=True) if limits else None
 
 
 def _tags(given: Given) -> Wanted | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 
 from ..storage import bulk, vector_rows
 from ..storage.overview import overview
@@ -88,8 +89,8 @@ def not_relevant(best: float, wanted: float) -> str:
 
 def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
     """Say what may be why there are no memories: names that none has, confidence that faded, vectors to come."""
-    unknown = [told for wanted in query.conditions for told in wanted.unknown(connection)]
-    yield from unknown[:_TOLD]
+    unknown = list(islice((told for wanted in query.conditions for told in wanted.unknown(connection)), _TOLD))
+    yield from unknown
     for wanted in query.conditions:
         if isinstance(wanted, LeastConfidence):
             yield from wanted.unsure(connection)

@@ -9,7 +9,7 @@ import logging
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -66,9 +66,19 @@ class Ranked:
     mode: Mode
     reason: str = ""
     evidence: Callable[[int], Evidence] | None = None
-    """Gives that of a scored memory, if the query has a text; few are asked for."""
+    """Gives that of a memory, if the query has a text; few are asked for."""
+    is_relevant: bool = True
+    """Whether one of them is as relevant as the query wants, if they were judged."""
     explanations: Mapping[int, ScoreExplanation] = field(default_factory=dict)
     """By memory id, if they are wanted."""
+
+    def replaced_by(self, others: Ranked) -> Ranked:
+        """Return the ranking of other memories, judged and explained as these."""
+        return replace(others, mode=self.mode, reason=self.reason, is_relevant=self.is_relevant)
+
+    def with_all(self, ids: Iterable[int]) -> Ranked:
+        """Return the ranking with some memories in it that no search found."""
+        return replace(self, scores={**dict.fromkeys(ids, 0.0), **self.scores})
 
     @property
     def best_relevance(self) -> float:
@@ -278,7 +288,7 @@ class Relevance:
             similarity = similarities.get(memory_id, math.nan)
             words = self.text.matched_words(memory_id)
             share = self.text.share(words)
-            probable = relevance(similarity if counts else math.nan, share)
+            probable = relevance(similarity if counts else math.nan, share, is_unknown=self.text.is_unknown)
             return Evidence(similarity, words, probable)
 
         return evidence

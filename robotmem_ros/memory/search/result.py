@@ -60,6 +60,12 @@ class RecallResult:
     mode: Mode
     reason: str = ""
     """What was missing, when something was."""
+    relevant: bool = False
+    """Whether a memory that was found is as relevant to the text as `min_relevance`.
+
+    True without a text, false if nothing was found. If conditions say what, where or when, the best of what they leave
+    is the result even if this is false.
+    """
     words: Mapping[str, float] = field(default_factory=dict)
     """The words of the query, as they are indexed, and how rare each is."""
 

@@ -24,6 +24,8 @@ Parts = defaultdict[int, list[ScorePart]]
 ADD, MULTIPLY = "add", "multiply"
 _COSINE, _SHARE, _NEITHER = 7.3, 3.1, -4.1
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
+UNKNOWN = 0.07
+"""By how much less a cosine counts if no memory contains a word of the query."""
 _LAST_LATIN = "\u024f"
 
 _IS_REAL = """EXISTS (
@@ -230,19 +232,21 @@ def normalise(scores: Scores) -> Scores:
     return {memory_id: score / best if best > 0 else 1.0 for memory_id, score in scores.items()}
 
 
-def relevance(similarity: float, share: float) -> float:
+def relevance(similarity: float, share: float, *, is_unknown: bool = False) -> float:
     """Return how probable it is that a memory answers a query, by its own text alone, in [0, 1].
 
         1 / (1 + exp(-x)),  x = 7.3 * similarity + 3.1 * share ** 3 - 4.1,  or  x = 7.3 * share ** 3 - 1.7
 
     The second is for a memory without a cosine similarity (NaN). The share is that of the query's words which the
     memory contains, weighed by their rarity; the cube says that half of the words is little, and all of them nearly
-    enough. With neither of the two the relevance is 0. Both curves are logistic regressions over queries that a memory
-    answers and queries that none does, one half each; `python3 -m bench relevance` fits them again.
+    enough. With neither of the two the relevance is 0. `is_unknown` says that no memory contains a word of the query:
+    then a similarity counts 0.07 less, since any two short texts are somewhat alike. Both curves are logistic
+    regressions over queries that a memory answers and queries that none does, one half each; `python3 -m bench
+    relevance` fits them again.
     """
     if math.isnan(similarity):
         return _logistic(_SHARE_ALONE * share**3 + _NOTHING) if share else 0.0
-    return _logistic(_COSINE * similarity + _SHARE * share**3 + _NEITHER)
+    return _logistic(_COSINE * (similarity - (UNKNOWN if is_unknown else 0.0)) + _SHARE * share**3 + _NEITHER)
 
 
 def tells_meaning(query: str) -> bool:

@@ -31,6 +31,7 @@ from ..storage import session_rows
 from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..storage.rows import read, statuses
 from ..text import tokens
+from ..validation import has_word
 
 EVIDENCE, LIKENESS = 3.0, 5.0
 """The weights of evidence and likeness beside that of relevance, which is 1."""
@@ -84,7 +85,7 @@ def subject(connection: sqlite3.Connection, session: Session) -> Subject:
     own = dict.fromkeys(value for value in _values(session.context_json) if 2 * counts[value] <= len(others))
     memories = dict.fromkeys(session_rows.subject_texts(connection, session, _MEMORIES))
     texts = ("\n".join(text for _, text in own if text), "\n".join(memories))
-    return Subject(session, tuple(text[:_LETTERS] for text in texts if text.strip()))
+    return Subject(session, tuple(text[:_LETTERS] for text in texts if has_word(text[:_LETTERS])))
 
 
 def find(about: Subject, recall: Recall) -> Found:

@@ -155,7 +155,7 @@ class Sessions:
         Raises:
             InvalidFieldError: a field cannot be used.
         """
-        text = validation.text("task", task, limit=parameters.content_limit, required=True)
+        text = validation.query("task", task, required=True)
         session = _new(parameters, decay.now, {"task": text}, collection, None)
         about = Subject(session, (text,))
         found = find(about, recall)

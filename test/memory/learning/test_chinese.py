@@ -121,6 +121,13 @@ def test_a_chinese_sentence_gets_its_category(category: str) -> None:
     assert {sentence: category_of(classifier, sentence) for sentence in sentences} == dict.fromkeys(sentences, category)
 
 
+@pytest.mark.parametrize(
+    "sentence", ["AI缺陷：训练偏好覆盖指令", "我的弱点是看不清玻璃", "AI defect: trained preference overrides the task"]
+)
+def test_a_named_defect_of_its_own_is_no_preference(sentence: str) -> None:
+    assert category_of(load_classifier(), sentence) == "self_defect"
+
+
 @pytest.mark.parametrize(("category", "sentence"), listed(OTHERS))
 def test_a_phrase_that_only_contains_one_of_a_category_does_not_give_it(category: str, sentence: str) -> None:
     assert category_of(load_classifier(), sentence) != category

@@ -137,7 +137,7 @@ def test_filters_are_joined(memory: RobotMemory) -> None:
     assert found(**{"not": {"$or": [odd, third]}}) == ["2", "4"]
     assert found(**{"or": [{**odd, **third}, {"tags": {"$contains": "low"}, "b": {"$gt": 1}}]}) == ["2", "3"]
     assert found(**{"not": {"c": 1}}) == ["0", "1", "2", "3", "4", "5"]
-    assert len(found(**{"or": [{"a": 7}] * 700 + [odd]})) == 3
+    assert len(found(**{"or": [{"a": 7}] * 99 + [odd]})) == 3
 
 
 @pytest.mark.parametrize(
@@ -248,9 +248,9 @@ def test_a_window_is_half_open(memory: RobotMemory) -> None:
         memory.recall(after=12, before=11)
 
 
-def test_a_filter_may_be_as_long_as_a_context(open_memory: OpenMemory) -> None:
+def test_a_filter_may_have_a_hundred_comparisons(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=None, embedding_model="")
-    names = [f"k{number}" for number in range(2600)]
+    names = [f"k{number}" for number in range(100)]
     memory.learn("red mug", context=dict.fromkeys(names, 1))
     memory.learn("blue mug", context=dict.fromkeys(names[:-1], 1))
     for comparison in (1, {"$exists": True}, {"$gte": 1}):

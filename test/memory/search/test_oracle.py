@@ -147,6 +147,7 @@ def check(world: World, query: Query) -> None:
         f"{min(len(result), 2)} results or more, by {'distance' if query.spatial_sort else query.text and 'relevance'}"
     )
     assert result.mode.value == expected.mode
+    assert result.relevant is expected.is_relevant
     assert [memory.id for memory in result] == expected.ids
     assert [memory.folded_count for memory in result] == [len(others) for others in expected.folded]
     assert [list(memory.folded_ids) for memory in result] == [others[:100] for others in expected.folded]

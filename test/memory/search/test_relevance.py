@@ -37,6 +37,12 @@ def test_relevance_is_the_documented_formula() -> None:
     assert relevance(math.nan, 1.0) == pytest.approx(1 / (1 + math.exp(-(7.3 - 1.7))))
 
 
+@given(COSINES, SHARES)
+def test_a_cosine_counts_less_if_no_memory_contains_a_word_of_the_query(cosine: float, share: float) -> None:
+    assert relevance(cosine, share, is_unknown=True) == pytest.approx(relevance(cosine - 0.07, share))
+    assert relevance(math.nan, 0.0, is_unknown=True) == 0.0
+
+
 @pytest.mark.parametrize(
     ("query", "tells"),
     [

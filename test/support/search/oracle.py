@@ -20,6 +20,7 @@ from .errors import InvalidQueryError, UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
 from .folding import Group, groups
 from .reference_model import DAY, Place, Polygon, Query, ReferenceMemory, Result, at_path
+from .results import normalised, result
 from .session_oracle import SessionOracle
 from .words import STOP_WORDS, best_holding, holding, query_phrases, query_words
 
@@ -61,9 +62,9 @@ class Oracle:
         self._asked = [one for one in self._all if query.names(one.new.collection) or one.new.collection in also]
         self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
         expected = self._recall(query, candidates)
-        if query.min_confidence is None and not expected.ids:
+        if query.min_confidence is None and not expected.is_relevant:
             faded = self._recall(query, self.candidates(replace(query, faded=True)))
-            expected = faded if faded.ids else expected
+            expected = faded if faded.is_relevant or (faded.ids and not expected.ids) else expected
         found = [self._by_id[memory_id] for memory_id in expected.ids]
         expected.confidences.extend(memory.confidence(self.lived_days) for memory in found)
         expected.faded.extend(memory.has_faded(self.lived_days) for memory in found)
@@ -92,14 +93,21 @@ class Oracle:
             return self._by_distance(query, query.spatial_sort, candidates)
         if not query.text:
             found = self._groups(query, sorted(candidates, key=_newest_first), candidates)
-            return _result("structured", found, [1.0] * len(found))
+            return result("structured", found, [1.0] * len(found))
         mode = self._mode(query.text, candidates)
         scores = self._fused(query.text, candidates, max(50, 5 * query.n))
-        if self._is_irrelevant(query, scores):
-            return _result(mode, [], [])
+        if not scores and query.has_evidence:
+            found = self._groups(query, sorted(candidates, key=_newest_first), candidates)
+            best = [group.best.id for group in found]
+            told = self._evidence(query.text, best)
+            return result(mode, found, [1.0] * len(found), evidence=told, is_relevant=not query.min_relevance)
+        is_irrelevant = self._is_irrelevant(query, scores)
+        if is_irrelevant and not query.has_evidence:
+            return result(mode, [], [])
         found, scores = self._by_relevance(query, candidates, scores)
         best = [group.best.id for group in found]
-        return _result(mode, found, _normal(best, scores), evidence=self._evidence(query.text, best))
+        normal = normalised(best, scores)
+        return result(mode, found, normal, evidence=self._evidence(query.text, best), is_relevant=not is_irrelevant)
 
     def _by_relevance(
         self, query: Query, candidates: list[ReferenceMemory], scores: Scores
@@ -136,26 +144,35 @@ class Oracle:
         rarity = {word: 4 + math.log((memories_asked + 1) / (self._frequency(word) + 0.5)) for word in words}
         memories = [self._by_id[memory_id] for memory_id in ids]
         meaning = self._meaning(query, memories) if self._embed else {}
-        return [evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan)) for memory in memories]
+        is_unknown = not any(map(self._frequency, [word for word in words if word != SPATIAL_WORD] or words))
+        return [
+            evidence(memory, words, rarity, 1 - meaning.get(memory.id, math.nan), is_unknown=is_unknown)
+            for memory in memories
+        ]
 
     def _by_distance(self, query: Query, place: Place, candidates: list[ReferenceMemory]) -> Result:
         distances = {memory.id: distance(memory, place) for memory in candidates}
         distances = {memory_id: one for memory_id, one in distances.items() if one <= min(place.max_distance, _FAR)}
         placed = [memory for memory in candidates if memory.id in distances]
         matching, by_words = self._matching(query.text, placed) if query.text else (placed, True)
+        if not matching and query.has_evidence:
+            matching, by_words = placed, False
         nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))
         found = self._groups(query, nearest, matching)
         best = [group.best for group in found]
         ids = [memory.id for memory in best]
         measured = [distances[memory_id] for memory_id in ids]
         if not query.text:
-            return _result("structured", found, [1.0] * len(ids), measured)
+            return result("structured", found, [1.0] * len(ids), measured)
         scores = self._fused(query.text, best, len(best))
         is_weak = bool(ids) and not by_words and self._is_irrelevant(query, ids)
-        if is_weak and self._is_irrelevant(query, self._fused(query.text, matching, max(50, 5 * query.n))):
-            return _result(self._mode(query.text, matching), [], [])
-        shares = _normal(ids, scores)
-        return _result(self._mode(query.text, best), found, shares, measured, self._evidence(query.text, ids))
+        depth = max(50, 5 * query.n)
+        is_irrelevant = is_weak and self._is_irrelevant(query, self._fused(query.text, matching, depth))
+        if is_irrelevant and not query.has_evidence:
+            return result(self._mode(query.text, matching), [], [])
+        mode = self._mode(query.text, matching if is_irrelevant else best)
+        told = self._evidence(query.text, ids)
+        return result(mode, found, normalised(ids, scores), measured, told, is_relevant=not is_irrelevant)
 
     def _mode(self, query: str, candidates: Sequence[ReferenceMemory]) -> str:
         if self._embed is None:
@@ -272,18 +289,6 @@ class Oracle:
         return dict(zip((memory.id for memory in embedded), distances.round(9).tolist(), strict=True))
 
 
-def _result(
-    mode: str,
-    found: Sequence[Group],
-    scores: list[float],
-    distances: Sequence[float] = (),
-    evidence: Sequence[Evidence] = (),
-) -> Result:
-    newest = [group.members[0].id for group in found]
-    folded = [[one.id for one in group.members[1:]] for group in found]
-    return Result(mode, newest, scores, [*distances], [], [], [*evidence], folded)
-
-
 def _newest_first(memory: ReferenceMemory) -> tuple[int, int]:
     return -memory.new.observed_at, -memory.id
 
@@ -293,8 +298,3 @@ def _added(parts: Iterable[float]) -> float:
     for part in parts:
         total += part
     return total
-
-
-def _normal(ids: Sequence[int], scores: Scores) -> list[float]:
-    best = max((scores.get(memory_id, 0.0) for memory_id in ids), default=0.0)
-    return [scores.get(memory_id, 0.0) / best if best > 0 else 1.0 for memory_id in ids]

@@ -49,6 +49,7 @@ def queries(draw: st.DrawFn, world: World) -> Query:
     changes["explain"] = draw(st.booleans())
     if "min_relevance" in conditions:
         changes["min_relevance"] = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1))
+    changes["sets_relevance"] = draw(st.booleans())
     place = _places(least=0.5).filter(lambda place: place.max_distance < math.inf)
     where = {"near": place, "since_last_visit": place, "within": _boxes()}
     changes |= {name: draw(where[name]) for name in sorted(conditions & where.keys())}

@@ -148,6 +148,8 @@ class Query:
     faded: bool = False
     """Whether to search faded memories alone, for the default."""
     min_relevance: float = 0.0
+    sets_relevance: bool = True
+    """Whether the bound of relevance is the caller's, not the parameter."""
     explain: bool = False
     collections: tuple[str, ...] = (DEFAULT_COLLECTION,)
     """None if the query names none: then the default one, and the notes."""
@@ -168,6 +170,15 @@ class Query:
     since_last_visit: Place | None = None
     spatial_sort: Place | None = None
     fold: bool = True
+
+    @property
+    def has_evidence(self) -> bool:
+        """Tell whether the best of what the conditions leave is the result, however little its text says."""
+        names = (self.session_ids, self.categories, self.labels, self.tags, self.any_tags, self.ids, self.areas)
+        places = (self.near, self.within, self.since_last_visit)
+        window = (self.after, self.before)
+        is_named = any((*names, self.context_filter)) or any(one is not None for one in (*places, *window))
+        return is_named and not self.sets_relevance
 
     @property
     def wants_notes(self) -> bool:
@@ -198,6 +209,7 @@ class Result:
     """Of a query with a text."""
     folded: list[list[int]]
     """Of each result, what it stands for, newest first."""
+    is_relevant: bool
 
 
 def evidence_day(new: NewMemory, lived_days: Sequence[int]) -> int:

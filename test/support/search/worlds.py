@@ -72,6 +72,7 @@ class World:
     def recall(self, query: Query) -> RecallResult:
         """Query the real memory and wait until its result counts as recalled."""
         self.clock.now = query.now
+        self.memory.parameters = self.memory.parameters.changed(min_relevance=query.min_relevance)
         # One of several names may be given by itself.
         one, *more = query.session_ids or ("",)
         answer = self.memory.recall(
@@ -93,7 +94,7 @@ class World:
             tags=query.tags,
             any_tags=query.any_tags,
             ids=query.ids,
-            min_relevance=query.min_relevance,
+            min_relevance=query.min_relevance if query.sets_relevance else None,
             explain=query.explain,
             near=query.near and query.near.arguments(),
             within=query.within and query.within._asdict(),

@@ -112,6 +112,11 @@ class TextReader:
             self._asked = sum(self._rarities.values())
         return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
 
+    @property
+    def is_unknown(self) -> bool:
+        """Tell whether no memory of the collections contains a word of what is asked."""
+        return self._statistics().frequencies.keys().isdisjoint(self._terms.subject)
+
     def weights(self) -> Mapping[str, float]:
         """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
         known = self._known

@@ -25,7 +25,9 @@ def test_tools_are_listed_for_agents_without_mcp(capsys: pytest.CaptureFixture[s
     tools = json.loads(capsys.readouterr().out)["tools"]
     assert len(tools) == 15
     recall = next(tool for tool in tools if tool["name"] == "recall")
-    assert recall["input_schema"]["properties"]["query"] == {"description": "words, or a question", "type": "string"}
+    assert recall["input_schema"]["properties"]["query"] == {
+        "description": "words, or a question", "maxLength": 2000, "type": "string",
+    }  # fmt: skip
     assert recall["annotations"] == {
         "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False,
     }  # fmt: skip

@@ -27,8 +27,9 @@ def make_older(db: Path, version: int) -> None:
     with sqlite3.connect(db) as connection:
         connection.execute(f"PRAGMA application_id = {BEFORE_RELEASE}")
         connection.execute(f"PRAGMA user_version = {version}")
-        # The name of the column then.
+        # The names of the columns then.
         connection.execute("ALTER TABLE sightings RENAME COLUMN subsampled TO thinned")
+        connection.execute("ALTER TABLE memories RENAME COLUMN received_at TO refreshed_at")
     connection.close()
 
 

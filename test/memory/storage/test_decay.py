@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import InvalidFieldError, Memory, Parameters, RecallResult, RobotMemory
-from robotmem_ros.memory.models import NewMemory, NewPerception
+from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
@@ -275,33 +274,3 @@ def test_a_stamp_of_no_wall_clock_counts_as_one_of_now(memory: RobotMemory, cloc
     assert only(memory).confidence == 0.9
     live(memory, clock, 1)
     assert only(memory).confidence == 0.9 * 0.99
-
-
-@settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
-@given(
-    days=st.lists(st.integers(0, 3) | st.integers(20_000, 20_010), min_size=1, max_size=8),
-    times=st.lists(st.tuples(*[st.integers(0, 4) | st.integers(19_998, 20_012)] * 2), min_size=1, max_size=8),
-)
-def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
-    days: list[int], times: list[tuple[int, int]]
-) -> None:
-    clock = Clock(days[0] * DAY + 1)
-    with RobotMemory(":memory:", embedding_model="", clock=clock) as memory:
-        for day in days:
-            clock.now = day * DAY + 1
-            memory._database.write(lambda connection: None).result()
-        perception = new_perception(memory.parameters, NewPerception(description="a red mug"), now=lambda: 1)
-        for observed, received in times:
-            seen = replace(perception, observed_at=observed * DAY + SECOND, received_at=received * DAY)
-            new = memory.store(seen).result().memory_id
-            old = memory.store(perception).result().memory_id
-            first, second = memory._database.write(partial(_days, old=old, new=new, seen=seen)).result()
-            assert first == second
-
-
-def _days(connection: sqlite3.Connection, *, old: int, new: int, seen: NewMemory) -> list[int]:
-    connection.execute(
-        "UPDATE memories SET observed_at = ?, received_at = ? WHERE id = ?", (seen.observed_at, seen.received_at, old)
-    )
-    sql = "SELECT evidence_day FROM memories WHERE id IN (?, ?) ORDER BY id"
-    return [day for (day,) in connection.execute(sql, (old, new))]

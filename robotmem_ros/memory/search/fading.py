@@ -71,7 +71,7 @@ def left_out(connection: sqlite3.Connection, faded: Query, text: TextReader, res
     if faded.text:
         ids = _matching(faded, text, result[0].id, most + 1)
     else:
-        candidates = enumerate_if_few(connection, candidates, most, counted=most)
+        candidates = enumerate_if_few(connection, candidates, most, counted=_MANY)
         ids = bulk.ids(connection, _OLDEST, (most + 1,)) if candidates.ids is None else list(candidates.ids)
     is_known = ids == list(candidates.ids or ())
     count = len(ids) if is_known else len(filter_ids(connection, candidates, ids[:most]))

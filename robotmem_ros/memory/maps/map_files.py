@@ -166,7 +166,7 @@ def write_map(grid: OccupancyGrid, file: Path) -> Path:
             pixels.write(levels[cells.view(np.uint8)].tobytes())
             description.write(text.encode())
     except OSError as cause:
-        written = cause.filename if isinstance(cause, FileExistsError) else file
+        written = Path(cause.filename) if isinstance(cause, FileExistsError) else file
         raise InvalidFieldError(FIELD, written, f"cannot be written ({cause.strerror or cause})") from cause
     return image
 

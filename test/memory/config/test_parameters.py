@@ -66,7 +66,6 @@ def test_limits_of_length_are_parameters(open_memory: OpenMemory) -> None:
         ("human_summary", lambda: memory.learn("1", human_summary="1234")),
         ("context", lambda: memory.learn("1", {"a": "xxxx"})),
         ("data", lambda: memory.save_perception("1", data=b"123")),
-        ("query", lambda: memory.recall("123456")),
     ]
     for field, call in calls:
         with pytest.raises(InvalidFieldError, match=f"^{field}: .* at most "):

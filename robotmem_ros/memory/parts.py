@@ -163,10 +163,4 @@ def _in_background(
 def _load(model: str, threads: int) -> Embedder:
     if not model:
         raise ModelUnavailableError("no embedding model is configured (parameter embedding_model)")
-    try:
-        return FastEmbedEmbedder(model, threads)
-    except Exception as error:
-        # Python gives up an import that waits for another thread's, which waits for it; by now that one is done.
-        if "deadlock detected by _ModuleLock" not in str(error):
-            raise
-        return FastEmbedEmbedder(model, threads)
+    return FastEmbedEmbedder(model, threads)

@@ -17,6 +17,7 @@ import numpy as np
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Vector, Vectors
+from ..package_imports import importing
 from ..validation import expanded_path
 from .embedder import ModelUnavailableError
 
@@ -39,7 +40,8 @@ class FastEmbedEmbedder:
 
     def __init__(self, model: str, threads: int = 1) -> None:
         try:
-            import fastembed
+            with importing:
+                import fastembed
         except ImportError as cause:
             raise ModelUnavailableError(_import_failure(cause)) from cause
         folder = find_folder(model)

@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..package_imports import importing
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -128,14 +130,14 @@ def _titles(path: Sequence[tuple[int, str]]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
+    with importing:
+        from markdown_it import MarkdownIt
     return MarkdownIt("commonmark").enable("table")
 
 
 @lru_cache(maxsize=1)
 def _block_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
+    with importing:
+        from markdown_it import MarkdownIt
     # What stands within a line is of no interest, and takes most of the time.
     return MarkdownIt("commonmark").enable("table").disable("inline")

@@ -15,6 +15,7 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
+from ..package_imports import importing
 from .letters import HAN, MARKS
 from .stop_words import STOP_WORDS, korean_stem, without_hiragana_end
 
@@ -134,8 +135,8 @@ def has_icu() -> bool:
 @cache
 def _jieba() -> Any:
     with _jieba_lock:
-        import jieba
-
+        with importing:
+            import jieba
         jieba.setLogLevel(logging.WARNING)
         jieba.initialize()
     return jieba
@@ -144,8 +145,8 @@ def _jieba() -> Any:
 def _chained_words(run: str) -> list[str]:
     if not has_icu():
         return [part for part in _FUNCTION_WORD.split(run) if part] or [run]
-    from icu4py.breakers import WordBreaker
-
+    with importing:
+        from icu4py.breakers import WordBreaker
     # Not within a character with its marks, which the index does not divide.
     ends = set(accumulate(map(len, _CLUSTER.findall(run))))
     found = [end for end in accumulate(map(len, WordBreaker(run, "und"))) if end in ends]

@@ -1,0 +1,35 @@
+"""Large packages are imported one after the other, whichever threads need them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..support.subprocesses import output_of
+
+USE = """
+import sys
+from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.package_imports import importing
+
+PACKAGES = {"fastembed", "jieba", "icu4py", "markdown_it"}
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in PACKAGES:
+            seen[name] = importing._is_owned()
+
+seen = {}
+sys.meta_path.insert(0, Watch())
+notes = sys.argv[1] + "/notes"
+with RobotMemory(sys.argv[1] + "/memory.db", notes_folders=[notes]) as memory:
+    memory.warm_up()
+    memory.flush()
+    memory.recall("ที่ชาร์จอยู่ที่ไหน")
+print(sorted(seen), set(seen.values()))
+"""
+
+
+def test_a_thread_that_imports_a_large_package_holds_the_lock(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "rules.md").write_text("# Rules\n\nDock by ten.\n")
+    assert output_of(USE, tmp_path) == "['fastembed', 'icu4py', 'jieba', 'markdown_it'] {True}\n"

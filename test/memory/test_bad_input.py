@@ -57,7 +57,7 @@ def test_an_empty_query_without_conditions_is_refused(memory: RobotMemory, query
         ({"query": 5}, "query: 5 must be text"),
         ({"kinds": [""]}, r"kinds: \[''\] holds a blank; give names, or an empty list for no condition"),
         ({"labels": ["mug", " "]}, r"labels: \['mug', ' '\] holds a blank"),
-        ({"tags": "\u200b"}, r"tags: \['.u200b'\] holds a blank"),
+        ({"tags": "\u200b"}, r"tags: '.u200b' has only characters that show nothing"),
         ({"query": "mug\0"}, r"query: 'mug\\x00' contains a NUL character"),
         ({"query": "\ud83d"}, r"query: '.*ud83d' contains a lone surrogate"),
     ],

@@ -126,7 +126,7 @@ def _names(field: str, values: Names, single_field: str = "", single: object = N
     listed = [values] if isinstance(values, str) else () if values is None else values
     if isinstance(listed, Iterable):
         listed = list(listed)
-        if any(isinstance(one, str) and validation.is_blank(one) for one in listed):
+        if any(isinstance(one, str) and not one.strip() for one in listed):
             raise InvalidFieldError(field, listed, "holds a blank; give names, or an empty list for no condition")
     return tuple(sorted({*validation.names(field, listed), *filter(None, [validation.name(single_field, single)])}))
 

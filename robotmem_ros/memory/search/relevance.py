@@ -280,6 +280,13 @@ class Relevance:
         is_wanted = weights.session_neighbor_weight or weights.session_weight or weights.session_vector_weight
         return bool(is_wanted) and overview(self.connection).has_sessions
 
+    @cached_property
+    def _is_unknown(self) -> bool:
+        try:
+            return self.text.is_unknown
+        except sqlite3.Error:
+            return False  # the text search failed, and has said so
+
     def _evidence(self, vector: Ranking) -> Callable[[int], Evidence]:
         similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}
         counts = tells_meaning(self.query)
@@ -288,7 +295,7 @@ class Relevance:
             similarity = similarities.get(memory_id, math.nan)
             words = self.text.matched_words(memory_id)
             share = self.text.share(words)
-            probable = relevance(similarity if counts else math.nan, share, is_unknown=self.text.is_unknown)
+            probable = relevance(similarity if counts else math.nan, share, is_unknown=self._is_unknown)
             return Evidence(similarity, words, probable)
 
         return evidence

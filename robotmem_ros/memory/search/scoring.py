@@ -24,7 +24,7 @@ Parts = defaultdict[int, list[ScorePart]]
 ADD, MULTIPLY = "add", "multiply"
 _COSINE, _SHARE, _NEITHER = 7.3, 3.1, -4.1
 _SHARE_ALONE, _NOTHING = 7.3, -1.7
-UNKNOWN = 0.07
+UNKNOWN = 0.035
 """By how much less a cosine counts if no memory contains a word of the query."""
 _LAST_LATIN = "\u024f"
 
@@ -240,7 +240,7 @@ def relevance(similarity: float, share: float, *, is_unknown: bool = False) -> f
     The second is for a memory without a cosine similarity (NaN). The share is that of the query's words which the
     memory contains, weighed by their rarity; the cube says that half of the words is little, and all of them nearly
     enough. With neither of the two the relevance is 0. `is_unknown` says that no memory contains a word of the query:
-    then a similarity counts 0.07 less, since any two short texts are somewhat alike. Both curves are logistic
+    then a similarity counts 0.035 less, since any two short texts are somewhat alike. Both curves are logistic
     regressions over queries that a memory answers and queries that none does, one half each; `python3 -m bench
     relevance` fits them again.
     """

@@ -39,7 +39,7 @@ def test_relevance_is_the_documented_formula() -> None:
 
 @given(COSINES, SHARES)
 def test_a_cosine_counts_less_if_no_memory_contains_a_word_of_the_query(cosine: float, share: float) -> None:
-    assert relevance(cosine, share, is_unknown=True) == pytest.approx(relevance(cosine - 0.07, share))
+    assert relevance(cosine, share, is_unknown=True) == pytest.approx(relevance(cosine - 0.035, share))
     assert relevance(math.nan, 0.0, is_unknown=True) == 0.0
 
 

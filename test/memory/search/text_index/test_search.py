@@ -66,7 +66,8 @@ class Life(RuleBasedStateMachine):
     def correct(self, count: int) -> None:
         draw = self.draw()
         for one in self.ids("active", count):
-            self.memory.update(one, corpus.text(draw), human_summary=corpus.text(draw))
+            # A correction needs a word.
+            self.memory.update(one, f"{corpus.text(draw)} mug", human_summary=corpus.text(draw))
 
     @rule(count=st.sampled_from((1, 199, 300)))
     def rewrite(self, count: int) -> None:

@@ -28,6 +28,6 @@ def evidence(
     subject = [word for word in words if word != SPATIAL_WORD] or words
     held = [word for word in words if memory.frequency([word])]
     share = sum(rarity[word] for word in held if word in subject) / sum(rarity[word] for word in subject)
-    x = 7.3 * share**3 - 1.7 if math.isnan(cosine) else 7.3 * (cosine - 0.07 * is_unknown) + 3.1 * share**3 - 4.1
+    x = 7.3 * share**3 - 1.7 if math.isnan(cosine) else 7.3 * (cosine - 0.035 * is_unknown) + 3.1 * share**3 - 4.1
     relevance = 0.0 if math.isnan(cosine) and not share else 1 / (1 + math.exp(-x))
     return Evidence(relevance, cosine, tuple(held))

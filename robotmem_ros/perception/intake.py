@@ -63,7 +63,7 @@ class Intake:
         self._gate = LocalisationGate(*limits) if parameters.localisation_topic else None
         self._topics = {config.name: TopicReader(config, types, parameters, self._gate) for config in topics}
         self._queue: TransformQueue[Part] = TransformQueue(
-            buffer, self._memory_frame, timeout=transform_timeout, capacity=parameters.tf_queue_limit, clocks=clocks
+            buffer, self._memory_frame, timeout=transform_timeout, capacity=parameters.queue_limit, clocks=clocks
         )
         self._storing = Storing(memory)
         # Readers and batches are for one thread at a time.
@@ -158,7 +158,7 @@ class Intake:
             if not error.waiting_helps:
                 self._settle(part, error)
             elif (oldest := self._queue.put(part, part.frame_id, part.stamp_ns)) is not None:
-                full = "more messages wait for transforms than tf_queue_limit"
+                full = "more messages wait for transforms than queue_limit"
                 self._drop(oldest, DropReason.TF_QUEUE_FULL, full)
                 self._store_if_complete(oldest.batch)
             else:

@@ -105,7 +105,7 @@ def test_a_message_is_dropped_when_the_transform_timeout_ends(
     assert settled(memory, intake).dropped == {DropReason.UNKNOWN_FRAME: 1}
 
 
-@pytest.mark.parametrize("memory", [{"tf_queue_limit": 2}], indirect=True)
+@pytest.mark.parametrize("memory", [{"queue_limit": 2}], indirect=True)
 def test_a_full_transform_queue_drops_the_oldest_message(
     make: Callable[..., Intake], memory: RobotMemory, rosbags: RosbagsMaker
 ) -> None:

@@ -131,10 +131,6 @@ class Parameters:
     similar_cosine: float = parameter(
         0.85, "Cosine similarity of their vectors from which facts are linked as similar.", minimum=0.0, maximum=1.0
     )
-    reinforcement_gain: float = parameter(
-        0.1, "Part of the distance to 1 that a repetition adds to a confidence, times its own confidence.",
-        minimum=0.0, maximum=1.0,
-    )  # fmt: skip
     contradicted_weight: float = parameter(
         0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
     )
@@ -185,17 +181,9 @@ class Parameters:
         (), "Folders whose Markdown and text files are recalled as notes, each as `path` or `collection=path`.",
         read_only=True,
     )  # fmt: skip
-    notes_interval: float = parameter(
-        60.0, "Time after which these folders are searched for changes that the file watcher missed; 0 disables.",
-        unit="s", minimum=0.0, maximum=86_400.0, read_only=True,
-    )  # fmt: skip
     notes_chunk_tokens: int = parameter(
         400, "Largest part into which a file of notes is split, about; only code and tables are left whole beyond it.",
         unit="tokens", minimum=20, maximum=10_000, read_only=True,
-    )  # fmt: skip
-    notes_chunk_overlap: int = parameter(
-        80, "How much of a part is repeated at the beginning of the next one, at most; never more than a half.",
-        unit="tokens", minimum=0, maximum=5_000, read_only=True,
     )  # fmt: skip
     recall_kinds: str = parameter(
         "facts, perceptions, notes", "Kinds of memories that answer a recall that does not name its `kinds`."
@@ -257,8 +245,8 @@ class Parameters:
         1000, "QoS history depth of `~/perception`.", unit="messages", minimum=1, maximum=100_000, read_only=True
     )
     queue_limit: int = parameter(
-        20_000, "Largest number of messages that wait to be read, and of perceptions that wait to be written.",
-        unit="messages", minimum=1, maximum=10_000_000,
+        20_000, "Largest number of messages that wait to be read or transformed, and of perceptions that wait to be "
+        "written.", unit="messages", minimum=1, maximum=10_000_000,
     )  # fmt: skip
     queue_policy: str = parameter(
         "drop_newest",
@@ -278,10 +266,6 @@ class Parameters:
     max_transform_timeout: float = parameter(
         10.0, "Longest `transform_timeout` that a query may ask for; longer is refused.", unit="s", minimum=0.0,
         maximum=600.0,
-    )  # fmt: skip
-    tf_queue_limit: int = parameter(
-        10_000, "Largest number of messages that wait for a transform; beyond it, the oldest are dropped.",
-        unit="messages", minimum=1, maximum=1_000_000, read_only=True,
     )  # fmt: skip
     on_missing_transform: str = parameter(
         "drop", "Drop perceptions without a transform into `memory_frame`, or keep them in their own frame.",

@@ -35,6 +35,8 @@ EQUAL, SEED, OFF = "equal", "seed", "off"
 """Values of the parameter `deduplication`."""
 _LINKED = 16
 """Number of similar facts that a fact is linked with, the most similar."""
+_REINFORCEMENT_GAIN = 0.1
+"""Part of the distance to 1 that a repetition adds to a confidence, times its own confidence."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -143,7 +145,7 @@ def store_or_merge(connection: sqlite3.Connection, new: NewMemory, near: Neighbo
     alike = similar_among(new, candidates, parameters)
     repeated = _repeated(new, candidates, alike, parameters.deduplication)
     if repeated is not None:
-        fact = repeat(connection, repeated, new, parameters.reinforcement_gain)
+        fact = repeat(connection, repeated, new, _REINFORCEMENT_GAIN)
         return Learned(
             repeated.memory_id, is_new=False, category=fact.category, tags=fact.tags, confidence=fact.confidence,
             method=repeated.method, similarity=repeated.similarity,

@@ -33,6 +33,8 @@ from .watcher import KeeperLock, Watcher
 _SCHEME = "1"
 """Version of how texts are split: another one reads all files again."""
 _CONFIDENCE = 0.9
+_INTERVAL = 60.0
+"""Seconds after which the folders are searched for changes that the watcher missed, as on network drives."""
 _GRACE = 1.0
 """Seconds for which a file must be missing before it is removed."""
 _LOOKS = 0.2
@@ -70,7 +72,7 @@ class Notes:
         self._notify = notify
         folders = () if database.read_only else parameters.folders_of_notes()
         self._folders = {folder.name: folder for folder in folders}
-        self._limits = Limits(parameters.notes_chunk_tokens, parameters.notes_chunk_overlap)
+        self._limits = Limits(parameters.notes_chunk_tokens, parameters.notes_chunk_tokens // 5)
         self._scheme = f"{_SCHEME} {':'.join(map(str, self._limits))}"
         self._lock = KeeperLock(None if database.in_memory else database.path)
         self._watcher = Watcher([folder.path for folder in folders], self._see_change)
@@ -191,10 +193,7 @@ class Notes:
             self._write(partial(note_rows.set_folders, folders=new_states))
         self._seen = {path: one.stamp for path, one in seen.files.items()}
         self._queue.extend(self._differences(known, seen))
-        interval = self._parameters.notes_interval
-        self._due = self._looked + interval if interval else 0.0
-        if self._missing:
-            self._due = min(self._due or self._looked + _GRACE, self._looked + _GRACE)
+        self._due = self._looked + (_GRACE if self._missing else _INTERVAL)
 
     def _differences(self, known: Mapping[str, KnownFile], seen: Seen) -> Iterator[_Change]:
         for path, found in sorted(seen.files.items()):

@@ -42,7 +42,7 @@ def test_other_sizes_split_all_files_anew(open_memory: OpenMemory, memory: Robot
     memory.flush()
     assert len(cited(memory)) == 1
     memory.close()
-    other = open_memory(notes_folders=[str(handbook)], notes_chunk_tokens=40, notes_chunk_overlap=10)
+    other = open_memory(notes_folders=[str(handbook)], notes_chunk_tokens=40)
     other.flush()
     assert len(cited(other)) > 4
 

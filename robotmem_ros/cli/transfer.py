@@ -26,7 +26,7 @@ from ..memory.storage.connection import resolve
 from ..memory.storage.migrations import exportable
 from ..memory.storage.retention_rows import active_ids
 from ..memory.validation import check_coordinates, compact_json
-from .command import DATABASE, Command, option
+from .command import DATABASE, Command, opened, option
 from .output import write_result
 
 _MAP, _PATH = "map", "path"
@@ -51,6 +51,13 @@ def _export(arguments: argparse.Namespace) -> None:
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
         raise StorageError(f"export {str(path)!r}", cause) from cause
     write_result(f"exported: {written} memories\n")
+
+
+def _backup(arguments: argparse.Namespace) -> None:
+    with opened(arguments.db, read_only=True) as memory:
+        copy = memory.backup(arguments.file)
+        memories = memory.status().memories
+    write_result(f"copied: {memories} memories into {copy}\n")
 
 
 def _import(arguments: argparse.Namespace) -> None:
@@ -193,6 +200,11 @@ COMMANDS = (
         "Write all active memories of a file as JSON lines, with their sightings and history, the maps and the path "
         "of the robot. Files of the last version before the first release can be read, too.", _export,
         (_FILE, DATABASE),
+    ),
+    Command(
+        "backup", "copy a memory while it is in use",
+        "Copy a memory into a new file, with all that is in its log, also while a node writes.", _backup,
+        (option("file", type=Path, metavar="FILE.db", help="the copy, a new file"), DATABASE),
     ),
     Command(
         "import", "learn and store exported memories",

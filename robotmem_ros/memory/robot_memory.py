@@ -640,6 +640,19 @@ class RobotMemory:
         """Return what the memory holds now, and what is missing."""
         return status(self._parts, self.others.trouble)
 
+    def backup(self, path: str | os.PathLike[str]) -> Path:
+        """Copy the memory into a new file, with all that is on disk by now; return its path. Writing goes on meanwhile.
+
+        The copy is a memory like any other. A `cp` of a file that is open would miss what is in its log.
+
+        Raises:
+            InvalidFieldError: the file exists already, or cannot be made.
+            StorageError: the copy could not be written.
+        """
+        target = Path(path).expanduser()
+        self._database.back_up(target)
+        return target
+
     def activity(self) -> Activity:
         """Return when the file was last written, which other programs have it open, and how much room its disk has.
 

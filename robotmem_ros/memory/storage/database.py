@@ -14,9 +14,18 @@ from typing import TypeVar
 
 from ..background import QueryPriority
 from ..config.parameters import Parameters
-from ..errors import MALFORMED, DatabaseUnusableError, MemoryClosedError, ReadOnlyError, StorageError, is_damage
+from ..errors import (
+    MALFORMED,
+    DatabaseUnusableError,
+    InvalidFieldError,
+    MemoryClosedError,
+    ReadOnlyError,
+    StorageError,
+    is_damage,
+)
 from ..models import NewMemory, Stored
 from . import imports, index_schemes
+from .backup import back_up
 from .connection import (
     IN_MEMORY,
     Connection,
@@ -155,6 +164,19 @@ class Database:
                 if connection.in_transaction:
                     # Nothing was written. A COMMIT would raise what a statement found damaged, which its caller caught.
                     connection.execute("ROLLBACK")
+
+    def back_up(self, path: Path) -> None:
+        """Copy the database into a new file, which is there whole or not at all; writing goes on meanwhile.
+
+        Raises:
+            InvalidFieldError: the file exists already, or cannot be made.
+            StorageError: SQLite failed.
+        """
+        try:
+            with self.reader() as connection:
+                back_up(connection, path)
+        except OSError as cause:
+            raise InvalidFieldError("path", str(path), f"cannot be made ({cause.strerror}); name a new file") from cause
 
     def watch(self) -> FileWatch:
         """Open a connection that tells of changes; whoever opens it closes it.

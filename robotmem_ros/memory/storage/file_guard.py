@@ -11,12 +11,11 @@ import logging
 import os
 import sqlite3
 import time
-from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 
 from ..errors import DatabaseLostError
-from .connection import create_empty
+from .backup import copy_into
 
 _PERIOD = 1.0
 """Seconds between two looks at the path."""
@@ -66,9 +65,7 @@ class FileGuard:
         try:
             if copy is not None:
                 copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                create_empty(copy)
-                with closing(sqlite3.connect(copy)) as target:
-                    connection.backup(target)
+                copy_into(connection, copy)
             # So that the old log is empty, and cannot be written into a file that was moved here.
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except (OSError, sqlite3.Error) as error:

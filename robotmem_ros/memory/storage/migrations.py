@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ..errors import DatabaseUnusableError
-from .connection import check_readable, connect, create_empty
+from .backup import copy_into
+from .connection import check_readable, connect
 
 MIGRATIONS: Sequence[str] = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
 """Step i brings a database from version i to version i + 1. Never change a released step; add one."""
@@ -171,8 +172,4 @@ def _statements(script: str) -> list[str]:
 
 
 def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    backup = path.with_name(f"{path.name}.v{version}.bak")
-    create_empty(backup)
-    with sqlite3.connect(backup) as target:
-        connection.backup(target)
-    target.close()
+    copy_into(connection, path.with_name(f"{path.name}.v{version}.bak"))

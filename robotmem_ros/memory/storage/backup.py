@@ -1,0 +1,43 @@
+"""Copy a database into a new file, with what is only in its log yet, while programs go on writing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from .connection import create_empty
+
+
+def copy_into(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy the database of a connection into an empty file that its owner alone may read.
+
+    Raises:
+        OSError: the file cannot be made.
+        sqlite3.Error: it cannot be written.
+    """
+    create_empty(path)
+    with closing(sqlite3.connect(path)) as target:
+        connection.backup(target)
+
+
+def back_up(connection: sqlite3.Connection, path: Path) -> None:
+    """Copy the database into a new file, which is there whole or not at all.
+
+    Raises:
+        FileExistsError: something has that name; it stays as it is.
+        OSError: the file cannot be made.
+        sqlite3.Error: it cannot be written.
+    """
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        copy_into(connection, part)
+        part.rename(path)
+    finally:
+        for name in (part, *(part.with_name(f"{part.name}-{end}") for end in ("wal", "shm", "journal"))):
+            name.unlink(missing_ok=True)

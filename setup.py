@@ -23,13 +23,14 @@ setup(
     install_requires=["numpy", "pyyaml", "tabulate[widechars]"],
     extras_require={
         "all": [
-            *("numkong", "sqlite-vec", "fastembed", "jieba", "icu4py", "rosbags", "pillow"),
+            *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
             *("fastapi", "uvicorn", "mcp", "markdown-it-py", "watchfiles"),
         ],
         "maps": ["pillow"],
         "mcp": ["mcp"],
         "notes": ["markdown-it-py", "watchfiles"],
         "replay": ["rosbags", "pillow"],
+        "vectors": ["fastembed", "numkong", "onnx"],
         "web": ["fastapi", "uvicorn"],
     },
     entry_points={"console_scripts": ["robotmem = robotmem_ros.cli.main:main"]},

@@ -2,5 +2,8 @@
 
 from pkgutil import extend_path
 
+__version__ = "0.1.0"
+"""As in package.xml; a test compares them."""
+
 # The generated messages (robotmem_ros.msg, robotmem_ros.srv) may lie in another folder than this source.
 __path__ = extend_path(__path__, __name__)

@@ -119,4 +119,4 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$want" ]; then
     echo "$want" >"$stamp"
 fi
 
-"$venv/bin/python3" scripts/fetch_model.py
+"$venv/bin/python3" -m robotmem_ros model fetch >/dev/null

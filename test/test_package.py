@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import robotmem_ros
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {"python3-numpy": "numpy", "python3-tabulate": "tabulate", "python3-yaml": "yaml"}
 """The Python modules of rosdep keys that are not named as these."""
@@ -30,6 +32,7 @@ OPTIONAL = {
     "sqlite_vec",
     "starlette",
     "numkong",
+    "onnx",
     "uvicorn",
     "watchfiles",
 }
@@ -54,6 +57,7 @@ def test_the_manifest_is_valid_without_a_warning() -> None:
     manifest.validate(warnings=warnings)
     assert warnings == []
     assert {url.type for url in manifest.urls} == {"website", "bugtracker", "repository"}
+    assert manifest.version == robotmem_ros.__version__
 
 
 def test_what_the_code_imports_is_a_dependency_at_run_time() -> None:

@@ -96,7 +96,7 @@ def test_the_commands_and_files_exist() -> None:
     assert {"demo", "test", "bench"} <= told <= targets
     paths = re.findall(r"(?<![\w/])((?:scripts|config|srv|msg|bench)/[\w./-]+\.\w+)", TEXT)
     assert [path for path in paths if not (ROOT / path).exists()] == []
-    assert "scripts/fetch_model.py" in TEXT
+    assert "robotmem model fetch" in TEXT
 
 
 def test_the_defaults_the_text_tells_are_those_of_the_parameters() -> None:

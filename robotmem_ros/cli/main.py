@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .. import __version__
 from ..memory.errors import RobotMemoryError
-from . import changing, maps, reading, replaying, scanning, serving, transfer
+from . import changing, maps, models, reading, replaying, scanning, serving, transfer
 from .output import prepare_streams, printable, write_notice
 from .parser import Parser
 
-_MODULES = (replaying, reading, scanning, changing, maps, transfer, serving)
+_MODULES = (replaying, reading, scanning, changing, maps, transfer, models, serving)
 COMMANDS = tuple(command for module in _MODULES for command in module.COMMANDS)
 """All commands, in the order in which help lists them."""
 _INTERRUPTED = 130
@@ -19,6 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code: 0 on success, 1 on errors, 2 on wrong arguments, 130 if interrupted."""
     prepare_streams()
     parser = Parser(prog="robotmem", description="A memory that lasts, for robots.")
+    parser.add_argument("--version", action="version", version=f"robotmem {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_to(commands)

@@ -39,6 +39,7 @@ LINES = {
     "purge": "purge --id 1 --dry-run",
     "map": "map list",
     "path": "path",
+    "backup": "backup FOLDER/backup.db",
     "export": "export FOLDER/new.jsonl",
     "import": "import FOLDER/old.jsonl",
     "tools": "tools",
@@ -89,7 +90,7 @@ def arguments(folder: Path, command: str) -> list[str]:
 
 
 def test_every_command_is_here() -> None:
-    assert {command.name for command in COMMANDS} - {"web", "mcp"} == set(LINES)
+    assert {command.name for command in COMMANDS} - {"web", "mcp", "model"} == set(LINES)
 
 
 @pytest.mark.parametrize("command", LINES)

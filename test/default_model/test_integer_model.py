@@ -11,8 +11,9 @@ import onnxruntime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from integer_model import integer_model
 from onnx import TensorProto, helper, numpy_helper
+
+from robotmem_ros.default_model.integer_model import integer_model
 
 Floats = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int8]

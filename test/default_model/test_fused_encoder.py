@@ -12,9 +12,10 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 import pytest
-from fused_encoder import fused_encoder
-from integer_model import integer_model
 from onnx import TensorProto, helper, numpy_helper
+
+from robotmem_ros.default_model.fused_encoder import fused_encoder
+from robotmem_ros.default_model.integer_model import integer_model
 
 from .test_integer_model import products, run
 

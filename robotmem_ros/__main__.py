@@ -1,0 +1,7 @@
+"""The command line: `python3 -m robotmem_ros`, the same as `robotmem`."""
+
+import sys
+
+from .cli.main import main
+
+sys.exit(main())

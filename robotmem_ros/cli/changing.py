@@ -1,4 +1,4 @@
-"""Change a memory: update, restore, consolidate, retention, purge."""
+"""Change a memory: update, forget, restore, consolidate, retention, purge."""
 
 from __future__ import annotations
 
@@ -58,6 +58,17 @@ def _update(arguments: argparse.Namespace) -> None:
     with opened(arguments.db) as memory:
         memory.update(arguments.id, **given)
     show(arguments, {"updated": arguments.id}, f"updated: {arguments.id}\n")
+
+
+def _forget(arguments: argparse.Namespace) -> None:
+    forgotten: list[int] = []
+    try:
+        with opened(arguments.db) as memory:
+            for memory_id in arguments.id:
+                memory.forget(memory_id, arguments.reason)
+                forgotten.append(memory_id)
+    finally:
+        show(arguments, {"forgotten": forgotten}, "".join(f"forgotten: {memory_id}\n" for memory_id in forgotten))
 
 
 def _restore(arguments: argparse.Namespace) -> None:
@@ -215,6 +226,17 @@ COMMANDS = (
         (
             option("id", type=int, metavar="ID", help="the memory"),
             *(option(f"--{name.replace('_', '-')}", **settings) for name, settings in _UPDATED.items()),
+            DATABASE,
+            JSON,
+        ),
+    ),
+    Command(
+        "forget", "withdraw memories, which can be restored",
+        "Withdraw memories: no recall finds them any more. The rows stay, with the reason; `robotmem purge` deletes.",
+        _forget,
+        (
+            option("id", type=int, nargs="+", metavar="ID", help="the memories"),
+            option("--reason", required=True, metavar="TEXT", help="why, for the history"),
             DATABASE,
             JSON,
         ),

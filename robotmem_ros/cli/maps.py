@@ -13,7 +13,8 @@ from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.maps import PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from .command import DATABASE, JSON, Command, CommandError, opened, option, show, table, time_ns, time_text
+from .command import DATABASE, Command, CommandError, opened, option, show, table, time_ns, time_text
+from .listing import LISTING, show_list
 from .output import write_notice
 
 _MOST = 100_000
@@ -34,7 +35,7 @@ def _list(arguments: argparse.Namespace) -> None:
         for one in found
     ]  # fmt: skip
     head = ("map", "frame", "cells", "resolution", "origin x, y, yaw", "observed")
-    show(arguments, {"maps": found}, table(head, rows) or "no maps\n")
+    show_list(arguments, {"maps": found}, "maps", table(head, rows) or "no maps\n")
 
 
 def _import(arguments: argparse.Namespace) -> None:
@@ -73,7 +74,7 @@ def _path(arguments: argparse.Namespace) -> None:
             f"{time_text(points[0].observed_at)} to {time_text(last.observed_at)}\n"
             f"last at x {last.x:.2f} m, y {last.y:.2f} m, yaw {math.degrees(last.yaw):.0f} degrees\n"
         )
-    show(arguments, {"length": length(points), "points": points}, text)
+    show_list(arguments, {"length": length(points), "points": points}, "points", text)
 
 
 def length(points: Sequence[PathPoint]) -> float:
@@ -93,7 +94,7 @@ COMMANDS = (
             _MAP_ID,
             option("--frame", default=Parameters().memory_frame, help="frame of an imported map; default: %(default)s"),
             DATABASE,
-            JSON,
+            *LISTING,
         ),
     ),
     Command(
@@ -105,7 +106,7 @@ COMMANDS = (
             option("--map-id", help="name of the map; by default the one on which the robot drove last"),
             option("-n", type=int, help=f"points to choose evenly; default: {_MOST:,}"),
             DATABASE,
-            JSON,
+            *LISTING,
         ),
     ),
 )  # fmt: skip

@@ -31,6 +31,7 @@ from .command import (
     time_ns,
     time_text,
 )
+from .listing import LISTING, show_list
 
 _SESSION_HEAD = ("session", "collection", "started", "duration", "end", "outcome", "memories", "superseded", "context")
 _CONTEXT_SHOWN = 60
@@ -46,7 +47,7 @@ def _recall(arguments: argparse.Namespace) -> None:
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
     result = {"mode": found.mode, "reason": found.reason, "relevant": found.relevant, "memories": memories}
-    show(arguments, result, "\n".join(lines) + "\n")
+    show_list(arguments, result, "memories", "\n".join(lines) + "\n")
 
 
 def _model(arguments: argparse.Namespace) -> str:
@@ -111,7 +112,7 @@ def _sessions(arguments: argparse.Namespace) -> None:
     with opened(arguments.db, read_only=True) as memory:
         found = memory.sessions(arguments.collection, arguments.n)
     text = table(_SESSION_HEAD, [_session_row(one) for one in found]) or "no sessions\n"
-    show(arguments, {"sessions": found}, text)
+    show_list(arguments, {"sessions": found}, "sessions", text)
 
 
 def _session_row(session: Session) -> tuple[object, ...]:
@@ -133,7 +134,7 @@ def _history(arguments: argparse.Namespace) -> None:
     with opened(arguments.db, read_only=True) as memory:
         changes = memory.history(arguments.id)
     text = table(("when (UTC)", "change", "reason", "before"), change_rows(changes)) or "never changed\n"
-    show(arguments, {"id": arguments.id, "changes": changes}, text)
+    show_list(arguments, {"id": arguments.id, "changes": changes}, "changes", text)
 
 
 def change_rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
@@ -231,7 +232,7 @@ COMMANDS = (
             *map(request_option, arguments_of(RecallRequest)[1:]),
             option("--brief", action="store_true", help="the part of each text that answers the query, marked"),
             _NO_MODEL,
-            JSON,
+            *LISTING,
         ),
     ),
     Command(
@@ -245,12 +246,12 @@ COMMANDS = (
             DATABASE,
             option("--collection", default="", help="only those of this namespace"),
             option("--n", type=int, default=20, help="largest number of sessions"),
-            JSON,
+            *LISTING,
         ),
     ),
     Command(
         "history", "show what a memory was before", "List the changes of a memory, newest first.", _history,
-        (_ID, DATABASE, JSON),
+        (_ID, DATABASE, *LISTING),
     ),
     Command(
         "explain", "show why a memory is what it is", "Show what was decided about a memory, and by which rule.",

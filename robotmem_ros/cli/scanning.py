@@ -11,6 +11,7 @@ from ..memory import MemoryDetails, TimelineEntry
 from ..memory.search.counts import DEFAULT_N, Counted
 from ..memory.search.request import TimelineRequest
 from .command import DATABASE, JSON, Command, json_values, opened, option, position_text, show, table, time_text
+from .listing import LISTING, show_list
 from .reading import change_rows, request_option
 
 _LINES = 100
@@ -27,7 +28,7 @@ def _timeline(arguments: argparse.Namespace) -> None:
         text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in known)})\n"
     if page.cursor:
         text += f"(more: --cursor {page.cursor})\n"
-    show(arguments, page, text)
+    show_list(arguments, {"entries": page.entries, "cursor": page.cursor}, "entries", text)
 
 
 def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
@@ -37,7 +38,7 @@ def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
     return time_text(entry.observed_at), str(entry.id), entry.kind.value, what, f"{entry.snippet}{tags}{status}"
 
 
-def _get(arguments: argparse.Namespace) -> None:
+def _get(arguments: argparse.Namespace) -> int:
     with opened(arguments.db, read_only=True) as memory:
         found = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
     lines = [line for one in found for line in _lines(one)]
@@ -45,6 +46,7 @@ def _get(arguments: argparse.Namespace) -> None:
     if missing:
         lines.append(f"(not found: {', '.join(missing)})")
     show(arguments, {"memories": [_values(one) for one in found]}, "".join(f"{line}\n" for line in lines))
+    return 1 if missing else 0
 
 
 def _values(details: MemoryDetails) -> object:
@@ -86,7 +88,7 @@ def _told(details: MemoryDetails) -> Iterator[str]:
 def _list(arguments: argparse.Namespace) -> None:
     with opened(arguments.db, read_only=True, areas_file=arguments.areas_file) as memory:
         found = memory.counts(arguments.field, collection=arguments.collection, n=arguments.n)
-    show(arguments, {arguments.field: found}, table((), found) or "none\n")
+    show_list(arguments, {arguments.field: found}, arguments.field, table((), found) or "none\n")
 
 
 def _note(arguments: argparse.Namespace) -> None:
@@ -112,7 +114,7 @@ def _notes(arguments: argparse.Namespace) -> None:
 COMMANDS = (
     Command(
         "timeline", "list memories by time", "List memories in brief, page by page, newest first.", _timeline,
-        (DATABASE, *map(request_option, dataclasses.fields(TimelineRequest)), JSON),
+        (DATABASE, *map(request_option, dataclasses.fields(TimelineRequest)), *LISTING),
     ),
     Command(
         "get", "show memories in full", "Show memories in full, with sightings and history.", _get,
@@ -132,7 +134,7 @@ COMMANDS = (
             option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),
             option("--n", type=int, default=DEFAULT_N, help="largest number of values"),
-            JSON,
+            *LISTING,
         ),
     ),
     Command(

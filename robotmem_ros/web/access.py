@@ -130,7 +130,6 @@ def given_token(file: str | None, environment: Mapping[str, str]) -> str:
 def _of_file(path: Path) -> str:
     try:
         if not path.exists():
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as made:
                 made.write(f"{new_token()}\n")

@@ -58,7 +58,7 @@ def test_a_wrong_cursor_is_named(db: Path, capsys: Out) -> None:
 
 
 def test_memories_are_shown_in_full(db: Path, capsys: Out) -> None:
-    assert main(["get", "1", "3", "9", "--db", str(db)]) == 0
+    assert main(["get", "1", "3", "9", "--db", str(db)]) == 1
     told = capsys.readouterr().out
     assert "memory 1, perception (mug visual): a red mug on the table\n" in told
     assert "at (1.00, 2.00, 3.00) in map, collection default\n" in told

@@ -78,13 +78,23 @@ def test_on_another_address_a_token_is_made_and_printed_once(db: Path) -> None:
 
 
 def test_a_token_file_is_made_for_its_owner_alone_and_used_again(db: Path, tmp_path: Path) -> None:
-    file = tmp_path / "secret" / "token"
+    file = tmp_path / "token"
     for _ in range(2):
         with console(db, "--host", "0.0.0.0", "--token-file", str(file)) as server, server.client() as client:
             token = file.read_text().strip()
             assert token not in server.told
             assert client.get("/api/stats", headers={"Authorization": f"Bearer {token}"}).status_code == 200
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_file_in_a_folder_that_is_not_there_is_a_typo(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "no" / "token"
+    said = refusal(capsys, "--db", str(db), "--token-file", str(file))
+    assert f"--token-file: {str(file)!r} cannot be used (" in said
+    assert "No such file or directory" in said
+    assert not file.parent.exists()
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])

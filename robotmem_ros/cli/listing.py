@@ -1,0 +1,63 @@
+"""Print what a command lists: as it is read best, as JSON, as CSV, or some of its columns."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .command import JSON, CommandError, json_values, option, show, table
+from .output import write_result
+
+LISTING = (
+    (JSON, option("--csv", action="store_true", help="print comma-separated values, a line for each with a head")),
+    option("--columns", metavar="NAMES", help="only these, such as id,content; their names are those of --json"),
+)
+"""Options of a command that lists."""
+
+
+def show_list(arguments: argparse.Namespace, result: Mapping[str, object], name: str, text: str) -> None:
+    """Print a result as `show` does, or what it lists under a name as CSV, or only some columns of that.
+
+    Raises:
+        CommandError: a column is unknown.
+    """
+    if not arguments.csv and arguments.columns is None:
+        show(arguments, result, text)
+        return
+    records: Any = json_values(result[name])
+    columns = _columns(arguments.columns, records)
+    if arguments.json:
+        chosen = [{column: record.get(column) for column in columns} for record in records]
+        show(arguments, {**result, name: chosen}, "")
+        return
+    rows = [[_cell(record.get(column)) for column in columns] for record in records]
+    write_result(_csv(columns, rows) if arguments.csv else table(columns, rows))
+
+
+def _columns(given: str | None, records: Sequence[Mapping[str, object]]) -> list[str]:
+    known = list(dict.fromkeys(name for record in records for name in record))
+    if given is None:
+        return known
+    columns = [name.strip() for name in given.split(",") if name.strip()]
+    unknown = [name for name in columns if name not in known]
+    if not columns or (known and unknown):
+        raise CommandError(f"--columns: {given!r} names no column of these: {', '.join(known)}")
+    return columns
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    return value if isinstance(value, (str, int, float)) else json.dumps(value, ensure_ascii=False)
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()

@@ -6,8 +6,9 @@ import atexit
 import inspect
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
@@ -18,7 +19,14 @@ from typing import Concatenate, ParamSpec, TypeVar
 from . import validation
 from .config.parameters import Parameters
 from .embedding.embedder import BackgroundEmbedder, Embedder
-from .errors import DatabaseUnusableError, ForkedMemoryError, InvalidFieldError, MemoryNotFoundError, ReadOnlyError
+from .errors import (
+    DatabaseUnusableError,
+    ForkedMemoryError,
+    InvalidFieldError,
+    MemoryNotFoundError,
+    ReadOnlyError,
+    RobotMemoryError,
+)
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
 from .learning.learning import Learned
@@ -55,7 +63,7 @@ from .search.result import RecallResult
 from .search.timeline import Timeline, parse_timeline, read_timeline
 from .search.vector_index import VectorIndex
 from .sessions.consolidation import Consolidation
-from .sessions.sessions import SessionReport, SessionStart
+from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, map_rows, path_rows, rows
 from .storage.activity import Activity, read_activity
@@ -573,6 +581,32 @@ class RobotMemory:
         parameters, decay = self.parameters, self.decay()
         return self._parts.sessions.end(parameters, decay, session_id, outcome_score, self.offer)
 
+    @contextmanager
+    def session(
+        self,
+        context: Mapping[str, object] | str | None = None,
+        collection: str | None = None,
+        *,
+        max_duration: float | None = None,
+    ) -> Iterator[OpenSession]:
+        """Run a block as an episode, `with memory.session("patrol") as session:`; arguments are those of start_session.
+
+        The session ends with the block, with the `outcome` that was set in it; an exception is a failure, 0. What is
+        stored belongs to it if it carries `session.session_id`.
+
+        Raises:
+            InvalidFieldError: a field or the outcome cannot be used.
+            SessionNotFoundError: the session was ended within the block.
+        """
+        session = OpenSession(self.start_session(context, collection, max_duration=max_duration))
+        try:
+            yield session
+        except BaseException:
+            with suppress(RobotMemoryError):  # the exception of the block is the one to know
+                session.report = self.end_session(session.session_id, 0.0)
+            raise
+        session.report = self.end_session(session.session_id, session.outcome)
+
     @by_collection
     def sessions(self, collection: str | None = None, n: int = 20) -> tuple[Session, ...]:
         """Return the last `n` sessions, of a collection or of all; the one that was started last comes first."""
@@ -763,6 +797,13 @@ class RobotMemory:
         if self._database.read_only:
             raise ReadOnlyError
         return self._opened
+
+    def __repr__(self) -> str:
+        try:
+            now = self.status()
+        except RobotMemoryError as error:
+            return f"<RobotMemory {str(self._opened.database.path)!r}: {error}>"
+        return f"<RobotMemory {str(self.path)!r}: {now.memories} memories, {now.mode.value}>"
 
     def __enter__(self) -> RobotMemory:
         return self

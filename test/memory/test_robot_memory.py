@@ -168,6 +168,14 @@ def test_the_default_place_is_in_the_home_folder(
     assert (tmp_path / ".robotmem" / "memory.db").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_memory_tells_its_file_and_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with RobotMemory(path, embedding_model="") as memory:
+        memory.learn("the door is open")
+        assert repr(memory) == f"<RobotMemory {str(path)!r}: 1 memories, bm25_only>"
+    assert repr(memory) == f"<RobotMemory {str(path)!r}: the memory is closed; open a new RobotMemory>"
+
+
 def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidFieldError, match=r"^colour: 'red' is no parameter; there are .*busy_timeout"):
         RobotMemory(tmp_path / "memory.db", colour="red")

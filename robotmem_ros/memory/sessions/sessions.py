@@ -69,6 +69,22 @@ class SessionReport:
     """Facts of other sessions of the collection, best first."""
 
 
+@dataclass
+class OpenSession:
+    """A session that goes on for a block of a program."""
+
+    start: SessionStart
+    outcome: float | None = None
+    """How well it went, in [0, 1], for whoever runs the block to say; an exception that leaves the block is 0."""
+    report: SessionReport | None = None
+    """The report, once the block has ended."""
+
+    @property
+    def session_id(self) -> str:
+        """Return the id that memories of the session carry."""
+        return self.start.session_id
+
+
 class Sessions:
     """The sessions of one database. Safe to use from several threads."""
 

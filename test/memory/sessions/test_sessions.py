@@ -36,6 +36,32 @@ def test_start_session_returns_a_uuid_and_the_number_of_memories(memory: RobotMe
     assert memory.start_session(collection="lab").known_perceptions == 1
 
 
+def test_a_block_is_a_session_and_an_exception_its_failure(memory: RobotMemory) -> None:
+    with memory.session({"task": {"name": "tidy"}}, "lab") as session:
+        memory.learn("hold thin glasses with 8 N", collection="lab", session_id=session.session_id)
+        session.outcome = 0.9
+    assert session.report is not None
+    assert (session.report.facts, session.report.session.outcome) == (1, 0.9)
+    with memory.session("patrol"):
+        pass
+    with pytest.raises(ZeroDivisionError), memory.session("patrol") as failed:
+        raise ZeroDivisionError
+    assert [(one.collection, one.outcome) for one in memory.sessions()] == [
+        ("default", 0.0), ("default", None), ("lab", 0.9),
+    ]  # fmt: skip
+    assert failed.report is not None
+    with pytest.raises(InvalidFieldError, match=r"^outcome_score: 9"), memory.session() as session:
+        session.outcome = 9
+    memory.end_session(session.session_id)
+
+
+def test_a_session_that_was_ended_within_its_block_is_told_and_hides_no_exception(memory: RobotMemory) -> None:
+    with pytest.raises(SessionNotFoundError), memory.session() as session:
+        memory.end_session(session.session_id)
+    with pytest.raises(ZeroDivisionError), memory.session() as session:
+        1 / (memory.end_session(session.session_id).facts)
+
+
 def test_the_context_of_a_session_may_have_64_kb(memory: RobotMemory) -> None:
     fits = {"note": "x" * (65_536 - len('{"note":""}'))}
     session_id = memory.start_session(fits).session_id

@@ -13,9 +13,9 @@ from pathlib import Path
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
+from ..memory.times import moment
 from .desk import CollectionInUse, Desk, RobotClock
 from .prompts import NO_ORDERS
-from .times import moment
 from .tool import TIMES, Tool, checked
 from .tools import BY_NAME, TOOLS
 from .views import View

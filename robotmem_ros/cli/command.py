@@ -7,6 +7,7 @@ import dataclasses
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple
 from tabulate import tabulate
 
 from ..memory import RobotMemory
-from ..memory.errors import DatabaseUnusableError, RobotMemoryError
+from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
 from ..memory.storage.connection import default_path, resolve
+from ..memory.times import moment
 from .output import write_notice, write_result
 
 _YEAR_2001 = 1e9
@@ -153,11 +155,8 @@ def time_text(time_ns: int) -> str:
 
 
 def time_ns(text: str) -> int:
-    """Read a time such as 2026-01-31T12:00, of UTC unless it names a zone, as nanoseconds since the epoch."""
+    """Read a time as `moment` does, of UTC unless it names a zone, as nanoseconds since the epoch."""
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-01-31T12:00") from None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=timezone.utc)
-    return max(round(found.timestamp()), 0) * 10**9
+        return moment("time", text, time.time_ns(), timezone.utc)
+    except InvalidFieldError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -214,7 +214,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "str": {"metavar": "TEXT"},
     "float | None": {"type": float, "metavar": "NUMBER"},
     "bool": {"action": "store_true"},
-    "int | None": {"type": time_ns, "metavar": "TIME"},
+    "Time | None": {"type": time_ns, "metavar": "TIME"},
     "str | None": {"metavar": "NAME"},
     "Names": {"action": "append", "metavar": "NAME"},
     "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},

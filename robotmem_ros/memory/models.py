@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .argument import argument
 from .errors import MALFORMED, StorageError
+from .times import Time
 
 Vector = npt.NDArray[np.float32]
 """One embedding: shape (dim,), unit length."""
@@ -89,7 +90,7 @@ class NewFact:
     confidence: float | None = argument(
         None, "how sure it is, in [0, 1]; left out, rules estimate it", within=(0.0, 1.0)
     )
-    observed_at: int | None = argument(None, "when it was observed, if not now")
+    observed_at: Time | None = argument(None, "when it was observed, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
     scope_files: Iterable[str] = argument((), "files that it is about; left out, rules find them")
     scope_entities: Iterable[str] = argument((), "names that it is about; left out, rules find them")
@@ -117,7 +118,7 @@ class NewPerception:
     as_object: bool = argument(True, "whether it may be a sighting of an object")
     """Whether it is a sighting of an object if it has a label and a pose in the memory frame."""
     confidence: float = argument(0.9, "how sure it is, in [0, 1]", within=(0.0, 1.0))
-    observed_at: int | None = argument(None, "when it was perceived, if not now")
+    observed_at: Time | None = argument(None, "when it was perceived, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
     received_at: int = 0
     """When it came in with a stream, by the robot's clock, in nanoseconds; 0 for what was told in a call."""

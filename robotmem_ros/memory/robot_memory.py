@@ -14,7 +14,7 @@ from functools import wraps
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from . import validation
 from .config.parameters import Parameters
@@ -26,6 +26,7 @@ from .errors import (
     MemoryNotFoundError,
     ReadOnlyError,
     RobotMemoryError,
+    did_you_mean,
 )
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
@@ -71,10 +72,13 @@ from .storage.decay import Decay
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, Selection, preview
+from .times import Time, moment
 
 _LOAD_PATIENCE = 60.0
+_TIMES = frozenset({"after", "before", "observed_at", "received_at"})
+"""Arguments that are times."""
 P = ParamSpec("P")
-S = TypeVar("S")
+S = TypeVar("S", bound="RobotMemory")
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -83,15 +87,25 @@ def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Con
     """Let a method that takes a value take the fields of the value as its arguments.
 
     With `@takes(NewFact) def learn(self, fact)`, `memory.learn(insight="...")` calls it with `NewFact(insight="...")`.
-    `help()` and type checkers show the fields.
+    `help()` and type checkers show the fields. Times are read as `moment` does.
     """
+    of_value = inspect.signature(value)
 
     def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
         @wraps(method)
         def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
-            return method(self, value(*arguments, **named))
+            try:
+                fields_of_value: dict[str, Any] = of_value.bind(*arguments, **named).arguments
+            except TypeError as error:
+                unknown = next((name for name in named if name not in of_value.parameters), None)
+                guess = did_you_mean(unknown, of_value.parameters) if unknown else ""
+                raise TypeError(f"{method.__name__}(): {error}{guess}") from None
+            for name in _TIMES & fields_of_value.keys():
+                if (value_of_time := fields_of_value[name]) is not None:
+                    fields_of_value[name] = self.moment(name, value_of_time)
+            return method(self, cast(Callable[..., V], value)(**fields_of_value))
 
-        of_method, of_value = inspect.signature(method), inspect.signature(value)
+        of_method = inspect.signature(method)
         parameters = [next(iter(of_method.parameters.values())), *of_value.parameters.values()]
         call.__signature__ = of_method.replace(parameters=parameters)  # type: ignore[attr-defined]
         return call
@@ -317,7 +331,7 @@ class RobotMemory:
         return self._writable.database.write(lambda connection: path_rows.insert(connection, part), background=True)
 
     def robot_path(
-        self, *, after: int | None = None, before: int | None = None, map_id: str | None = None, n: int = 5000
+        self, *, after: Time | None = None, before: Time | None = None, map_id: str | None = None, n: int = 5000
     ) -> tuple[PathPoint, ...]:
         """Return where the robot drove in `[after, before)`, oldest first: at most `n` points that lie evenly.
 
@@ -327,7 +341,8 @@ class RobotMemory:
             InvalidFieldError: a time or the name of the map cannot be used, or `n` is not in 1 to 100,000.
             StorageError: the database could not be read.
         """
-        since, until = validation.window(after, before)
+        since = None if after is None else self.moment("after", after)
+        until = None if before is None else self.moment("before", before)
         most = validation.whole("n", n, low=1, high=MAX_POINTS)
         return self._read(path_rows.read, after=since, before=until, map_id=self._map(map_id), n=most)
 
@@ -429,7 +444,7 @@ class RobotMemory:
         """
         return self._query(read_density, query, self._clock())
 
-    def sighted(self, after: int, before: int, n: int = 1000) -> tuple[Sighted, ...]:
+    def sighted(self, after: Time, before: Time, n: int = 1000) -> tuple[Sighted, ...]:
         """Return at most `n` objects that were sighted in `[after, before)`, those sighted last there first.
 
         Each is as it was at that sighting. Sightings that were not kept are not known.
@@ -438,7 +453,7 @@ class RobotMemory:
             InvalidFieldError: a time or `n` cannot be used.
             StorageError: the database could not be read.
         """
-        since, until = validation.time_ns("after", after), validation.time_ns("before", before)
+        since, until = self.moment("after", after), self.moment("before", before)
         return self._query(read_sighted, since, until, validation.whole("n", n, low=1))
 
     def get_memories(self, ids: Iterable[int], *, include_forgotten: bool = False) -> tuple[MemoryDetails, ...]:
@@ -694,6 +709,14 @@ class RobotMemory:
             StorageError: the database could not be read.
         """
         return self._read(read_activity, self.path)
+
+    def moment(self, field: str, value: object) -> int:
+        """Return a time in nanoseconds since the epoch, as every verb reads it: `now` is that of the robot's clock.
+
+        Raises:
+            InvalidFieldError: it is no time, see `Time`.
+        """
+        return moment(field, value, self._clock())
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""

@@ -164,9 +164,10 @@ def _timeline_arguments(memory: RobotMemory, parameters: BaseModel) -> dict[str,
         named[full] = [*named.get(full, ()), *value] if isinstance(value, list) else value
     if (days := named.pop("days", None)) is not None:
         begin = max(memory.decay().now - round(days * DAY), 0)
-        if named.get("before", begin + 1) <= begin:
+        times = {name: memory.moment(name, named[name]) for name in ("after", "before") if named.get(name) is not None}
+        if times.get("before", begin + 1) <= begin:
             raise InvalidFieldError("days", days, "begin after the time `before`; leave one of them out")
-        named["after"] = max(begin, named.get("after") or 0)
+        named["after"] = max(begin, times.get("after", 0))
     return named
 
 

@@ -220,15 +220,16 @@ def past_routes(memory: RobotMemory) -> APIRouter:
     @router.get("/at", responses=responses(), response_model=Moment)
     def moment(time: Annotated[Time, Query()]) -> Any:
         """Tell what was known and seen at a time."""
+        at = memory.moment("time", time)
         open_then = [
             one
             for one in memory.sessions(None, MOST)
-            if one.started_at <= time and (one.ended_at is None or time < one.ended_at)
+            if one.started_at <= at and (one.ended_at is None or at < one.ended_at)
         ]
-        begin, end = max(time - _MINUTE, 0), max(time, 1)  # a clock of a simulation begins at 0
+        begin, end = max(at - _MINUTE, 0), max(at, 1)  # a clock of a simulation begins at 0
         last = memory.robot_path(before=end, n=1)
         return Moment.model_validate({
-            "time": time, "sessions": open_then, "path_point": _point(last[0]) if last else None,
+            "time": at, "sessions": open_then, "path_point": _point(last[0]) if last else None,
             "memories": memory.timeline(after=begin, before=end, collection="*", n=MOST).entries,
             "objects": memory.sighted(begin, end, MOST),
         })  # fmt: skip

@@ -8,12 +8,13 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from ..memory.argument import Range
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
+from ..memory.times import MAX_TIME
 from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE
 
 MOST = 1000
@@ -37,19 +38,15 @@ def _spelled(pattern: re.Pattern[str], expected: str) -> BeforeValidator:
 
 AS_WHOLE = _spelled(_WHOLE, "a whole number, such as 5")
 AS_NUMBER = _spelled(_NUMBER, "a number, such as 0.5")
-if TYPE_CHECKING:
-    Time = int
-else:
-    # JavaScript cannot hold it as a number, so it is a text.
-    Time = Annotated[
-        str,
-        Field(
-            pattern="^([0-9]{1,18}|[1-8][0-9]{18})$",
-            description="Nanoseconds since the epoch.",
-            examples=["1790000000000000000"],
-        ),
-        AfterValidator(int),
-    ]
+# Nanoseconds are a text as well: JavaScript cannot hold them as a number.
+Time = Annotated[
+    str,
+    Field(
+        max_length=MAX_TIME,
+        description="ISO 8601, words such as `2 hours ago` or `yesterday 14:00`, or nanoseconds since the epoch.",
+        examples=["1790000000000000000"],
+    ),
+]
 Id = Annotated[int, AS_WHOLE, Field(ge=1, le=2**63 - 1)]
 Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
@@ -67,7 +64,7 @@ _IN_QUERY: Mapping[str, Any] = {
     "str": str,
     "str | None": Name | None,
     "int": Annotated[int, AS_WHOLE],
-    "int | None": Time | None,
+    "Time | None": Time | None,
     "float": Share,
     "float | None": Share | None,
     "bool": bool,

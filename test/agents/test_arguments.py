@@ -43,7 +43,7 @@ WRONG: list[tuple[object, object, str]] = [
     (
         "learn",
         {"insight": "x", "observed_at": 1_790_000_000},
-        "observed_at: 1790000000 nanoseconds since the",
+        "observed_at: 1790000000 as nanoseconds is of 1970",
     ),
     ("save_perception", {"description": "x", "pose": [1, 2]}, "pose: [1, 2] must have at least 3 entries"),
     ("save_perception", {"description": "x", "pose": [1, 2, 3, 4]}, "pose: [1.0, 2.0, 3.0, 4.0] must be 3 numbers"),

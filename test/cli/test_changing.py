@@ -151,7 +151,7 @@ def test_an_invalid_selection_for_purge_is_reported(
     [
         (["--older-than", "-1"], "-1 must be days, from 0 to 100000"),
         (["--older-than", "nan"], "nan must be days, from 0 to 100000"),
-        (["--before", "yesterday"], "'yesterday' is no time such as 2026-01-31T12:00"),
+        (["--before", "soon"], "time: 'soon' is no time; write ISO 8601 (2026-01-31T12:00"),
         (["--before", "2026-01-01", "--older-than", "1"], "not allowed with argument"),
     ],
 )

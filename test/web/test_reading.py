@@ -198,7 +198,7 @@ def test_without_a_map_that_is_said(client: httpx.Client) -> None:
     [
         ("memories", {"n": "many"}, "n", "many"),
         ("memories", {"nn": "1"}, "nn", "1"),
-        ("memories", {"after": "yesterday"}, "after", "yesterday"),
+        ("memories", {"after": "soon"}, "after", "soon"),
         ("memories", {"cursor": "nonsense"}, "cursor", "nonsense"),
         ("memories", {"type": "feelings"}, "type.0", "feelings"),
         ("memories", {"confidence": "0.5", "min_confidence": "0.4"}, "confidence", None),

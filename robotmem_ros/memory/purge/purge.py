@@ -26,6 +26,7 @@ from ..storage.purge_rows import (
     preview,
 )
 from ..storage.secure_erase import is_read_elsewhere, secure_erase
+from ..times import Time
 from .parts import delete_parts
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ def parse_selection(
     ids: Iterable[int] | None = None,
     session_id: str | None = None,
     collection: str | None = None,
-    before: int | None = None,
+    before: Time | None = None,
 ) -> Selection:
     """Check what a caller chose; None is no condition.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .. import validation
 from ..errors import InvalidFieldError
 from ..models import Kind
+from ..times import Time
 from .main_times import MainTimes, main_times
 
 MAX_BINS = 1000
@@ -74,7 +75,7 @@ class DensityQuery:
 
 
 def parse_density(
-    *, bins: int = 100, after: int | None = None, before: int | None = None, collection: str | None = None
+    *, bins: int = 100, after: Time | None = None, before: Time | None = None, collection: str | None = None
 ) -> DensityQuery:
     """Check all fields; no collection and `*` mean all.
 

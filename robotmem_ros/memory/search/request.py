@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 
 from ..argument import argument
+from ..times import Time
 
 MAX_N = 100
 """Memories that a recall returns at most."""
@@ -54,8 +55,8 @@ class RecallRequest(_Conditions):
         None, 'nearest first, such as \'{"target": [1.0, 2.0, 0.0], "max_distance": 5.0}\''
     )
     """`field` (default `position`), `target` in metres, `frame_id` if it is not the memory frame, `max_distance`."""
-    after: int | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
-    before: int | None = argument(None, "memories observed before this time")
+    after: Time | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
+    before: Time | None = argument(None, "memories observed before this time")
     collection: str | None = argument(None, "memories of this collection; `*` is all")
     _: KW_ONLY
     min_relevance: float | None = argument(
@@ -89,8 +90,8 @@ class TimelineRequest(_Conditions):
     n: int = argument(50, "largest number of memories", within=(1, MAX_ENTRIES))
     cursor: str = argument("", "the cursor of the page before")
     oldest_first: bool = argument(False, "the oldest memories first")
-    after: int | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
-    before: int | None = argument(None, "memories observed before this time")
+    after: Time | None = argument(None, "memories observed at or after this time, as in 2026-01-31T12:00")
+    before: Time | None = argument(None, "memories observed before this time")
     collection: str | None = argument(None, "memories of this collection; `*` is all")
     min_confidence: float = argument(0.0, "smallest confidence of a memory now, in [0, 1]", within=(0.0, 1.0))
     include_forgotten: bool = argument(False, "also memories that were forgotten or superseded")

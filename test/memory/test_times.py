@@ -1,16 +1,19 @@
-"""Times as agents write them."""
+"""Times as programs, people and agents write them."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from datetime import time as clock_time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.agents.times import ago, iso, moment
-from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.agents.times import ago, iso
+from robotmem_ros.memory import InvalidFieldError, RobotMemory
+from robotmem_ros.memory.times import moment
 
 ZONE: tzinfo = timezone(timedelta(hours=1))
 HERE = datetime(2026, 11, 23, 10, 30, tzinfo=ZONE)  # a Monday
@@ -78,17 +81,85 @@ def test_what_is_no_time_is_refused_with_the_forms_that_are(text: str) -> None:
         moment("after", text, NOW, ZONE)
 
 
-@pytest.mark.parametrize("value", [True, 1.5, None, [], {}])
-def test_what_is_neither_text_nor_a_whole_number_is_no_time(value: object) -> None:
+@pytest.mark.parametrize("value", [True, None, [], {}, float("nan"), b"now"])
+def test_what_is_no_time_is_refused(value: object) -> None:
     with pytest.raises(InvalidFieldError, match="is no time; write ISO 8601"):
         moment("before", value, NOW, ZONE)
+
+
+def test_a_number_with_a_fraction_has_no_unit() -> None:
+    with pytest.raises(InvalidFieldError, match=r"^before: 1.5 has no unit; give a datetime"):
+        moment("before", 1.5, NOW, ZONE)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime(2026, 11, 20, 10),  # noqa: DTZ001
+        date(2026, 11, 20),
+        HERE,
+        HERE.astimezone(timezone.utc),
+    ],
+)
+def test_datetimes_are_times_of_their_zone_or_of_the_one_that_is_given(value: date) -> None:
+    time = value if isinstance(value, datetime) else datetime.combine(value, clock_time.min)
+    zoned = time if time.tzinfo else time.replace(tzinfo=ZONE)
+    assert moment("after", value, NOW, ZONE) == round(zoned.timestamp()) * 10**9
+
+
+def test_a_timedelta_is_before_now() -> None:
+    assert moment("after", timedelta(minutes=30), NOW, ZONE) == NOW - 1800 * 10**9
+    assert moment("after", timedelta(microseconds=1), NOW, ZONE) == NOW - 1000
+    with pytest.raises(InvalidFieldError, match="lies before 1970"):
+        moment("after", timedelta(days=30_000), NOW, ZONE)
+
+
+def test_numbers_of_numpy_are_whole_numbers() -> None:
+    assert moment("after", np.int64(NOW), NOW, ZONE) == NOW
 
 
 def test_nanoseconds_are_times_and_seconds_are_not() -> None:
     assert moment("after", NOW, NOW, ZONE) == moment("after", str(NOW), NOW, ZONE) == NOW
     assert moment("after", 0, NOW, ZONE) == 0
-    with pytest.raises(InvalidFieldError, match="seconds are not meant here"):
-        moment("after", 1_790_000_000, NOW, ZONE)
+    with pytest.raises(InvalidFieldError, match="is no time"):
+        moment("after", "12", NOW, ZONE)
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6)])
+@pytest.mark.parametrize("form", [int, float, str])
+def test_a_time_of_our_days_in_another_unit_is_refused_with_what_was_meant(unit: str, scale: int, form: type) -> None:
+    count = NOW // 10**9 * scale
+    why = rf"^after: .* is of 1970; if {unit} are meant, give '2026-11-23T09:30:00\+00:00' or {NOW}$"
+    with pytest.raises(InvalidFieldError, match=why):
+        moment("after", form(count), NOW, ZONE)
+
+
+def test_every_verb_takes_times_as_people_write_them() -> None:
+    with RobotMemory(":memory:", embedding_model="", clock=lambda: NOW) as memory:
+        memory.learn("the door is open", observed_at=HERE - timedelta(hours=3))
+        memory.save_perception("a mug", label="mug", pose=[1, 2, 3], observed_at="2 hours ago")
+        assert [one.observed_at for one in memory.timeline().entries] == [NOW - 7200 * 10**9, NOW - 10_800 * 10**9]
+        (mug,) = memory.recall(after=timedelta(minutes=150)).memories
+        assert mug.content == "a mug"
+        assert memory.recall(before="150 minutes ago").memories[0].content == "the door is open"
+        assert len(memory.timeline(after="today", before="now").entries) == 2
+        assert memory.density(bins=1, after=timedelta(minutes=150), before="now").start == NOW - 9000 * 10**9
+        assert [one.label for one in memory.sighted(timedelta(hours=3), "now")] == ["mug"]
+        assert memory.robot_path(after="today", before=HERE) == ()
+        assert memory.preview_purge(before="150 minutes ago").memories == 1
+        for call in (memory.recall, memory.timeline):
+            with pytest.raises(InvalidFieldError, match=r"^after: 1790000000 as nanoseconds"):
+                call(after=1_790_000_000)
+        with pytest.raises(InvalidFieldError, match=r"^observed_at: 1790000000 as nanoseconds"):
+            memory.learn("the door is shut", observed_at=1_790_000_000)
+
+
+def test_a_wrong_argument_names_the_verb_and_what_was_meant() -> None:
+    with RobotMemory(":memory:", embedding_model="") as memory:
+        with pytest.raises(TypeError, match=r"^recall\(\): .* 'lables'; did you mean 'labels'"):
+            memory.recall(lables=["mug"])  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"^learn\(\): missing a required argument: 'insight'"):
+            memory.learn()
 
 
 def test_nanoseconds_of_a_simulation_are_early() -> None:

@@ -54,17 +54,28 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
-    """Tell whether somebody reads or writes the file now, without waiting for that; the log is emptied if nobody does.
+def check_pages(connection: sqlite3.Connection) -> None:
+    """Check that the file is sound: on a damaged page, what holds nothing could not be told from what does.
 
-    To be called without a transaction.
+    Raises:
+        sqlite3.Error: it is damaged.
     """
-    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute("PRAGMA busy_timeout = 0")
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"database disk image is malformed ({found.splitlines()[-1]})")
+
+
+def is_read_elsewhere(connection: sqlite3.Connection, patience: float = 0.0) -> bool:
+    """Tell whether somebody still reads or writes the file after some seconds; the log is emptied if nobody does.
+
+    To be called without a transaction. Writers wait meanwhile.
+    """
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {round(patience * 1000)}")
     try:
         return _empty_log(connection)
     finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
+        connection.execute(f"PRAGMA busy_timeout = {int(before)}")
 
 
 def copies(path: Path) -> list[Path]:

@@ -138,10 +138,16 @@ class WriteQueue:
             self._closed = True
             self._changed.notify()
 
-    def wait(self) -> bool:
-        """Wait for a job; return False once the queue is closed and empty."""
+    def wait(self, gathered: float = 0.0) -> bool:
+        """Wait for a call, or until background jobs fill a group or the oldest is `gathered` seconds old.
+
+        Return False once the queue is closed and empty.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self))
+            if gathered and self._background:
+                due = self._background[0].since + gathered - time.monotonic()
+                self._changed.wait_for(lambda: self._closed or self._calls or len(self) >= _MAX_GROUP, max(due, 0.0))
             return len(self) > 0
 
     def take_alone(self) -> Job[Any] | None:

@@ -72,6 +72,8 @@ class Writer:
         self._flood_ends = 0.0
         self.trouble = ""
         """Why the last transaction failed; empty if it was committed."""
+        self.gathered = 0.0
+        """Seconds that background jobs wait, to be committed together."""
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
@@ -118,7 +120,7 @@ class Writer:
         return job.future
 
     def _run(self) -> None:
-        while self._queue.wait():
+        while self._queue.wait(self.gathered):
             self._turn()
         if self._guard is not None:
             self._guard.check(self._connection, at_once=True)

@@ -88,7 +88,6 @@ class Parts:
             made.callback(self.notes.close)
             self.faded = FadedWatch(self.database, lambda: parameters().decay_rate)
             self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
-            made.callback(self.log_watch.close)
             self.maintenance.start(self._steps(at_start), self.database.query_priority)
             made.callback(self.maintenance.close)
             made.callback(self.retention.stop)

@@ -243,8 +243,7 @@ class Database:
         with self._closed_on_error(self._connect(read_only=False)) as connection:
             self._note_loss(connection, log)
             migrate(connection, self.path)
-            if log_loss.is_unsettled(connection):
-                log_loss.settle(connection)
+            log_loss.settle(connection)
             index_schemes.note_in_new(connection)
             if index_schemes.are_current(connection):
                 return connection

@@ -2,10 +2,10 @@
 
 SQLite takes what is left of a log for all of it, and says nothing. Two things tell:
 
-- Two numbers, on two pages of the file, are equal in file and log together, but not in the file alone: `mark` increases
-  the first in one commit, the second in the next, and a reader between the two keeps a checkpoint from writing the
-  second into the file. A file without a log in which they differ was parted from its log. Whoever closes it in order,
-  SQLite's shell too, writes the log back, and the second number with it.
+- Two numbers, on two pages of the file, are equal in each state of the database, but not in the file without its log:
+  `mark` changes both in one commit, and then writes the page of the second once more, behind a reader. A checkpoint
+  brings the first page into the file; it passes the second over, since that is newer than what the reader sees. Whoever
+  closes the file in order, SQLite's shell too, writes the log back, and then the numbers are equal there as well.
 - The end of a log that SQLite accepts is followed by two commits or more of the same log: it is damaged there. A single
   one may be the last before a power cut, which nobody was told is on disk.
 
@@ -56,28 +56,36 @@ def read_log(path: Path) -> Log:
 
 
 def mark(connection: sqlite3.Connection, snapshot: Callable[[], AbstractContextManager[sqlite3.Connection]]) -> None:
-    """Make the numbers differ in the file; `connection` is in no transaction, `snapshot` gives another one that reads.
+    """Make the numbers differ in the file alone; `connection` is in no transaction, `snapshot` gives one that reads.
 
     Raises:
-        sqlite3.Error: the file could not be written; call `settle` before it is closed.
+        sqlite3.Error: the file could not be written.
     """
-    connection.execute("INSERT OR REPLACE INTO settings SELECT 'log', n + 1 FROM log_mark")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("UPDATE log_mark SET n = n + 1")
+        connection.execute("INSERT OR REPLACE INTO settings SELECT 'log', n FROM log_mark")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
     with snapshot() as reader:
-        is_unsettled(reader)
-        settle(connection)
-        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        _is_parted(reader)
+        # Whoever has the lock of writers now may wait for this reader to end. Then a later mark will do.
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            with suppress(sqlite3.OperationalError):
+                connection.execute("UPDATE log_mark SET writes = writes + 1")
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
 
 
 def settle(connection: sqlite3.Connection) -> None:
-    """Make the numbers equal in file and log together."""
-    connection.execute("UPDATE log_mark SET n = (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'log')")
-
-
-def is_unsettled(connection: sqlite3.Connection) -> bool:
-    """Return whether the numbers differ."""
-    with suppress(sqlite3.Error):  # no database of this program
-        return connection.execute(_DIFFER).fetchone() is not None
-    return False
+    """Make the numbers equal in a file that was parted from its log."""
+    if _is_parted(connection):
+        connection.execute("UPDATE log_mark SET n = (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'log')")
 
 
 def loss(connection: sqlite3.Connection, path: Path, before: Log) -> str:
@@ -88,22 +96,28 @@ def loss(connection: sqlite3.Connection, path: Path, before: Log) -> str:
         path: The database.
         before: The log as it was before.
     """
-    frames = _accepted(connection, before)
-    if frames == 0 and is_unsettled(connection):
+    if _is_parted(connection):
         return (
             f"the log {str(path) + '-wal'!r} was gone, empty or damaged at opening: what was stored last and was only "
             "in the log is lost; a copy of a file in use needs VACUUM INTO"
         )
+    frames = _accepted(connection)
     lost = sum(commit > frames for commit in before.commits) - 1
+    # Other processes may have begun the log anew meanwhile.
     if frames > 0 and lost > 0 and read_log(path).salts == before.salts:
         return f"the log {str(path) + '-wal'!r} was damaged at opening: the last {lost} or more commits are lost"
     return ""
 
 
-def _accepted(connection: sqlite3.Connection, before: Log) -> int:
-    # How many frames SQLite has accepted; -1 if it does not tell. On a connection that only reads it does not.
+def _accepted(connection: sqlite3.Connection) -> int:
+    # How many frames SQLite has accepted; to a connection that only reads it does not tell.
     try:
-        frames = int(connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])
+        return int(connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])
     except sqlite3.OperationalError:
-        return -1 if before.salts else 0
-    return frames
+        return 0
+
+
+def _is_parted(connection: sqlite3.Connection) -> bool:
+    with suppress(sqlite3.Error):  # no database of this program
+        return connection.execute(_DIFFER).fetchone() is not None
+    return False

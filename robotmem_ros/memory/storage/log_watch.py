@@ -49,7 +49,6 @@ class LogWatch:
         self._log = Path(f"{database.path}-wal")
         self._held_since: float | None = None
         self._marked_at = 0
-        self._is_unsettled = False
 
     def update(self) -> bool:
         """Empty the log if it is far too large, and mark the file after a checkpoint; nothing is left.
@@ -69,19 +68,9 @@ class LogWatch:
         self._held_since = None
         self._database.gather(0.0)
         if self._checkpointed_at() != self._marked_at:
-            self._mark()
+            self._database.write_alone(lambda connection: log_loss.mark(connection, self._database.snapshot)).result()
             self._marked_at = self._checkpointed_at()
         return False
-
-    def close(self) -> None:
-        """Mark that all is well, if the last attempt to do so failed."""
-        if self._is_unsettled:
-            self._database.write_alone(log_loss.settle)
-
-    def _mark(self) -> None:
-        self._is_unsettled = True
-        self._database.write_alone(lambda connection: log_loss.mark(connection, self._database.snapshot)).result()
-        self._is_unsettled = False
 
     def _is_held(self, connection: sqlite3.Connection) -> bool:
         return is_read_elsewhere(connection, _PATIENCE)

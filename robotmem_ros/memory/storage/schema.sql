@@ -722,5 +722,5 @@ CREATE TABLE settings (
 
 -- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see log_loss.py. It has a
 -- page of its own.
-CREATE TABLE log_mark (n INTEGER NOT NULL);
-INSERT INTO log_mark VALUES (0);
+CREATE TABLE log_mark (n INTEGER NOT NULL, writes INTEGER NOT NULL);
+INSERT INTO log_mark VALUES (0, 0);

@@ -9,7 +9,6 @@ nobody waits for is committed once a second.
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +21,6 @@ from .secure_erase import is_read_elsewhere
 
 _LARGE = 4
 """How many times as large as it should be the log is before it is worth a word."""
-_PATIENCE = 0.1
-"""Seconds to wait for readers, so that many short ones in turn do not keep the log from being emptied."""
 _GATHERED = 1.0
 """Seconds between two commits of what nobody waits for while the log cannot be emptied."""
 _READ_LOCKS = range(123, 128)
@@ -59,7 +56,7 @@ class LogWatch:
         if self._database.in_memory or not self._log.exists():
             return False
         is_large = self._log.stat().st_size > _LARGE * log_limit(self._limit() or 2**62)
-        if is_large and self._database.write_alone(self._is_held).result():
+        if is_large and self._database.write_alone(is_read_elsewhere).result():
             self._database.gather(_GATHERED)
             if self._held_since is None:
                 self._held_since = self._clock()
@@ -71,9 +68,6 @@ class LogWatch:
             self._database.write_alone(lambda connection: log_loss.mark(connection, self._database.snapshot)).result()
             self._marked_at = self._checkpointed_at()
         return False
-
-    def _is_held(self, connection: sqlite3.Connection) -> bool:
-        return is_read_elsewhere(connection, _PATIENCE)
 
     def _checkpointed_at(self) -> int:
         # Only a checkpoint writes to the file itself.

@@ -51,19 +51,19 @@ def zero(log: Path, start: int, end: int | None = None) -> None:
     log.write_bytes(data)
 
 
-LOSSES: dict[str, Callable[[Path], None]] = {
+LOSSES: dict[str, Callable[[Path], object]] = {
     "removed": Path.unlink,
-    "emptied": lambda log: log.write_bytes(b"") and None,
+    "emptied": lambda log: log.write_bytes(b""),
     "without its head": lambda log: zero(log, 0, 4096),
     "zeroed": lambda log: zero(log, 0),
-    "cut off in its first page": lambda log: log.write_bytes(log.read_bytes()[:5000]) and None,
+    "cut off in its first page": lambda log: log.write_bytes(log.read_bytes()[:5000]),
 }
 
 
 @pytest.mark.parametrize("damage", LOSSES.values(), ids=LOSSES)
 @pytest.mark.parametrize("shared_memory_stays", [True, False])
 def test_a_log_that_is_gone_is_told_of_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], None], shared_memory_stays: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[Path], object], shared_memory_stays: bool
 ) -> None:
     path = tmp_path / "memory.db"
     log = killed(path)

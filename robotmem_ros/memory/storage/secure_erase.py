@@ -65,17 +65,17 @@ def check_pages(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(f"database disk image is malformed ({found.splitlines()[-1]})")
 
 
-def is_read_elsewhere(connection: sqlite3.Connection, patience: float = 0.0) -> bool:
-    """Tell whether somebody still reads or writes the file after some seconds; the log is emptied if nobody does.
+def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
+    """Tell whether somebody reads or writes the file now, without waiting for that; the log is emptied if nobody does.
 
-    To be called without a transaction. Writers wait meanwhile.
+    To be called without a transaction.
     """
-    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
-    connection.execute(f"PRAGMA busy_timeout = {round(patience * 1000)}")
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute("PRAGMA busy_timeout = 0")
     try:
         return _empty_log(connection)
     finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(before)}")
+        connection.execute(f"PRAGMA busy_timeout = {int(patience)}")
 
 
 def copies(path: Path) -> list[Path]:

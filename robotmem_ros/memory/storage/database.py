@@ -123,7 +123,7 @@ class Database:
 
     def gather(self, seconds: float) -> None:
         """Let jobs in the background wait for so long, to be committed together."""
-        self._writing().gathered = seconds
+        self._writing().gather(seconds)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Give a job to the writer that must not run in a transaction; the future holds its result."""

@@ -99,7 +99,7 @@ def loss(connection: sqlite3.Connection, path: Path, before: Log) -> str:
     if _is_parted(connection):
         return (
             f"the log {str(path) + '-wal'!r} was gone, empty or damaged at opening: what was stored last and was only "
-            "in the log is lost; a copy of a file in use needs VACUUM INTO"
+            "in the log is lost; copy a file in use by `robotmem backup`"
         )
     frames = _accepted(connection)
     lost = sum(commit > frames for commit in before.commits) - 1

@@ -72,8 +72,6 @@ class Writer:
         self._flood_ends = 0.0
         self.trouble = ""
         """Why the last transaction failed; empty if it was committed."""
-        self.gathered = 0.0
-        """Seconds that background jobs wait, to be committed together."""
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
@@ -110,6 +108,10 @@ class Writer:
         """Return whether so much comes in that many jobs were committed together a moment ago."""
         return time.monotonic() < self._flood_ends
 
+    def gather(self, seconds: float) -> None:
+        """Let background jobs wait for so long, to be committed together."""
+        self._queue.gathered = seconds
+
     def close(self) -> None:
         """Commit all that was submitted, then end the thread."""
         self._queue.close()
@@ -120,7 +122,7 @@ class Writer:
         return job.future
 
     def _run(self) -> None:
-        while self._queue.wait(self.gathered):
+        while self._queue.wait():
             self._turn()
         if self._guard is not None:
             self._guard.check(self._connection, at_once=True)

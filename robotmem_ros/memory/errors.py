@@ -38,6 +38,14 @@ def shown(value: object) -> str:
     return text[:_SHOWN] + "..." if cut else text
 
 
+def _duration(seconds: float) -> str:
+    # In steps, so that a message that is logged when it changes does not fill the log.
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit}"
+    return "a moment" if seconds < 60 else "a minute"
+
+
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """End a message about an unknown name with the nearest one, "; did you mean 'a'?"; empty for none.
 
@@ -150,11 +158,11 @@ class PurgeUnfinishedError(RobotMemoryError):
 class LogHeldError(RobotMemoryError):
     """The write-ahead log grows, since a process reads an older state of the file."""
 
-    def __init__(self, log: Path, size: int, readers: Iterable[str]) -> None:
+    def __init__(self, log: Path, size: int, readers: Iterable[str], seconds: float) -> None:
         who = " and ".join(readers) or "a process"
         super().__init__(
-            f"{str(log)!r} has {size / 1e6:.0f} MB and grows with each save, since {who} reads an older state of the "
-            "database; end that process or its transaction"
+            f"{str(log)!r} has {size / 1e6:.0f} MB and grows with each save, since {who} has read an older state of "
+            f"the database for {_duration(seconds)}; end that process or its transaction"
         )
 
 

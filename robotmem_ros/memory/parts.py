@@ -26,7 +26,7 @@ from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
 from .storage import Database
-from .storage.log_watch import empty_log
+from .storage.log_watch import LogWatch
 from .text import scripts
 
 _INDEXED = 1000
@@ -87,7 +87,8 @@ class Parts:
             self.notes = Notes(self.database, at_start, self.maintenance.notify)
             made.callback(self.notes.close)
             self.faded = FadedWatch(self.database, lambda: parameters().decay_rate)
-            self.maintenance.start(self._steps(at_start, parameters), self.database.query_priority)
+            self.log_watch = LogWatch(self.database, lambda: parameters().retention_bytes)
+            self.maintenance.start(self._steps(at_start), self.database.query_priority)
             made.callback(self.maintenance.close)
             made.callback(self.retention.stop)
             self._open = made.pop_all()
@@ -127,7 +128,7 @@ class Parts:
         with self._closing:
             self._open.close()
 
-    def _steps(self, parameters: Parameters, now: Callable[[], Parameters]) -> list[Step]:
+    def _steps(self, parameters: Parameters) -> list[Step]:
         # In this order, since each may make work for the next. Retention rests long because it scans all memories.
         indexes = [
             Step("index texts", self.texts.update, period=10.0, rest=0.25),
@@ -145,7 +146,7 @@ class Parts:
             Step("look after the file", self.database.look_after_file, period=1.0, rest=1.0),
             Step("count recalls", self.usage.write, period=0.5, rest=0.5),
             *([consolidate] if parameters.session_maintenance else []),
-            Step("empty the log", lambda: empty_log(self.database, now().retention_bytes), period=10.0, rest=10.0),
+            Step("look after the log", self.log_watch.update, period=10.0, rest=10.0),
             Step("finish a purge", self.purge_finisher.update, period=10.0, rest=10.0),
             Step("retain", self.retention.update, period=600.0, rest=2.0, rest_ratio=20.0),
         ]

@@ -83,6 +83,7 @@ def status(parts: Parts, *trouble: str) -> Status:
         parts.backfill.refused(pending),
         database.missing,
         exposure(database.path),
+        database.log_loss,
         database.tokens_missing,
         no_text,
         no_vectors,

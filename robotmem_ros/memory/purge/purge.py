@@ -25,7 +25,7 @@ from ..storage.purge_rows import (
     is_unfinished,
     preview,
 )
-from ..storage.secure_erase import is_read_elsewhere, secure_erase
+from ..storage.secure_erase import check_pages, is_read_elsewhere, secure_erase
 from ..times import Time
 from .parts import delete_parts
 
@@ -119,11 +119,12 @@ def finish(database: Database) -> bool:
 
     Raises:
         PurgeUnfinishedError: another process keeps it from being done.
-        StorageError: the database could not be written.
+        StorageError: the database could not be written, or is damaged.
     """
     with database.reader() as connection:
         if not is_unfinished(connection):
             return False
+        check_pages(connection)
     database.write_alone(lambda connection: secure_erase(connection, database.path)).result()
     return True
 

@@ -24,7 +24,7 @@ from ..errors import (
     is_damage,
 )
 from ..models import NewMemory, Stored
-from . import imports, index_schemes
+from . import imports, index_schemes, log_loss
 from .backup import back_up
 from .connection import (
     IN_MEMORY,
@@ -80,6 +80,8 @@ class Database:
         self._closed = False
         self.tokens_missing = ""
         """Why text search does not find all that it should; empty if it does."""
+        self.log_loss = ""
+        """What the write-ahead log had lost when the file was opened; empty if nothing, as far as can be told."""
         self._connection = self._opened()
         self.missing = missing_sqlite_vec(self._connection)
         self._guard = None if read_only or self.in_memory else FileGuard(self.path)
@@ -118,6 +120,10 @@ class Database:
     def insert(self, new: NewMemory, *, background: bool = False) -> Future[Stored]:
         """Give a new memory to the writer, which stores those that wait together; the rest as for `write`."""
         return self._writing().insert(new, background=background)
+
+    def gather(self, seconds: float) -> None:
+        """Let jobs in the background wait for so long, to be committed together."""
+        self._writing().gather(seconds)
 
     def write_alone(self, work: Callable[[sqlite3.Connection], T]) -> Future[T]:
         """Give a job to the writer that must not run in a transaction; the future holds its result."""
@@ -224,17 +230,20 @@ class Database:
         if exposed := exposure(self.path):
             _LOG.warning("%s", exposed)
         self._open_file = None if self.in_memory else note_open(self.path)
+        log = log_loss.read_log(self.path)
         try:
-            return self._opened_to_read() if self.read_only else self._opened_to_write()
+            return self._opened_to_read(log) if self.read_only else self._opened_to_write(log)
         except BaseException as cause:
             note_closed(self._open_file)
             if isinstance(cause, (sqlite3.Error, *MALFORMED)):
                 raise self._unusable(cause) from cause
             raise
 
-    def _opened_to_write(self) -> Connection:
+    def _opened_to_write(self, log: log_loss.Log) -> Connection:
         with self._closed_on_error(self._connect(read_only=False)) as connection:
+            self._note_loss(connection, log)
             migrate(connection, self.path)
+            log_loss.settle(connection)
             index_schemes.note_in_new(connection)
             if index_schemes.are_current(connection):
                 return connection
@@ -244,11 +253,17 @@ class Database:
         )
         return self._connect(read_only=False)
 
-    def _opened_to_read(self) -> Connection:
+    def _opened_to_read(self, log: log_loss.Log) -> Connection:
         with self._closed_on_error(self._connect(read_only=True)) as connection:
             check_version(connection, self.path)
+            self._note_loss(connection, log)
             self.tokens_missing = index_schemes.tokens_missing(connection)
             return connection
+
+    def _note_loss(self, connection: Connection, log: log_loss.Log) -> None:
+        self.log_loss = log_loss.loss(connection, self.path, log)
+        if self.log_loss:
+            _LOG.error("%s", self.log_loss)
 
     @contextmanager
     def _closed_on_error(self, connection: Connection) -> Iterator[Connection]:

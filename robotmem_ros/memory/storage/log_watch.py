@@ -1,38 +1,77 @@
-"""Say who keeps the write-ahead log from being emptied.
+"""Keep the write-ahead log as small as its readers let it be, and say who keeps it from being emptied.
 
 Nothing can shorten the log while a process reads an older state of the file, such as a shell with an open transaction.
-Saving goes on meanwhile: to lose what a robot sees would be worse than a long log.
+Saving goes on meanwhile: to lose what a robot sees would be worse than a long log. But each commit writes a page of
+nearly every table and index again, whether it stores one memory or a hundred. So until the log can be emptied, what
+nobody waits for is committed once a second.
 """
 
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import LogHeldError
+from . import log_loss
 from .database import Database
 from .file_size import log_limit
 from .secure_erase import is_read_elsewhere
 
 _LARGE = 4
 """How many times as large as it should be the log is before it is worth a word."""
+_GATHERED = 1.0
+"""Seconds between two commits of what nobody waits for while the log cannot be emptied."""
 _READ_LOCKS = range(123, 128)
 """Bytes of the shared-memory file of which a reader locks one. See "WAL-mode File Format", section 2.3.1."""
 _LOCKS = Path("/proc/locks")
 
 
-def empty_log(database: Database, limit: int) -> bool:
-    """Empty the log if it is far larger than `limit` bytes for file and log allow; return whether more is left: never.
+class LogWatch:
+    """Looks after the log of a database. For one thread at a time.
 
-    Raises:
-        LogHeldError: another process reads an older state.
+    Args:
+        database: The memory's, not read-only.
+        limit: Gives the bytes that file and log may have together, 0 for any.
+        clock: Gives seconds.
     """
-    log = Path(f"{database.path}-wal")
-    if database.in_memory or not log.exists() or log.stat().st_size <= _LARGE * log_limit(limit or 2**62):
+
+    def __init__(
+        self, database: Database, limit: Callable[[], int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._database = database
+        self._limit = limit
+        self._clock = clock
+        self._log = Path(f"{database.path}-wal")
+        self._held_since: float | None = None
+        self._marked_at = 0
+
+    def update(self) -> bool:
+        """Empty the log if it is far too large, and mark the file after a checkpoint; nothing is left.
+
+        Raises:
+            LogHeldError: another process reads an older state.
+        """
+        if self._database.in_memory or not self._log.exists():
+            return False
+        is_large = self._log.stat().st_size > _LARGE * log_limit(self._limit() or 2**62)
+        if is_large and self._database.write_alone(is_read_elsewhere).result():
+            self._database.gather(_GATHERED)
+            if self._held_since is None:
+                self._held_since = self._clock()
+            held = self._clock() - self._held_since
+            raise LogHeldError(self._log, self._log.stat().st_size, readers(self._database.path), held)
+        self._held_since = None
+        self._database.gather(0.0)
+        if self._checkpointed_at() != self._marked_at:
+            self._database.write_alone(lambda connection: log_loss.mark(connection, self._database.snapshot)).result()
+            self._marked_at = self._checkpointed_at()
         return False
-    if database.write_alone(is_read_elsewhere).result():
-        raise LogHeldError(log, log.stat().st_size, readers(database.path))
-    return False
+
+    def _checkpointed_at(self) -> int:
+        # Only a checkpoint writes to the file itself.
+        return self._database.path.stat().st_mtime_ns
 
 
 def readers(path: Path) -> list[str]:

@@ -1,4 +1,7 @@
-"""Read with one statement what nearly every query must know of a database, once in each snapshot."""
+"""Read with one statement what nearly every query must know of a database, once in each snapshot.
+
+It reads no table of one of the two searches: a damaged page of that would fail queries which the other search answers.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,6 @@ _READ = """
     SELECT (SELECT json_group_object(name, n) FROM counters),
     (SELECT value FROM settings WHERE name = 'embedding_model'),
     (SELECT coalesce(max(id), 0) FROM memories),
-    (SELECT coalesce(max(id), 0) FROM vectors),
-    (SELECT coalesce(max(number), 0) FROM text_changes),
     (SELECT coalesce(max(n), 0) FROM lived_days),
     EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
     EXISTS (SELECT 1 FROM objects WHERE confirmed = 0),
@@ -36,9 +37,6 @@ class Overview(NamedTuple):
     """The model whose vectors these are; None where none ever had one."""
     last_memory: int
     """The greatest id of a memory, withdrawn or not; 0 if there is none."""
-    last_vector: int
-    last_change: int
-    """The number of the last change of a text."""
     lived_days: int
     """How many days the memory has lived."""
     has_sessions: bool
@@ -67,7 +65,7 @@ def overview(connection: sqlite3.Connection) -> Overview:
 
 
 def _read(connection: sqlite3.Connection) -> Overview:
-    counters, model, memory, vector, change, lived, *has = connection.execute(_READ).fetchone()
+    counters, model, memory, lived, *has = connection.execute(_READ).fetchone()
     counts: dict[str, int] = json.loads(counters)
     kinds = {kind.value: counts[kind.value] for kind in Kind}
-    return Overview(kinds, counts["vector"], model, memory, vector, change, lived, *map(bool, has))
+    return Overview(kinds, counts["vector"], model, memory, lived, *map(bool, has))

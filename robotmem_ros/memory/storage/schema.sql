@@ -713,9 +713,14 @@ CREATE TABLE openings (
 );
 
 -- What holds for the whole file: `schema` (a digest of the steps of migrations.py that made it), `embedding_model`,
--- `tokens` and `statements` (how its indexes read texts, see index_schemes.py), `purge_unfinished` (if traces of purged
--- memories may still be in the file).
+-- `tokens` and `statements` (how its indexes read texts, see index_schemes.py), `log` (see log_mark), `purge_unfinished`
+-- (if traces of purged memories may still be in the file).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see log_loss.py. It has a
+-- page of its own.
+CREATE TABLE log_mark (n INTEGER NOT NULL, writes INTEGER NOT NULL);
+INSERT INTO log_mark VALUES (0, 0);

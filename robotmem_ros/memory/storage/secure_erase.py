@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
@@ -22,6 +23,8 @@ from .file_size import file_size, give_back, to_give_back
 
 _ATTEMPTS = 5
 """So often another process may write between the moment at which the log is empty and that at which nobody may."""
+_CHECKPOINTS, _PAUSE = 50, 0.02
+"""So often, and after so many seconds, a checkpoint is tried again while another one is under way."""
 _NODE_HEADER = 4
 _TREES = {"positions_rtree": 32, "objects_rtree": 40}
 """R*Trees, and the bytes of a cell: 8 of a rowid, and 4 of each coordinate. See "file format" in SQLite's rtree.c."""
@@ -54,6 +57,17 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
+def check_pages(connection: sqlite3.Connection) -> None:
+    """Check that the file is sound: on a damaged page, what holds nothing could not be told from what does.
+
+    Raises:
+        sqlite3.Error: it is damaged.
+    """
+    (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"database disk image is malformed ({found.splitlines()[-1]})")
+
+
 def is_read_elsewhere(connection: sqlite3.Connection) -> bool:
     """Tell whether somebody reads or writes the file now, without waiting for that; the log is emptied if nobody does.
 
@@ -75,8 +89,12 @@ def copies(path: Path) -> list[Path]:
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:
-    # Returns whether a reader keeps the log from being emptied.
-    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    # Returns whether a reader keeps the log from being emptied. SQLite does not wait for a checkpoint of others (-1).
+    for _ in range(_CHECKPOINTS):
+        busy, frames, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if not busy or frames >= 0:
+            break
+        time.sleep(_PAUSE)
     return bool(busy)
 
 

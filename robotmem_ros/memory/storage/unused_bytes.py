@@ -4,8 +4,14 @@ With PRAGMA secure_delete SQLite zeroes what it deletes, but when it moves cells
 may stay behind in the gap between the array of cells and the cells. See "Database File Format", section 1.6, "B-tree
 Pages", and section 1.8, "Pointer Map or Ptrmap Pages".
 
-Only bytes without a meaning are changed, so a reader sees the same, and a crash in between does no harm. But nobody may
-write to the file: while this runs, whoever calls it holds the lock of writers, and the write-ahead log is empty.
+Only bytes without a meaning are changed, so a reader sees the same, and a crash in between does no harm. A power cut
+does none either where a write leaves the bytes beside it as they are, which SQLite assumes of a disk too (see
+SQLITE_POWERSAFE_OVERWRITE). But nobody may write to the file: while this runs, whoever calls it holds the lock of
+writers, and the write-ahead log is empty. And the file must be sound: whoever calls it has run PRAGMA quick_check. What
+does not look like a page here is left, with all others, as it is.
+
+Not zeroed are fragments of up to three bytes between cells, and the ends of pages of long values: SQLite zeroed both
+when it freed them, with PRAGMA secure_delete.
 
 It runs as a program of its own: a process that closes a file loses all locks that it holds on it.
 """
@@ -51,13 +57,16 @@ class UnusedBytes:
         self._zeros = bytes(self._page)
 
     def clear(self) -> int:
-        """Zero the parts in which not all bytes are zero; return how many bytes these have."""
-        cleared = 0
-        for start, end in self._spans():
-            cleared += end - start
+        """Zero the parts in which not all bytes are zero; return how many bytes these have.
+
+        Raises:
+            ValueError: a page is damaged; then nothing is written.
+        """
+        spans = list(self._spans())
+        for start, end in spans:
             self._file.seek(start)
             self._file.write(self._zeros[: end - start])
-        return cleared
+        return sum(end - start for start, end in spans)
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         # Where bytes of the file that hold nothing are not zero: the first one, and that after the last one.
@@ -80,20 +89,20 @@ class UnusedBytes:
 
     def _unused(self, number: int, page: bytes, kind: int) -> Iterator[tuple[int, int]]:
         if kind == _FREE:
-            yield self._trunks.get(number, 0), self._page
+            yield self._checked(number, self._trunks.get(number, 0), self._usable)
         elif kind in (_ROOT, _BTREE):
             start = _FILE_HEADER if number == 1 else 0
             size = _HEADER_SIZES.get(page[start])
             if size is None:
                 raise ValueError(f"page {number} is damaged")
             block, cells, content = (_number(page, start + at, 2) for at in (1, 3, 5))
-            yield self._checked(number, start + size + 2 * cells, content or 65536)
+            end = content or 65536
+            yield self._checked(number, start + size + 2 * cells, end)
             while block:
-                following, length = _number(page, block, 2), _number(page, block + 2, 2)
-                yield self._checked(number, block + 4, block + length)
-                if following and following < block + length:
-                    raise ValueError(f"page {number} is damaged")
-                block = following
+                self._checked(number, end, block)  # free blocks lie behind each other, among the cells
+                end = block + _number(page, block + 2, 2)
+                yield self._checked(number, block + 4, end)
+                block = _number(page, block, 2)
 
     def _checked(self, number: int, start: int, end: int) -> tuple[int, int]:
         if not start <= end <= self._usable:
@@ -131,5 +140,5 @@ if __name__ == "__main__":
         try:
             print(UnusedBytes(database).clear())
             os.fsync(database.fileno())
-        except ValueError as error:
+        except (OSError, ValueError) as error:
             sys.exit(str(error))

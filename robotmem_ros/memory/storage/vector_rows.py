@@ -34,6 +34,11 @@ def newest_memory(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()[0])
 
 
+def newest(connection: sqlite3.Connection) -> int:
+    """Return the id of the newest vector; 0 if there is none."""
+    return int(connection.execute("SELECT coalesce(max(id), 0) FROM vectors").fetchone()[0])
+
+
 def model(connection: sqlite3.Connection) -> str | None:
     """Return the model whose vectors these are; None where none ever had one."""
     row = connection.execute("SELECT value FROM settings WHERE name = 'embedding_model'").fetchone()

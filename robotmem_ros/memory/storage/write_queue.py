@@ -110,6 +110,8 @@ class WriteQueue:
         self._background: deque[Job[Any]] = deque()
         self._groups_of_calls = 0
         self._closed = False
+        self.gathered = 0.0
+        """Seconds that background jobs wait, to be committed together."""
 
     def __len__(self) -> int:
         """Return how many jobs wait."""
@@ -139,9 +141,15 @@ class WriteQueue:
             self._changed.notify()
 
     def wait(self) -> bool:
-        """Wait for a job; return False once the queue is closed and empty."""
+        """Wait for a call, or until background jobs fill a group or the oldest is `gathered` seconds old.
+
+        Return False once the queue is closed and empty.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self))
+            if self.gathered and self._background:
+                due = self._background[0].since + self.gathered - time.monotonic()
+                self._changed.wait_for(lambda: self._closed or self._calls or len(self) >= _MAX_GROUP, max(due, 0.0))
             return len(self) > 0
 
     def take_alone(self) -> Job[Any] | None:

@@ -108,6 +108,10 @@ class Writer:
         """Return whether so much comes in that many jobs were committed together a moment ago."""
         return time.monotonic() < self._flood_ends
 
+    def gather(self, seconds: float) -> None:
+        """Let background jobs wait for so long, to be committed together."""
+        self._queue.gathered = seconds
+
     def close(self) -> None:
         """Commit all that was submitted, then end the thread."""
         self._queue.close()

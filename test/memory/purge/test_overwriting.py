@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from robotmem_ros.memory.errors import StorageError
 
 from ...support.consistency import check_file
 from ...support.raw_bytes import found, of_words
@@ -47,6 +50,31 @@ def test_a_file_of_another_program_without_a_pointer_map_is_purged_too(open_memo
     assert found(memory.path, needles()) == set()
     again.close()
     assert check_file(memory.path) == 30
+
+
+def test_a_file_in_which_a_free_block_covers_a_row_is_left_as_it_is(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    fill(memory, 30)
+    ids = tell(memory)
+    memory.close()
+    with closing(sqlite3.connect(memory.path, isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE spare (id INTEGER PRIMARY KEY, text TEXT)")
+        connection.executemany("INSERT INTO spare VALUES (?, ?)", [(number, "x" * 50) for number in range(9)])
+        connection.execute("DELETE FROM spare WHERE id = 4")
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'spare'").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    data = bytearray(memory.path.read_bytes())
+    start = (page - 1) * size
+    block = start + int.from_bytes(data[start + 1 : start + 3], "big")
+    data[block + 2 : block + 4] = (100).to_bytes(2, "big")  # into the next row
+    memory.path.write_bytes(data)
+    again = open_memory()
+    with pytest.raises(StorageError, match="malformed"):
+        again.purge(ids=ids)
+    again.close()
+    with closing(sqlite3.connect(memory.path)) as connection:
+        assert {text for (text,) in connection.execute("SELECT text FROM spare")} == {"x" * 50}
 
 
 WRITTEN = """

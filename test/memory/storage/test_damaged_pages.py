@@ -32,7 +32,12 @@ def damaged(path: Path, table: str) -> Path:
 
 @pytest.mark.parametrize(
     ("table", "mode"),
-    [("memories_fts_content", Mode.VEC_ONLY), ("words", Mode.VEC_ONLY), ("memories_vec", Mode.BM25_ONLY)],
+    [
+        ("memories_fts_content", Mode.VEC_ONLY),
+        ("words", Mode.VEC_ONLY),
+        ("memories_vec", Mode.BM25_ONLY),
+        ("vectors", Mode.BM25_ONLY),
+    ],
 )
 def test_the_other_index_answers_and_the_status_names_the_damage(tmp_path: Path, table: str, mode: Mode) -> None:
     with RobotMemory(damaged(tmp_path / "memory.db", table), embedder=WordVectors()) as memory:
@@ -52,3 +57,9 @@ def test_the_status_finds_a_damaged_text_index_without_a_recall(tmp_path: Path, 
         assert "text search failed" in memory.status().reason
     with RobotMemory(tmp_path / "memory.db", embedding_model="") as memory:
         assert memory.status().mode is Mode.STRUCTURED
+
+
+def test_a_damaged_page_that_neither_search_reads_changes_no_result(tmp_path: Path) -> None:
+    with RobotMemory(damaged(tmp_path / "memory.db", "idx_text_changes"), embedder=WordVectors()) as memory:
+        result = memory.recall("red box 7", n=5)
+        assert (len(result), result.mode, result.reason) == (5, Mode.HYBRID, "")

@@ -84,8 +84,42 @@ def test_damaged_pages_are_told(tmp_path: Path) -> None:
         data = bytearray(whole)
         for _ in range(30):
             data[draw.randrange(100, len(data))] = draw.randrange(256)
+        file = BytesIO(bytes(data))
         try:
-            UnusedBytes(BytesIO(bytes(data))).clear()
+            UnusedBytes(file).clear()
         except ValueError as error:
             told += "damaged" in str(error)
+            assert file.getvalue() == data
     assert told > 20
+
+
+def test_a_damaged_list_of_free_pages_changes_no_other_page(tmp_path: Path) -> None:
+    path = tmp_path / "rows.db"
+    make(path, 512)
+    data = bytearray(path.read_bytes())
+    trunk = 512 * (int.from_bytes(data[32:36], "big") - 1)
+    assert trunk > 0
+    data[trunk + 4 : trunk + 8] = ((512 + 96 - 8) // 4).to_bytes(4, "big")  # its list would reach into the next page
+    file = BytesIO(bytes(data))
+    with pytest.raises(ValueError, match="damaged"):
+        UnusedBytes(file).clear()
+    assert file.getvalue() == data
+
+
+def test_free_blocks_outside_of_the_cells_are_damage(tmp_path: Path) -> None:
+    path = tmp_path / "rows.db"
+    make(path, 4096)
+    whole = path.read_bytes()
+    told = 0
+    pointers = whole[4096 : 2 * 4096]
+    for start in range(2 * 4096, len(whole), 4096):
+        is_in_use = pointers[5 * (start // 4096 - 2)] == 5
+        if is_in_use and whole[start] == 13:
+            data = bytearray(whole)
+            # A block of 20 bytes in the array of cells, which SQLite would read as rows that are not there.
+            data[start + 1 : start + 3] = (10).to_bytes(2, "big")
+            data[start + 10 : start + 14] = bytes((0, 0, 0, 20))
+            with pytest.raises(ValueError, match="damaged"):
+                UnusedBytes(BytesIO(bytes(data))).clear()
+            told += 1
+    assert told > 3

@@ -206,7 +206,7 @@ class TextReader:
 
 def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
     """Find the memories whose texts have changed since the blocks that cover them were made."""
-    if not blocks or overview(connection).last_change <= min(block.changes for block in blocks):
+    if not blocks or text_rows.changes(connection) <= min(block.changes for block in blocks):
         return []
     changed = text_rows.changed(connection, min(block.changes for block in blocks), 0, blocks[-1].high)
     return [one for one, number in changed if any(b.low < one <= b.high and number > b.changes for b in blocks)]

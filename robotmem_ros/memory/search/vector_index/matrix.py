@@ -20,7 +20,6 @@ from ...embedding import Vector
 from ...errors import RobotMemoryError
 from ...storage import codec, vector_rows
 from ...storage.codec import Bytes
-from ...storage.overview import overview
 from .products import products
 from .room import available_bytes
 
@@ -148,7 +147,7 @@ class MatrixFollower:
 
     def _missing(self, connection: sqlite3.Connection) -> int:
         # How many vectors are not read yet, at most. Those for which there is no room make room for other programs.
-        missing = max(overview(connection).last_vector - self._last, 0)
+        missing = max(vector_rows.newest(connection) - self._last, 0)
         if missing and (not self._blocks or self._blocks[-1].room < missing):
             self.no_room = _no_room(missing * self._dim)
             if self.no_room:

@@ -243,14 +243,14 @@ def _types() -> Mapping[str, Any]:
     time = Annotated[
         str | int, WithJsonSchema({"type": ["string", "integer"], "examples": _TIME_FORMS}), BeforeValidator(whole)
     ]
-    kinds = {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in Kind]}}
+    kind = {"type": "string", "enum": [kind.value for kind in Kind]}
     senses = {"type": "string", "enum": [one.value for one in PerceptionType]}
     return {
         "after": time,
         "before": time,
         "observed_at": time,
         "memory_id": memory_id,
-        "kinds": Annotated[list[str], BeforeValidator(listed), WithJsonSchema(kinds)],
+        "kinds": Annotated[list[Annotated[str, WithJsonSchema(kind)]], BeforeValidator(listed)],
         "spatial_sort": Annotated[Place, BeforeValidator(parsed)],
         "nearest_to": Annotated[Place, BeforeValidator(parsed)],
         "near": Annotated[Near, BeforeValidator(parsed)],

@@ -6,6 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from .. import validation
+from ..bounds import MAX_DETAILS
 from ..models import Change, Memory, PerceptionData, Sighting
 from ..storage import changes, rows, sighting_rows
 from ..storage.decay import Decay

@@ -22,7 +22,7 @@ SERVICES = {
     "start_session": srv.StartSession, "end_session": srv.EndSession, "consolidate": srv.Consolidate,
 }  # fmt: skip
 TEXTS = st.one_of(
-    st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=12),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12),
     st.sampled_from(
         ["*", "map", "mug", "a red mug", "{}", '{"a": 1e400}', '{"a": {"$in": [1]}}', "task.success", "x" * 3000]
     ),

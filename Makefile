@@ -39,6 +39,10 @@ test: build lint ## lint, then all tests, those on the real ROS graph included (
 	@echo "test: pytest, with real processes and real DDS; some minutes"
 	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(PYTEST)
 
+test-fast: build ## the tests of the core that start no other process: two minutes, without lint
+	@echo "test-fast: pytest, the rooms below the doors"
+	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not slow" test/memory test/frames test/perception $(PYTEST)
+
 bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
 	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)
 	@$(ENV) python3 -m bench run

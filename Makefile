@@ -39,9 +39,13 @@ test: build lint ## lint, then all tests, those on the real ROS graph included (
 	@echo "test: pytest, with real processes and real DDS; some minutes"
 	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(PYTEST)
 
-test-fast: build ## the tests of the core that start no other process: two minutes, without lint
-	@echo "test-fast: pytest, the rooms below the doors"
-	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not slow" test/memory test/frames test/perception $(PYTEST)
+# The rooms without processes, disks that are full, and files that are shared.
+FAST := test/test_architecture.py test/frames test/perception \
+	$(addprefix test/memory/,config learning maps objects search sessions text)
+
+test-fast: build ## the quick tests of the core alone, within two minutes
+	@echo "test-fast: pytest, but for what is marked slow"
+	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not slow" $(FAST) $(PYTEST)
 
 bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
 	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)

@@ -11,11 +11,11 @@ export DISTRO
 # Nothing that runs here is for other machines to see.
 ENV := . scripts/env.sh && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 
-.PHONY: help setup build demo lint test bench quality clean distclean
+.PHONY: help setup build demo lint test test-fast bench quality clean distclean
 
 help: ## show this list
 	@echo "make <target>, where target is one of"
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 	@echo "DISTRO=kilted (default) or jazzy chooses the ROS 2 wheels; they are not used where ROS 2 is sourced."
 
 setup: ## virtual environment, ROS 2, requirements and the embedding model
@@ -27,15 +27,25 @@ build: setup ## the package, with colcon, into .build/
 demo: build ## a recorded patrol goes into a real node, and a planner asks about it (KEEP=1: it stays, and a console)
 	@$(ENV) python3 demo/run.py $(if $(KEEP),--keep)
 
-lint: setup ## ruff and mypy
-	@echo "lint: ruff, then mypy"
+lint: setup ## ruff, its format, spelling and mypy
+	@echo "lint: ruff, codespell, then mypy"
 	@$(ENV) ruff check .
+	@$(ENV) ruff format --check --quiet . || { echo "lint: run 'ruff format .'"; exit 1; }
+	@$(ENV) codespell
 	@$(ENV) mypy
 
 test: build lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
 	@scripts/build_test_interfaces.sh
 	@echo "test: pytest, with real processes and real DDS; some minutes"
 	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(PYTEST)
+
+# The rooms without processes, disks that are full, and files that are shared.
+FAST := test/test_architecture.py test/frames test/perception \
+	$(addprefix test/memory/,config learning maps objects search sessions text)
+
+test-fast: build ## the quick tests of the core alone, within two minutes
+	@echo "test-fast: pytest, but for what is marked slow"
+	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not slow" $(FAST) $(PYTEST)
 
 bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
 	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)

@@ -75,8 +75,7 @@ def test_the_operators_and_own_fields_are_those_of_the_code() -> None:
     assert re.findall(r"`(\w+)`", named) == list(OWN_FIELDS)
 
 
-def test_the_readme_is_short_and_leads_to_every_page() -> None:
-    assert len(PAGES["README.md"].splitlines()) <= 150
+def test_the_readme_leads_to_every_page() -> None:
     assert set(PAGES) - {"README.md"} <= set(re.findall(r"\(docs/([\w.]+)", PAGES["README.md"]))
 
 

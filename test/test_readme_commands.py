@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,18 @@ def source(tmp_path: Path) -> Path:
     """Copy the repository as it is cloned."""
     ignored = shutil.ignore_patterns(".*", "build", "install", "log", "*.egg-info", "__pycache__")
     return Path(shutil.copytree(ROOT, tmp_path / "source", ignore=ignored))
+
+
+def keep_interfaces(source: Path, service: str) -> None:
+    """Remove the services but one, and the messages that it does not need: each costs seconds of a compiler."""
+    files = {file.stem: file for folder in ("srv", "msg") for file in (source / folder).iterdir()}
+    kept, left = set(), [service]
+    while left:
+        kept.add(name := left.pop())
+        types = re.findall(r"^([A-Z]\w+)[\s\[]", files[name].read_text(), flags=re.MULTILINE)
+        left += [kind for kind in types if kind in files and kind not in kept]
+    for name in files.keys() - kept:
+        files[name].unlink()
 
 
 @pytest.fixture
@@ -162,6 +175,7 @@ def test_the_way_for_a_machine_with_ros_makes_a_workspace(
     environment: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
     """Use an environment as the set-up files of ROS make it: its Python packages are on the PYTHONPATH."""
+    keep_interfaces(source, "Recall")
     programs = tmp_path / "programs"
     (tmp_path / "ros2_ws" / "src").mkdir(parents=True)
     programs.mkdir()

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass
 
 from ..memory.argument import argument
+from ..memory.bounds import MAX_NAMES, MAX_QUERY
 from ..memory.search.request import MAX_N
 from ..memory.sessions.sessions import LONGEST as LONGEST_SESSION
+
+MOST_READ = 20
+"""Memories that an agent reads in full at once."""
 
 
 @dataclass(slots=True)
@@ -56,7 +60,7 @@ class EndSessionRequest:
 class GetMemoriesRequest:
     """Which memories to read in full."""
 
-    ids: Iterable[int] = argument(MISSING, "ids of at most 20 memories")
+    ids: Iterable[int] = argument(MISSING, "ids of the memories", entries=MOST_READ)
     include_forgotten: bool = argument(False, "also those that were forgotten or superseded")
 
 
@@ -64,9 +68,9 @@ class GetMemoriesRequest:
 class ObjectsRequest:
     """Which objects to list."""
 
-    query: str = argument("", "words that describe the object, such as `red mug`", limit="content_limit")
+    query: str = argument("", "words that describe the object, such as `red mug`", limit=MAX_QUERY)
     n: int = argument(10, "largest number of objects", within=(1, MAX_N))
-    labels: Iterable[str] = argument((), "objects with these labels")
+    labels: Iterable[str] = argument((), "objects with these labels", entries=MAX_NAMES)
     nearest_to: Mapping[str, object] | str | None = argument(None, "place; the nearest object comes first")
     include_unconfirmed: bool = argument(False, "also objects that were seen too seldom to be sure of")
 
@@ -98,7 +102,7 @@ class DigestRequest:
     """What the digest is to be about, and how long it may be."""
 
     task: str | None = argument(
-        None, "what you are about to do, in words; puts what was learned of it first", limit="content_limit"
+        None, "what you are about to do, in words; puts what was learned of it first", limit=MAX_QUERY
     )
     place: Iterable[float] | str | None = argument(
         None, "where you are: x, y (and z) in metres in the memory frame, or the name of an area"

@@ -12,10 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..memory.argument import Range, arguments_of
+from ..memory.bounds import MAX_NAME
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from ..memory.models import Kind, PerceptionType
-from ..memory.validation import MAX_NAME
 from .desk import Desk
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 _TIME_FORMS = ["3 minutes ago", "yesterday 14:00", "2026-01-31T12:00"]
 _SHOWN_ERRORS = 3
-MOST_READ = 20
-"""Number of memories that are read in full at once."""
 _LONGEST_NAME = 40
 TIMES = frozenset({"after", "before", "observed_at"})
 """Arguments that are times."""
@@ -114,7 +112,8 @@ def json_schema(tool: Tool, parameters: Parameters | None = None) -> dict[str, A
     shapes = plain.setdefault("properties", {})
     for one in arguments_of(tool.request):
         if (limit := one.metadata.get("limit")) and one.name in shapes:
-            shapes[one.name]["maxLength"] = getattr(parameters or Parameters(), limit)
+            length = limit if isinstance(limit, int) else getattr(parameters or Parameters(), limit)
+            shapes[one.name]["maxLength"] = length
     return {"type": "object", **{key: value for key, value in plain.items() if key != "type"}}
 
 
@@ -176,6 +175,8 @@ def _declared(one: Field[Any], tool: Tool) -> tuple[Any, Any]:
     default = ... if one.default is MISSING else tool.defaults.get(one.name, one.default)
     bounds: Range | None = one.metadata.get("range")
     limits: dict[str, Any] = {"ge": bounds.low, "le": bounds.high} if bounds else {}
+    if entries := one.metadata.get("entries"):
+        limits["max_length"] = entries
     return _type_of(one), Declared(default=default, description=about, **limits)
 
 
@@ -242,15 +243,14 @@ def _types() -> Mapping[str, Any]:
     time = Annotated[
         str | int, WithJsonSchema({"type": ["string", "integer"], "examples": _TIME_FORMS}), BeforeValidator(whole)
     ]
-    kinds = {"type": "array", "items": {"type": "string", "enum": [kind.value for kind in Kind]}}
+    kind = {"type": "string", "enum": [kind.value for kind in Kind]}
     senses = {"type": "string", "enum": [one.value for one in PerceptionType]}
     return {
         "after": time,
         "before": time,
         "observed_at": time,
-        "ids": Annotated[list[memory_id], Field(max_length=MOST_READ), BeforeValidator(listed)],
         "memory_id": memory_id,
-        "kinds": Annotated[list[str], BeforeValidator(listed), WithJsonSchema(kinds)],
+        "kinds": Annotated[list[Annotated[str, WithJsonSchema(kind)]], BeforeValidator(listed)],
         "spatial_sort": Annotated[Place, BeforeValidator(parsed)],
         "nearest_to": Annotated[Place, BeforeValidator(parsed)],
         "near": Annotated[Near, BeforeValidator(parsed)],
@@ -271,6 +271,7 @@ def _types() -> Mapping[str, Any]:
         "Names": names,
         "Iterable[str]": names,
         "Iterable[str] | None": names,
+        "Iterable[int]": Annotated[list[memory_id], BeforeValidator(listed)],
         "Iterable[int] | int | None": Annotated[list[memory_id], BeforeValidator(listed)],
     }
 

@@ -13,13 +13,17 @@ class Range(NamedTuple):
     high: float
 
 
-def argument(default: object, about: str, *, within: tuple[float, float] | None = None, limit: str = "") -> Any:
+def argument(
+    default: object, about: str, *, within: tuple[float, float] | None = None, limit: str | int = "", entries: int = 0
+) -> Any:
     """Declare an argument with what is told about it; the default `MISSING` makes it a required one.
 
-    `within` are the least and the greatest value of a number, `limit` is the parameter that bounds the length of a
-    text. The room that checks the argument knows both as well: here they are for the doors to describe.
+    `within` are the least and the greatest value of a number, `limit` is the largest length of a text or the parameter
+    that has it, `entries` is the largest number of entries of a list. The room that checks the argument knows them as
+    well: here they are for the doors to describe.
     """
-    return field(default=default, metadata={"about": about, "range": within and Range(*within), "limit": limit})
+    bounds = {"range": within and Range(*within), "limit": limit, "entries": entries}
+    return field(default=default, metadata={"about": about, **bounds})
 
 
 def arguments_of(request: type) -> list[Field[Any]]:

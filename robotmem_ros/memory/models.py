@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .argument import argument
+from .bounds import MAX_TAGS
 from .errors import MALFORMED, StorageError
 from .times import Time
 
@@ -86,14 +87,14 @@ class NewFact:
     _: KW_ONLY
     human_summary: str | None = argument(None, "a short text for people", limit="summary_limit")
     category: str | None = argument(None, "its category; left out, rules find it")
-    tags: Iterable[str] = argument((), "its tags; left out, rules find them")
+    tags: Iterable[str] = argument((), "its tags; left out, rules find them", entries=MAX_TAGS)
     confidence: float | None = argument(
         None, "how sure it is, in [0, 1]; left out, rules estimate it", within=(0.0, 1.0)
     )
     observed_at: Time | None = argument(None, "when it was observed, if not now")
     """Nanoseconds since the epoch; None for now by the robot's clock."""
-    scope_files: Iterable[str] = argument((), "files that it is about; left out, rules find them")
-    scope_entities: Iterable[str] = argument((), "names that it is about; left out, rules find them")
+    scope_files: Iterable[str] = argument((), "files that it is about; left out, rules find them", entries=MAX_TAGS)
+    scope_entities: Iterable[str] = argument((), "names that it is about; left out, rules find them", entries=MAX_TAGS)
 
 
 @dataclass(slots=True)
@@ -134,10 +135,10 @@ class MemoryUpdate:
     human_summary: str | None = argument(None, "new short text", limit="summary_limit")
     context: Mapping[str, object] | str | None = argument(None, "new context")
     category: str | None = argument(None, "new category")
-    tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones")
+    tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones", entries=MAX_TAGS)
     """`add_tags` and `remove_tags` leave the others."""
-    add_tags: Iterable[str] | None = argument(None, "tags to add")
-    remove_tags: Iterable[str] | None = argument(None, "tags to remove")
+    add_tags: Iterable[str] | None = argument(None, "tags to add", entries=MAX_TAGS)
+    remove_tags: Iterable[str] | None = argument(None, "tags to remove", entries=MAX_TAGS)
     confidence: float | None = argument(None, "new confidence, from 0 to 1", within=(0.0, 1.0))
     decay_rate: float | None = argument(None, "share of the confidence that it loses per day", within=(0.0, 1.0))
     """On which nothing confirms it, instead of the parameter."""

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from . import validation
+from .bounds import MAX_TAGS
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose
@@ -28,7 +29,7 @@ def _content(name: str, value: object, parameters: Parameters) -> str:
 
 
 def _names(name: str, value: object, parameters: Parameters) -> tuple[str, ...]:
-    return validation.names(name, value, limit=validation.MAX_TAGS)
+    return validation.names(name, value, limit=MAX_TAGS)
 
 
 def _joined(name: str, value: object, parameters: Parameters) -> str:
@@ -222,8 +223,8 @@ def check_tags(field: str, tags: Collection[str]) -> None:
     Raises:
         InvalidFieldError: they are.
     """
-    if len(tags) > validation.MAX_TAGS:
-        why = f"are too many for one memory; it has at most {validation.MAX_TAGS}"
+    if len(tags) > MAX_TAGS:
+        why = f"are too many for one memory; it has at most {MAX_TAGS}"
         raise InvalidFieldError(field, f"{len(tags)} tags, with those that it has,", why)
 
 

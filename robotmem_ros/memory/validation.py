@@ -15,25 +15,18 @@ from typing import TypeVar
 
 import numpy as np
 
+from .bounds import MAX_IDS, MAX_NAME, MAX_NAMES, MAX_QUERY
 from .errors import InvalidFieldError, did_you_mean
 from .models import Kind, Pose
 
 ALL_COLLECTIONS = "*"
 """What means all collections in a request that only reads; no name of a collection contains it."""
-MAX_NAMES, MAX_IDS = 256, 1000
-"""Entries of a list of names, and of ids, in a condition."""
-MAX_QUERY = 2000
-"""Characters of the text of a query; what is longer is a document, of which the model reads the beginning only."""
-MAX_TAGS = 100
-"""Tags of a memory, and names in each list that belongs to it."""
 USER_CONTEXT = "user_context"
 """What a context in plain text becomes the value of."""
 MAX_COORDINATE = 1e8
 """Metres: more than any position on Earth has in ECEF (6.4e6), UTM (1e7) or Web Mercator (2e7). What lies farther out
 came by a transform or a sensor that is broken; its squares and distances would overflow, and no map could show it."""
 _MAX_JSON_DEPTH = 64
-MAX_NAME = 256
-"""Characters of a name, such as a label, a tag or a frame."""
 _LATEST_NS = 2**63 - 1
 _HIDDEN = re.compile(r"\\u|[0-9][eE]|[0-9]{300}")
 """A character that may be NUL or half of one, a number that may be infinite or too large."""

@@ -16,7 +16,7 @@ from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
 from ..memory.new_memory import new_perception
 from ..memory.sessions.sessions import SessionReport
-from .fields import NS, field_types, fields_of, fill, time_from, to_field
+from .fields import NS, field_types, fields_of, fill, set_field, time_from
 from .transforms import Target
 
 _EMPTY: tuple[object, ...] = ("", None, [])
@@ -101,7 +101,7 @@ def fill_status(message: MemoryStatus, status: Status) -> None:
     """Fill the fields of a status message that the core knows."""
     for name, kind in field_types(MemoryStatus):
         if hasattr(status, name):
-            setattr(message, name, to_field(kind)(getattr(status, name)))
+            set_field(message, name, kind, getattr(status, name))
 
 
 def target_from(name: str, message: Any, parameters: Parameters) -> Target:

@@ -11,6 +11,8 @@ from ..perception import DropReason, TopicCounts
 
 _LOG_PERIOD = 30.0
 """Seconds between two lines about the same topic and reason."""
+_MANY = 20
+"""Observations dropped by their labels, before anything was stored, from which `labels` may have a typing error."""
 _RECENT = 10.0
 """Seconds after which what was dropped for a reason is past."""
 
@@ -30,6 +32,8 @@ class DropWarnings:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._dropped: dict[tuple[str, DropReason], _Dropped] = {}
+        self._empty_topics: set[str] = set()
+        """Topics of which a line says that their labels let nothing through."""
 
     def look(self, topic: str, counts: TopicCounts) -> None:
         """Log what was dropped since the last look, unless the configuration asks for it; call it every second."""
@@ -44,6 +48,15 @@ class DropWarnings:
             if seen.number > seen.logged and now >= seen.next_line:
                 self._node.get_logger().warning(f"{topic}: dropped {seen.number - seen.logged}, {seen.words}")
                 seen.logged, seen.next_line = seen.number, now + _LOG_PERIOD
+        self._look_at_labels(topic, counts)
+
+    def _look_at_labels(self, topic: str, counts: TopicCounts) -> None:
+        # A label may be rare, so this is one line, and no trouble of the status.
+        unwanted = counts.dropped[DropReason.LABEL_NOT_WANTED]
+        if unwanted >= _MANY and not counts.stored and not counts.waiting and topic not in self._empty_topics:
+            self._empty_topics.add(topic)
+            why = "nothing has been stored yet; check the spelling in `labels` and `ignore_labels`"
+            self._node.get_logger().warning(f"{topic}: dropped {unwanted}, {DropReason.LABEL_NOT_WANTED.value}: {why}")
 
     def recent(self) -> str:
         """Return what is being dropped, and why, in words; empty if nothing is."""

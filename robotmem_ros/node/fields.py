@@ -12,7 +12,7 @@ import re
 from array import array
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
@@ -26,13 +26,12 @@ from robotmem_ros.msg import Group as GroupMessage
 
 from ..memory import Change, Pose
 from ..memory.clocks import nanoseconds
-from ..memory.errors import InvalidFieldError
+from ..memory.errors import InvalidFieldError, shown
 from ..memory.sessions.consolidation import Group
 
 NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
-_SIGNED = ("int8", "int16", "int32", "int64")
-_UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+_BITS = (8, 16, 32, 64)
 _SEQUENCE = re.compile(r"sequence<(?P<element>.+?)(?:, (?P<most>\d+))?>|(?P<item>.+)\[\d+\]")
 
 
@@ -56,13 +55,34 @@ def fill(message: Any, value: object = None, **instead: Any) -> Any:
     """Fill the fields of a message with the attributes of a value that have the same names, and return the message.
 
     `instead` has fields that are no attribute of the value. `success` and `error` of a response stay as they are.
+
+    Raises:
+        FieldError: a value does not fit its field.
     """
     for name, kind in field_types(message):
         if name in instead:
-            setattr(message, name, to_field(kind)(instead[name]))
+            set_field(message, name, kind, instead[name])
         elif name not in {"success", "error"}:
-            setattr(message, name, to_field(kind)(getattr(value, _ATTRIBUTES.get(name, name))))
+            set_field(message, name, kind, getattr(value, _ATTRIBUTES.get(name, name)))
     return message
+
+
+class FieldError(TypeError):
+    """A value of the core does not fit the field of a message, which the error names with its type."""
+
+
+def set_field(message: Any, name: str, kind: str, value: object) -> None:
+    """Set a field to a value of the core.
+
+    Raises:
+        FieldError: the value does not fit.
+    """
+    try:
+        setattr(message, name, to_field(kind)(value))
+    except FieldError:
+        raise  # of a message within it, which says more
+    except Exception as cause:
+        raise FieldError(f"{type(message).__name__}.{name}: {shown(value)} does not fit {kind}: {cause}") from cause
 
 
 @cache
@@ -138,6 +158,21 @@ def time_message(time_ns: int) -> Time:
     return Time(sec=min(int(sec), _MAX_SEC), nanosec=int(nanosec))
 
 
+def _fitting(low: int, high: int, value: Any) -> int:
+    # What is negative, such as -1 for "unknown", is 0 in a field without a sign.
+    number = int(value) if low else max(int(value), 0)
+    if not low <= number <= high:
+        raise OverflowError(f"it must lie in {low} to {high}")
+    return number
+
+
+def _text(value: object) -> str:
+    text = value.value if isinstance(value, Enum) else value
+    if not isinstance(text, str):
+        raise TypeError("it must be text")
+    return text
+
+
 def _exact_float(value: float) -> float:
     """Return the number that a 32-bit float stands for: 0.3 travels as 0.30000001192..., and six digits hold."""
     return round(value, 6) if math.isfinite(value) else value
@@ -193,7 +228,7 @@ def _change_message(change: Change) -> ChangeMessage:
 
 _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "boolean": lambda name, value: bool(value),
-    **dict.fromkeys((*_SIGNED, *_UNSIGNED), lambda name, value: int(value)),
+    **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in _BITS), lambda name, value: int(value)),
     "float": lambda name, value: _exact_float(value),
     "double": lambda name, value: float(value),
     "string": lambda name, value: value,
@@ -208,11 +243,11 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
 """By the type of a field of a request: its value for the core."""
 _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "boolean": bool,
-    **dict.fromkeys(_SIGNED, int),
-    **dict.fromkeys(_UNSIGNED, lambda value: max(int(value), 0)),
+    **{f"int{bits}": partial(_fitting, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in _BITS},
+    **{f"uint{bits}": partial(_fitting, 0, 2**bits - 1) for bits in _BITS},
     "float": float,
     "double": float,
-    "string": lambda value: value.value if isinstance(value, Enum) else value,
+    "string": _text,
     "sequence<uint8>": lambda value: array("B", value),
     "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
     "robotmem_ros/Change": _change_message,

@@ -23,8 +23,6 @@ from .places import past_routes, place_routes
 from .responses import SafeJSONResponse, add_handlers, describe
 
 EVENTS = "/api/events"
-_THREADS = 6
-"""That work on requests; more would only compete for two cores with the node."""
 _OPEN = ("/", "/favicon.ico", "/api/login")
 
 
@@ -73,7 +71,7 @@ def create_api(memory: RobotMemory, settings: Settings, access: Access, events: 
 
     @asynccontextmanager
     async def limited_threads(app: FastAPI) -> AsyncIterator[None]:
-        to_thread.current_default_thread_limiter().total_tokens = _THREADS
+        to_thread.current_default_thread_limiter().total_tokens = settings.limits.workers
         yield
 
     api = FastAPI(

@@ -6,10 +6,11 @@ clients that read nothing, is cut off in `server.py`.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,9 @@ class Limits:
     body_seconds: float = 10.0
     """For a whole body to arrive."""
     requests: int = 64
-    """At once, without streams."""
+    """At once, without streams; those that wait for a worker too."""
+    workers: int = 6
+    """Requests that are worked on at once, each in a thread: more would compete for two cores with the node."""
     streams: int = 32
     """Open streams of events."""
     connections: int = 256
@@ -50,6 +53,8 @@ class Limits:
     """For the headers of a request to arrive, from the connection or the first byte."""
     stall_seconds: float = 60.0
     """For a client to take what was written at once."""
+    unsent: int = 32_000_000
+    """Bytes of responses that clients have not taken yet, of all clients together."""
 
 
 class RefusalError(Exception):
@@ -92,6 +97,7 @@ class Guard:
         self._limits = limits or Limits()
         self._open_to_all = open_to_all
         self._is_stream = is_stream
+        self._workers = asyncio.Semaphore(self._limits.workers)
         self._requests = 0
         self._streams = 0
 
@@ -134,9 +140,20 @@ class Guard:
         try:
             body = await self._body(scope, receive)
             if body is not None:
-                await _run(self._app, scope, body, receive, send)
+                await _run(self._answer, scope, body, receive, send)
         finally:
             self._requests -= 1
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # The values of a response take many times its bytes, so few are made at once.
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._workers)
+
+            async def send_after_turn(message: Message) -> None:
+                await turn.aclose()
+                await send(message)
+
+            await self._app(scope, receive, send_after_turn)
 
     def _check(self, scope: Scope) -> None:
         headers = _Headers(scope)

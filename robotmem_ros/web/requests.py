@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from ..memory.argument import Range
+from ..memory.bounds import MAX_NAME, MAX_QUERY
 from ..memory.models import Kind, MemoryUpdate
 from ..memory.search.request import RecallRequest, TimelineRequest
 from ..memory.times import MAX_TIME
@@ -19,7 +20,6 @@ from ..memory.validation import ALL_COLLECTIONS, MAX_COORDINATE
 
 MOST = 1000
 """Entries of a list."""
-_LONGEST_NAME = 256
 SPELLING = "spelling"
 """The type of an error that says itself how a value is to be written."""
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
@@ -48,7 +48,7 @@ Time = Annotated[
     ),
 ]
 Id = Annotated[int, AS_WHOLE, Field(ge=1, le=2**63 - 1)]
-Name = Annotated[str, Field(max_length=_LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+Name = Annotated[str, Field(max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
 KindName = Annotated[str, Field(pattern=f"^({'|'.join(kind.value for kind in Kind)})s?$")]
 Coordinate = Annotated[float, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -106,8 +106,13 @@ def _model(
         about = f"{about[:1].upper()}{about[1:]}."
         bounds: Range | None = entry.metadata.get("range") if kind == types.get("int") else None
         limits: dict[str, Any] = {"ge": bounds.low, "le": bounds.high} if bounds else {}
+        # Described alone: the memory checks it, and its error says what is right.
+        if entries := entry.metadata.get("entries"):
+            limits["json_schema_extra"] = {"maxItems": entries}
+        elif isinstance(length := entry.metadata.get("limit"), int):
+            limits["json_schema_extra"] = {"maxLength": length}
         if entry.default == ():
-            made[entry.name] = (kind, Field(default_factory=list, description=about))
+            made[entry.name] = (kind, Field(default_factory=list, description=about, **limits))
         elif entry.default is not MISSING:
             made[entry.name] = (kind, Field(default=entry.default, description=about, **limits))
     model: type[BaseModel] = create_model(name, __base__=base, **(made | more))
@@ -130,7 +135,14 @@ else:
         RecallRequest,
         "SearchParameters",
         _IN_QUERY,
-        q=(str, Field(default="", description="Words to search for, the same as `query`.")),
+        q=(
+            str,
+            Field(
+                default="",
+                description="Words to search for, the same as `query`.",
+                json_schema_extra={"maxLength": MAX_QUERY},
+            ),
+        ),
         brief=(bool, Field(default=False, description="Short entries with the matches marked, instead of memories.")),
     )
     TimelineParameters = _model(
@@ -163,7 +175,7 @@ class LoginIn(Strict):
 class AreaNameIn(Strict):
     """The new name of an area."""
 
-    name: str = Field(min_length=1, max_length=256)
+    name: str = Field(min_length=1, max_length=MAX_NAME)
 
 
 class AreaIn(AreaNameIn):
@@ -172,7 +184,7 @@ class AreaIn(AreaNameIn):
     polygon: list[Annotated[list[Coordinate], Field(min_length=2, max_length=2)]] = Field(
         min_length=3, max_length=1000, description="Corners [x, y] in metres, in order around it."
     )
-    frame_id: str = Field(default="", max_length=256, description="Of the corners; empty for the memory frame.")
+    frame_id: str = Field(default="", max_length=MAX_NAME, description="Of the corners; empty for the memory frame.")
 
 
 class ReasonIn(Strict):

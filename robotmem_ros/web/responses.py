@@ -88,22 +88,19 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def describe(api: FastAPI) -> None:
-    """Let an application describe itself without the errors of FastAPI, which it answers in another way."""
+    """Describe an application without the errors of FastAPI, which it answers in another way.
 
-    def description() -> dict[str, Any]:
-        if api.openapi_schema is None:
-            made = get_openapi(title=api.title, version=api.version, summary=api.summary, routes=api.routes)
-            for path in made["paths"].values():
-                for operation in path.values():
-                    operation["responses"].pop("422", None)
-            for name in ("HTTPValidationError", "ValidationError"):
-                made.get("components", {}).get("schemas", {}).pop(name, None)
-            made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-            made["security"] = [{}, {"token": []}]
-            api.openapi_schema = made
-        return api.openapi_schema
-
-    api.openapi = description  # type: ignore[method-assign]
+    The description is made here and not with the first request, since two threads cannot make it at once.
+    """
+    description = get_openapi(title=api.title, version=api.version, summary=api.summary, routes=api.routes)
+    for path in description["paths"].values():
+        for operation in path.values():
+            operation["responses"].pop("422", None)
+    for name in ("HTTPValidationError", "ValidationError"):
+        description.get("components", {}).get("schemas", {}).pop(name, None)
+    description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    description["security"] = [{}, {"token": []}]
+    api.openapi = lambda: description  # type: ignore[method-assign]
 
 
 def _answer(

@@ -8,6 +8,7 @@ import ipaddress
 import signal
 import socket
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -149,7 +150,10 @@ class _PatientProtocol(H11Protocol):
         super().data_received(data)
 
     def handle_events(self) -> None:
-        """Handle what has arrived; a request stops the clock."""
+        """Handle what has arrived; a request stops the clock. The next one waits until the last response is taken."""
+        if self.flow.write_paused and self._is_idle():
+            self.flow.pause_reading()
+            return
         super().handle_events()
         if not self._is_idle():
             self._stop("_awaited")
@@ -158,17 +162,39 @@ class _PatientProtocol(H11Protocol):
         """Start the clock for a client that does not take all."""
         super().pause_writing()
         self._stalled = self._stalled or self.loop.call_later(self.limits.stall_seconds, self._reset)
+        self._bound_unsent()
 
     def resume_writing(self) -> None:
         """Stop it: the client took all."""
         self._stop("_stalled")
         super().resume_writing()
+        if self._is_idle():
+            self.flow.resume_reading()
+            self.handle_events()
 
     def _of_address(self) -> int:
         # Connections of this address, this one too.
-        address = self.client and self.client[0]
-        others = (one.client for one in self.connections if isinstance(one, H11Protocol))
-        return sum(other is not None and other[0] == address for other in others)
+        others = (one for one in self.connections if isinstance(one, _PatientProtocol))
+        return sum(one._address() == self._address() for one in others)
+
+    def _bound_unsent(self) -> None:
+        # The address that holds most loses its connection that has waited longest: one that reads loses none to others.
+        stalled = [one for one in self.connections if isinstance(one, _PatientProtocol) and one._stalled is not None]
+        stalled.sort(key=lambda one: one._stalled.when() if one._stalled else 0.0)
+        while len(stalled) > 1 and sum(one._unsent() for one in stalled) > self.limits.unsent:
+            of_address: Counter[str] = Counter()
+            for one in stalled:
+                of_address[one._address()] += one._unsent()
+            ((largest, _),) = of_address.most_common(1)
+            longest = next(one for one in stalled if one._address() == largest)
+            stalled.remove(longest)
+            longest._reset()
+
+    def _unsent(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
 
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete

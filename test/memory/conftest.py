@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.config.parameters import Parameters
@@ -15,10 +14,6 @@ from robotmem_ros.memory.embedding.fastembed_provider import FastEmbedEmbedder
 
 from ..support.clock import Clock
 from ..support.embedders import Borrowed, WordVectors
-
-settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
-settings.register_profile("searching", deadline=None, max_examples=2000, database=None)
-settings.load_profile("repeatable")
 
 OpenMemory = Callable[..., RobotMemory]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ def warnings(output: str) -> list[str]:
 
 def shows(number: int, status: MemoryStatus) -> bool:
     return list(status.topic_dropped) == [number] and "/poses" in status.reason
+
+
+def has_dropped(number: int, status: MemoryStatus) -> bool:
+    return list(status.topic_dropped) == [number]
 
 
 def test_messages_in_an_unknown_frame_leave_one_line_and_a_reason(own: Any) -> None:
@@ -57,6 +62,26 @@ def test_each_reason_has_a_line_of_its_own(own: Any) -> None:
     undecodable, empty = sorted(line for line in warnings(node.output) if "dropped" in line)
     assert undecodable.startswith("/vlm/caption: dropped 1, undecodable: 8 bytes are no std_msgs/msg/String")
     assert empty.startswith("/vlm/caption: dropped 2, no_description")
+
+
+def test_a_topic_of_which_labels_drop_everything_leaves_one_line(own: Any) -> None:
+    start, connect = own
+    mugs = {**CAPTIONS, "label": "\"'mug'\""}
+    node = start(*IN_MEMORY, "-p", "robot_frame:=''", *topic("captions", **mugs, labels="[mgu]"))
+    client: Client = connect()
+    client.until_active()
+    publisher = client.publisher(String, CAPTIONS["topic"])
+    for more, number in ((25, 25), (5, 30)):
+        for _ in range(more):
+            publisher.publish(String(data="a red mug"))
+        client.until_status(partial(has_dropped, number), f"{number} that are dropped")
+    client.until(lambda: "label_not_wanted" in node.output, "a line")
+    (line,) = warnings(node.output)
+    assert re.fullmatch(
+        r"/vlm/caption: dropped (2[0-9]|30), label_not_wanted: nothing has been stored yet; "
+        "check the spelling in `labels` and `ignore_labels`",
+        line,
+    )
 
 
 def test_a_node_without_tf2_msgs_says_so_in_the_log(own: Any, tmp_path: Path) -> None:

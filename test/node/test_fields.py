@@ -13,7 +13,7 @@ import pytest
 
 from robotmem_ros import msg, srv
 from robotmem_ros.memory import RobotMemory
-from robotmem_ros.node.fields import field_types, from_field, to_field
+from robotmem_ros.node.fields import FieldError, field_types, from_field, set_field, to_field
 
 SERVICES = sorted(file.stem for file in (Path(__file__).resolve().parents[2] / "srv").glob("*.srv"))
 VERBS = {"GetData": "data", "List": "counts"}
@@ -97,3 +97,20 @@ def test_a_type_without_a_conversion_is_named() -> None:
         from_field("sequence<sensor_msgs/Image>")
     with pytest.raises(KeyError, match=r"sensor_msgs/Image needs a row in _FROM_FIELD"):
         to_field("sequence<sensor_msgs/Image>")
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "value", "error"),
+    [
+        (msg.Count, "name", None, "Count.name: None does not fit string: it must be text"),
+        (msg.Count, "n", 2**70, f"Count.n: {2**70} does not fit uint64: it must lie in 0 to {2**64 - 1}"),
+        (msg.Count, "n", "many", "Count.n: 'many' does not fit uint64: invalid literal for int"),
+        (srv.List.Response, "counts", None, "List_Response.counts: None does not fit sequence<robotmem_ros/Count>: "),
+        (msg.MemoryStatus, "stamp", "now", "MemoryStatus.stamp: 'now' does not fit builtin_interfaces/Time: "),
+    ],
+)
+def test_a_value_that_does_not_fit_its_field_is_an_error_that_names_both(
+    message: Any, name: str, value: object, error: str
+) -> None:
+    with pytest.raises(FieldError, match=f"^{re.escape(error)}"):
+        set_field(message(), name, dict(field_types(message))[name], value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from robotmem_ros.cli import serving
 from robotmem_ros.memory.models import MemoryUpdate
 from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
+
+from ..support.web import console
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "web.md").read_text()
 
@@ -66,3 +69,12 @@ def test_every_endpoint_has_a_typed_result_and_its_errors(description: dict[str,
 
 def test_no_page_of_documentation_loads_scripts_from_elsewhere(client: httpx.Client) -> None:
     assert [client.get(path).status_code for path in ("/docs", "/redoc")] == [404, 404]
+
+
+def test_first_requests_that_come_at_once_are_all_answered(db: Path) -> None:
+    with console(db) as server, ThreadPoolExecutor(12) as clients:
+
+        def ask(number: int) -> int:
+            return httpx.get(f"{server.url}/api/memories?n=5", timeout=60).status_code
+
+        assert set(clients.map(ask, range(24))) == {200}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
+import pytest
 
 from robotmem_ros.memory import RobotMemory
 
@@ -57,13 +59,81 @@ def test_who_never_reads_is_cut_off(db: Path) -> None:
         deaf.settimeout(30)
         deaf.connect(("127.0.0.1", server.port))
         deaf.sendall(b"GET /api/search?q=number&n=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-
-        def is_aborted() -> bool:
-            return deaf.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
-
-        until(is_aborted, "end of a connection that nobody reads")
+        until(lambda: is_aborted(deaf), "end of a connection that nobody reads")
         with server.client() as client:
             assert client.get("/api/stats").status_code == 200
+
+
+def store_big_facts(db: Path) -> None:
+    with RobotMemory(db, embedding_model="") as memory:
+        for number in range(100):
+            memory.learn(f"number {number}", {"big": "x" * 60_000})
+
+
+def ask_and_read_nothing(server: Server, address: str, requests: int = 1) -> socket.socket:
+    """Ask for 6 MB; return the connection when its response has begun."""
+    deaf = socket.socket()
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.settimeout(60)
+    deaf.bind((address, 0))
+    deaf.connect(("127.0.0.1", server.port))
+    authorization = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+    deaf.sendall(requests * f"GET /api/search?q=number&n=100 HTTP/1.1\r\n{authorization}\r\n".encode())
+    return deaf
+
+
+def await_response(connection: socket.socket) -> None:
+    """Wait for the first byte of a response, or the end of the connection."""
+    with suppress(ConnectionResetError):
+        connection.recv(1, socket.MSG_PEEK)
+
+
+def is_aborted(connection: socket.socket) -> bool:
+    """Tell whether a connection was reset, without reading from it; the system tells it once."""
+    return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+
+
+def resident_megabytes(server: Server) -> int:
+    lines = Path(f"/proc/{server.process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS"))
+
+
+@pytest.mark.parametrize("requests", [1, 3], ids=["one response each", "three responses each"])
+def test_what_clients_do_not_read_is_bounded_in_bytes(db: Path, requests: int) -> None:
+    store_big_facts(db)
+    with console(db, "--host", "0.0.0.0", environment={"ROBOTMEM_WEB_TOKEN": TOKEN}) as server:
+
+        def read_all(number: int) -> int:
+            with server.client(headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+                return len(client.get("/api/search?q=number&n=100").content)
+
+        with ThreadPoolExecutor(12) as readers:
+            assert min(readers.map(read_all, range(24))) > 6_000_000
+        before = resident_megabytes(server)
+        many = [ask_and_read_nothing(server, f"127.0.0.{2 + number % 3}", requests) for number in range(120)]
+        for one in many:
+            await_response(one)
+        assert resident_megabytes(server) - before < 450  # and not 720 and more
+        assert read_all(0) > 6_000_000
+        for one in many:
+            one.close()
+
+
+def test_who_holds_much_that_is_unread_takes_nothing_from_another_address(db: Path) -> None:
+    store_big_facts(db)
+    with console(
+        db, "--host", "0.0.0.0", environment={"ROBOTMEM_WEB_TOKEN": TOKEN}, code=with_limits(unsent=20_000_000)
+    ) as server:
+        slow = ask_and_read_nothing(server, "127.0.0.2")
+        await_response(slow)
+        many = [ask_and_read_nothing(server, "127.0.0.3") for _ in range(10)]
+        until(lambda: any(map(is_aborted, many)), "end of a connection that nobody reads")
+        size = 0
+        while size < 6_000_000 and (chunk := slow.recv(65536)):
+            size += len(chunk)
+        assert size >= 6_000_000
+        for one in (slow, *many):
+            one.close()
 
 
 def test_idle_connections_of_one_address_keep_no_other_out(db: Path) -> None:

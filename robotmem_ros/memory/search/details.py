@@ -6,12 +6,11 @@ import sqlite3
 from dataclasses import dataclass
 
 from .. import validation
-from ..errors import InvalidFieldError
+from ..bounds import MAX_DETAILS
 from ..models import Change, Memory, PerceptionData, Sighting
 from ..storage import changes, rows, sighting_rows
 from ..storage.decay import Decay
 
-MAX_IDS = 100
 _SIGHTINGS = 100
 
 
@@ -38,10 +37,7 @@ def parse_ids(values: object) -> tuple[int, ...]:
     Raises:
         InvalidFieldError: there are more, or one is no whole number.
     """
-    ids = validation.ids("ids", values, in_order=True)
-    if len(ids) > MAX_IDS:
-        raise InvalidFieldError("ids", f"{len(ids)} ids", f"are too many; at most {MAX_IDS} are read at once")
-    return ids
+    return validation.ids("ids", values, in_order=True, limit=MAX_DETAILS)
 
 
 def read_details(

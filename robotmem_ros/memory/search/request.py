@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 
 from ..argument import argument
+from ..bounds import MAX_IDS, MAX_NAMES, MAX_QUERY
 from ..times import Time
 
 MAX_N = 100
@@ -20,15 +21,15 @@ Names = Iterable[str] | str | None
 class _Conditions:
     """The conditions that a recall and a timeline have in common."""
 
-    collections: Names = argument((), "memories of these collections")
-    session_ids: Names = argument((), "memories of these sessions")
-    excluded_session_ids: Names = argument((), "no memories of these sessions")
-    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes")
-    categories: Names = argument((), "facts of these categories")
-    labels: Names = argument((), "perceptions with these labels")
-    tags: Names = argument((), "memories with all of these tags")
-    any_tags: Names = argument((), "memories with at least one of these tags")
-    areas: Names = argument((), "memories in these areas")
+    collections: Names = argument((), "memories of these collections", entries=MAX_NAMES)
+    session_ids: Names = argument((), "memories of these sessions", entries=MAX_NAMES)
+    excluded_session_ids: Names = argument((), "no memories of these sessions", entries=MAX_NAMES)
+    kinds: Names = argument((), "memories of these kinds: facts, perceptions, notes", entries=MAX_NAMES)
+    categories: Names = argument((), "facts of these categories", entries=MAX_NAMES)
+    labels: Names = argument((), "perceptions with these labels", entries=MAX_NAMES)
+    tags: Names = argument((), "memories with all of these tags", entries=MAX_NAMES)
+    any_tags: Names = argument((), "memories with at least one of these tags", entries=MAX_NAMES)
+    areas: Names = argument((), "memories in these areas", entries=MAX_NAMES)
     include_unconfirmed: bool = argument(False, "also objects that are not confirmed")
 
 
@@ -40,7 +41,7 @@ class RecallRequest(_Conditions):
     one more.
     """
 
-    query: str = argument("", "words, or a question", limit="content_limit")
+    query: str = argument("", "words, or a question", limit=MAX_QUERY)
     n: int = argument(5, "largest number of memories", within=(1, MAX_N))
     min_confidence: float | None = argument(
         None, "smallest confidence of a memory now, in [0, 1]; default: 0.3, and less if only faded memories match",
@@ -62,7 +63,7 @@ class RecallRequest(_Conditions):
     min_relevance: float | None = argument(
         None, "nothing, if no memory is so relevant to the words, in [0, 1]; default: the parameter", within=(0.0, 1.0)
     )
-    ids: Iterable[int] | int | None = argument((), "these memories")
+    ids: Iterable[int] | int | None = argument((), "these memories", entries=MAX_IDS)
     near: Mapping[str, object] | str | None = argument(
         None, 'memories near a place, such as \'{"target": [1.0, 2.0], "max_distance": 5.0}\''
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ WORDS = [first + second for first in ("ka", "lo", "mi", "ru", "tan", "vek") for 
 TEXTS = st.lists(st.sampled_from([*PLAIN, *CLAIMS]), min_size=1, max_size=10).map(" ".join)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=st.lists(TEXTS, max_size=25))
 def test_the_linked_contradictions_are_those_of_comparing_with_every_fact(texts: Sequence[str]) -> None:
@@ -33,6 +35,7 @@ def test_the_linked_contradictions_are_those_of_comparing_with_every_fact(texts:
             kept[learned.memory_id] = text
 
 
+@pytest.mark.slow
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
 @given(texts=st.lists(TEXTS | st.lists(st.sampled_from(WORDS), min_size=15, max_size=60).map(" ".join), max_size=25))
 def test_the_linked_similar_facts_are_those_of_comparing_with_every_fact(texts: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from ...support.search.queries import queries
 from ...support.search.worlds import BORN, World, build
 from .test_oracle import check
 
+pytestmark = pytest.mark.slow
 SIZE = 6000
 
 

@@ -22,6 +22,7 @@ from ...support.search.queries import queries
 from ...support.search.reference_model import Query
 from ...support.search.worlds import AREAS, BORN, World, build
 
+pytestmark = pytest.mark.slow
 SMALL_WORLDS = 16
 LISTED = 2000
 """Up to so many memories that a condition allows are looked at one by one to count those that have faded."""

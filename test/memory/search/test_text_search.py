@@ -23,6 +23,7 @@ from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import tokens
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
+pytestmark = pytest.mark.slow
 RARE = ("zebra", "quartz")
 SIZE = 4000
 UNBOUNDED = 10**9

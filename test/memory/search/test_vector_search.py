@@ -21,6 +21,7 @@ from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.functions import missing_sqlite_vec
 
+pytestmark = pytest.mark.slow
 DIM = 32
 SHARES = (1.0, 0.5, 0.05, 0.01, 0.002)
 

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 from .. import validation
 from ..areas import Areas
 from ..clocks import possible_stamp
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..geometry import Covariance, checked_covariance
+from ..geometry import Covariance, Point, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
-from ..storage import Database, imports, object_rows, sighting_rows
+from ..storage import Database, imports, object_rows, rows, sighting_rows
 from ..storage.decay import Decay
-from .absence import Picture, count_undetected
+from .editor import Retag
 from .field_of_view import Detection, FieldOfView
-from .object_writer import ObjectWriter
-from .sightings import is_sighting, store_sightings
+from .sightings import is_sighting, scenes
+from .tracker import Picture, Tracker, reach
 
 _LOG = logging.getLogger(__name__)
-_T = TypeVar("_T")
 
 
 class Objects:
@@ -41,6 +40,7 @@ class Objects:
     ) -> None:
         self._database = database
         self._areas = areas
+        self._retag = areas.retagged if areas.file is not None else None
         self._parameters = parameters
         self._clock = clock
         self._sources_ahead: set[str] = set()
@@ -49,9 +49,8 @@ class Objects:
         """Queue one sighting that comes by itself, by a call or in a stream, which is `background`."""
         now = max(self._clock(), 0)
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        return self._queue(
-            self._parameters(), now, lambda writer: _store(writer, [sighting], [None])[0], background=background
-        )
+        message = _Message(self._parameters(), self._retag, now, [sighting], [None])
+        return self._database.write(lambda connection: message.store(connection)[0], background=background)
 
     def store_message(
         self,
@@ -76,7 +75,8 @@ class Objects:
             for one in new
         ]
         picture = Picture(dropped if view is None else (*view.dropped, *dropped))
-        return self._queue(parameters, now, lambda writer: _store(writer, ready, clean, picture, view))
+        message = _Message(parameters, self._retag, now, ready, clean, picture, view)
+        return self._database.write(message.store, background=True)
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
         """Queue a field of view without sightings; the future has the ids of the objects that it should have shown.
@@ -85,8 +85,8 @@ class Objects:
             InvalidFieldError: a direction is missing, or a number cannot be used.
         """
         now = max(self._clock(), 0)
-        view = self._checked(field_of_view, now)
-        return self._queue(self._parameters(), now, lambda writer: count_undetected(writer, view))
+        message = _Message(self._parameters(), self._retag, now, view=self._checked(field_of_view, now))
+        return self._database.write(message.look, background=True)
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
@@ -111,13 +111,6 @@ class Objects:
                 connection, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
             )
 
-    def _queue(
-        self, parameters: Parameters, now: int, work: Callable[[ObjectWriter], _T], *, background: bool = True
-    ) -> Future[_T]:
-        return self._database.write(
-            lambda connection: work(ObjectWriter(connection, parameters, self._areas, now)), background=background
-        )
-
     def _checked(self, view: FieldOfView, now: int) -> FieldOfView:
         clean = view.checked("field_of_view")
         return replace(clean, observed_at=self._possible_stamp(clean, now))
@@ -135,23 +128,65 @@ class Objects:
         return stamp
 
 
-def _store(
-    writer: ObjectWriter,
-    new: Sequence[NewMemory],
-    covariances: Sequence[Covariance | None],
-    picture: Picture | None = None,
-    view: FieldOfView | None = None,
-) -> tuple[Stored, ...]:
-    """Store one message, except what an import stored before."""
+@dataclass(frozen=True)
+class _Message:
+    """What one message holds, for the writer's transaction."""
 
-    def store(indices: Sequence[int]) -> tuple[Stored, ...]:
-        chosen, of_chosen = [new[index] for index in indices], [covariances[index] for index in indices]
-        return store_sightings(writer, chosen, of_chosen, picture=picture)
+    parameters: Parameters
+    retag: Retag | None
+    now: int
+    new: Sequence[NewMemory] = ()
+    covariances: Sequence[Covariance | None] = ()
+    """Of the positions."""
+    picture: Picture | None = None
+    view: FieldOfView | None = None
 
-    stored = imports.store_once(writer.connection, new, store)
-    if view is not None and imports.claim(writer.connection, view.import_key):
-        count_undetected(writer, replace(view, seen=view.seen.union(one.memory_id for one in stored)))
-    return stored
+    def store(self, connection: sqlite3.Connection) -> tuple[Stored, ...]:
+        """Store what the message holds, except what an import stored before; return what became of each, in order."""
+        stored = imports.store_once(connection, self.new, lambda indices: self._track(connection, indices))
+        if self.view is not None and imports.claim(connection, self.view.import_key):
+            self.look(connection, seen=frozenset(one.memory_id for one in stored))
+        return stored
+
+    def look(self, connection: sqlite3.Connection, *, seen: frozenset[int] = frozenset()) -> tuple[int, ...]:
+        """Count the objects that the field of view should have shown, and were not `seen`; return their ids."""
+        assert self.view is not None
+        view, limits = replace(self.view, seen=self.view.seen | seen), self.parameters
+        space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
+        tracker = self._tracker(connection, [view.origin], view.max_range, space)
+        missed = tracker.count_undetected(view)
+        self._save(connection, tracker)
+        return missed
+
+    def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> Sequence[Stored]:
+        sightings = {index for index in indices if is_sighting(self.new[index], self.parameters)}
+        others = [index for index in indices if index not in sightings]
+        ids = rows.insert_all(connection, [self.new[index] for index in others]) if others else ()
+        stored = {index: Stored(memory_id) for index, memory_id in zip(others, ids, strict=True)}
+        numbered = [(index, self.new[index], self.covariances[index]) for index in sorted(sightings)]
+        for scene in scenes(numbered, self.parameters):
+            new = scene[0].new
+            positions = [sighting.estimate.position for sighting in scene]
+            space = new.frame_id, new.map_id, new.collection
+            tracker = self._tracker(connection, positions, reach(scene), space)
+            tracks = tracker.see(scene, self.picture)
+            self._save(connection, tracker)
+            for sighting, track in zip(scene, tracks, strict=True):
+                stored[sighting.element] = Stored(track.memory_id, times_seen=track.times_seen)
+        return [stored[index] for index in indices]
+
+    def _tracker(
+        self, connection: sqlite3.Connection, positions: Sequence[Point], radius: float, space: tuple[str, str, str]
+    ) -> Tracker:
+        frame_id, map_id, collection = space
+        tracks = object_rows.near(
+            connection, positions, radius=radius, frame_id=frame_id, map_id=map_id, collection=collection
+        )
+        together = object_rows.neighbours(connection, tracks)
+        return Tracker(self.parameters, tracks, together, now=self.now, retag=self.retag)
+
+    def _save(self, connection: sqlite3.Connection, tracker: Tracker) -> None:
+        object_rows.save(connection, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
 
 
 def _checked_covariances(values: Iterable[object], count: int) -> Sequence[Covariance | None]:

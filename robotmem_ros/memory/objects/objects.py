@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import validation
 from ..areas import Areas
 from ..clocks import possible_stamp
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..geometry import Covariance, Point, checked_covariance
+from ..geometry import Covariance, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, rows, sighting_rows
 from ..storage.decay import Decay
+from ..tracks import Neighbourhood, Pair, Track
 from .editor import Retag
 from .field_of_view import Detection, FieldOfView
 from .sightings import is_sighting, scenes
@@ -49,7 +50,7 @@ class Objects:
         """Queue one sighting that comes by itself, by a call or in a stream, which is `background`."""
         now = max(self._clock(), 0)
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        message = _Message(self._parameters(), self._retag, now, [sighting], [None])
+        message = _Message(self._parameters(), self._retag, now, [sighting], {0: None})
         return self._database.write(lambda connection: message.store(connection)[0], background=background)
 
     def store_message(
@@ -67,15 +68,16 @@ class Objects:
         now, parameters = max(self._clock(), 0), self._parameters()
         view = None if field_of_view is None else self._checked(field_of_view, now)
         clean = _checked_covariances(covariances, len(new))
+        sightings = {index: clean[index] for index, one in enumerate(new) if is_sighting(one, parameters)}
         # The area of an object is that of its estimated position, which only the writer knows.
         ready = [
             replace(one, observed_at=self._possible_stamp(one, now), received_at=now)
-            if is_sighting(one, parameters)
+            if index in sightings
             else self._areas.tagged(replace(one, received_at=now))
-            for one in new
+            for index, one in enumerate(new)
         ]
         picture = Picture(dropped if view is None else (*view.dropped, *dropped))
-        message = _Message(parameters, self._retag, now, ready, clean, picture, view)
+        message = _Message(parameters, self._retag, now, ready, sightings, picture, view)
         return self._database.write(message.store, background=True)
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
@@ -136,14 +138,19 @@ class _Message:
     retag: Retag | None
     now: int
     new: Sequence[NewMemory] = ()
-    covariances: Sequence[Covariance | None] = ()
-    """Of the positions."""
+    sightings: Mapping[int, Covariance | None] = field(default_factory=dict)
+    """Indices of those that are sightings of objects, each with the covariance of its position."""
     picture: Picture | None = None
     view: FieldOfView | None = None
 
     def store(self, connection: sqlite3.Connection) -> tuple[Stored, ...]:
         """Store what the message holds, except what an import stored before; return what became of each, in order."""
-        stored = imports.store_once(connection, self.new, lambda indices: self._track(connection, indices))
+        is_recorded = any(one.import_key is not None for one in self.new)
+        stored = (
+            imports.store_once(connection, self.new, lambda indices: self._track(connection, indices))
+            if is_recorded
+            else tuple(self._track(connection, range(len(self.new))))
+        )
         if self.view is not None and imports.claim(connection, self.view.import_key):
             self.look(connection, seen=frozenset(one.memory_id for one in stored))
         return stored
@@ -153,37 +160,29 @@ class _Message:
         assert self.view is not None
         view, limits = replace(self.view, seen=self.view.seen | seen), self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
-        tracker = self._tracker(connection, [view.origin], view.max_range, space)
+        tracker = self._tracker(*object_rows.load(connection, [view.origin], view.max_range, space))
         missed = tracker.count_undetected(view)
         self._save(connection, tracker)
         return missed
 
     def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> Sequence[Stored]:
-        sightings = {index for index in indices if is_sighting(self.new[index], self.parameters)}
-        others = [index for index in indices if index not in sightings]
+        others = [index for index in indices if index not in self.sightings]
         ids = rows.insert_all(connection, [self.new[index] for index in others]) if others else ()
         stored = {index: Stored(memory_id) for index, memory_id in zip(others, ids, strict=True)}
-        numbered = [(index, self.new[index], self.covariances[index]) for index in sorted(sightings)]
+        numbered = [(index, self.new[index], self.sightings[index]) for index in indices if index in self.sightings]
         for scene in scenes(numbered, self.parameters):
             new = scene[0].new
             positions = [sighting.estimate.position for sighting in scene]
             space = new.frame_id, new.map_id, new.collection
-            tracker = self._tracker(connection, positions, reach(scene), space)
+            tracker = self._tracker(*object_rows.load(connection, positions, reach(scene), space))
             tracks = tracker.see(scene, self.picture)
             self._save(connection, tracker)
             for sighting, track in zip(scene, tracks, strict=True):
                 stored[sighting.element] = Stored(track.memory_id, times_seen=track.times_seen)
         return [stored[index] for index in indices]
 
-    def _tracker(
-        self, connection: sqlite3.Connection, positions: Sequence[Point], radius: float, space: tuple[str, str, str]
-    ) -> Tracker:
-        frame_id, map_id, collection = space
-        tracks = object_rows.near(
-            connection, positions, radius=radius, frame_id=frame_id, map_id=map_id, collection=collection
-        )
-        together = object_rows.neighbours(connection, tracks)
-        return Tracker(self.parameters, tracks, together, now=self.now, retag=self.retag)
+    def _tracker(self, tracks: Sequence[Track], neighbours: Mapping[Pair, Neighbourhood]) -> Tracker:
+        return Tracker(self.parameters, tracks, neighbours, now=self.now, retag=self.retag)
 
     def _save(self, connection: sqlite3.Connection, tracker: Tracker) -> None:
         object_rows.save(connection, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)

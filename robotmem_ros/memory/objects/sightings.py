@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from ..config.label_rules import label_rules
 from ..config.parameters import Parameters
 from ..geometry import Covariance, Estimate, isotropic
 from ..models import OF_THE_ROBOT, Kind, NewMemory
@@ -27,15 +29,12 @@ class NewSighting(NamedTuple):
     """The keys of its label and of those it may be mistaken for."""
     radius: float
     """Metres."""
+    gate: float
+    """Distance in metres beyond which no object is within the gate."""
     is_tracked: bool
     """Whether its tracking id tells which thing it is."""
     is_told: bool
     """Whether a caller saved it; the others come with a stream."""
-
-    @property
-    def gate(self) -> float:
-        """Return the distance in metres beyond which no object is within the gate."""
-        return self.radius * (MAX_RADII if self.has_covariance else 1.0)
 
     def order(self) -> tuple[object, ...]:
         """Return what the sightings of a message are sorted by, whatever order they came in."""
@@ -78,18 +77,25 @@ def scenes(
 def new_sighting(element: int, new: NewMemory, covariance: Covariance | None, parameters: Parameters) -> NewSighting:
     """Describe a sighting for its association with an object."""
     assert new.pose is not None
-    rules = parameters.label_rules()
-    estimate = Estimate(new.pose[:3], covariance or isotropic(parameters.object_position_stddev))
+    labels, radius = _rule(new.label, parameters.object_radius, parameters.object_radii, parameters.object_confusions)
     return NewSighting(
         element,
         new,
-        estimate,
+        Estimate(new.pose[:3], covariance or isotropic(parameters.object_position_stddev)),
         has_covariance=covariance is not None,
-        labels=rules.labels(new.label),
-        radius=rules.radius(new.label),
+        labels=labels,
+        radius=radius,
+        gate=radius if covariance is None else radius * MAX_RADII,
         is_tracked=bool(new.identity),
         is_told=not (new.source or new.received_at),
     )
+
+
+@lru_cache(maxsize=4096)
+def _rule(label: str, *rules: Any) -> tuple[frozenset[str], float]:
+    """Return the keys that a label may be given by, and its radius."""
+    parsed = label_rules(*rules)
+    return parsed.labels(label), parsed.radius(label)
 
 
 def _without_shared_tracks(sightings: Sequence[NewSighting]) -> list[NewSighting]:

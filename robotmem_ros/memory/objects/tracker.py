@@ -83,7 +83,6 @@ class Tracker:
         retag: Retag | None = None,
     ) -> None:
         self._parameters = parameters
-        self._rules = parameters.label_rules()
         self._tracks = tracks
         self._neighbours = dict(neighbours)
         self._editor = Editor(parameters, now, retag)
@@ -169,7 +168,7 @@ class Tracker:
         """Tell whether an object that was just seen and one that was not are one; count that it was seen alone."""
         if squared_distance(seen.estimate.position, other.estimate.position) > radius * radius:
             return False
-        is_alike = label_key(other.label) in self._rules.labels(seen.label)
+        is_alike = label_key(other.label) in self._parameters.label_rules().labels(seen.label)
         if not is_alike and (seen.told or other.told or not self._are_at_one_place(seen, other)):
             return False
         together, alone = self._count(_pair(seen, other), Neighbourhood(alone=1))
@@ -254,7 +253,8 @@ class Tracker:
         """Tell whether an object was detected, but not stored as a sighting."""
         if not dropped:
             return False
-        labels, radius = self._rules.labels(track.label), self._rules.radius(track.label)
+        rules = self._parameters.label_rules()
+        labels, radius = rules.labels(track.label), rules.radius(track.label)
         return any(
             label_key(detection.label) in labels
             and squared_distance(detection.position, track.estimate.position) <= radius * radius

@@ -43,6 +43,7 @@ _SIGHTING = (
     "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, subsampled, session_id) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_COUNT = "SELECT count(*) FROM sightings WHERE memory_id = ?"
 _NEIGHBOURS = """
     SELECT n.memory_id, n.other_id, n.together, n.alone FROM json_each(?1) AS j
     CROSS JOIN neighbours AS n ON n.memory_id = j.value WHERE n.other_id IN (SELECT value FROM json_each(?1))
@@ -51,6 +52,8 @@ _COUNT_NEIGHBOURS = """
     INSERT INTO neighbours (memory_id, other_id, together, alone) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4
 """
+Space = tuple[str, str, str]
+"""Frame, map and collection."""
 _CUBE = 4
 """Positions in a cube so many radii wide share one search: many searches cost more than rows that are not needed."""
 _UPDATE = f"UPDATE objects SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE memory_id = ?"
@@ -85,13 +88,16 @@ def near(
     return [tracks[memory_id] for memory_id in sorted(tracks)]
 
 
-def neighbours(connection: sqlite3.Connection, tracks: Sequence[Track]) -> dict[Pair, Neighbourhood]:
-    """Return in how many messages two of some objects were seen, or only one of them."""
+def load(
+    connection: sqlite3.Connection, positions: Collection[Point], radius: float, space: Space
+) -> tuple[list[Track], dict[Pair, Neighbourhood]]:
+    """Return what `near` does, and how often two of these objects were seen together."""
+    frame_id, map_id, collection = space
+    tracks = near(connection, positions, radius=radius, frame_id=frame_id, map_id=map_id, collection=collection)
     if len(tracks) < 2:
-        return {}
-    ids = json.dumps([track.memory_id for track in tracks])
-    counts = connection.execute(_NEIGHBOURS, (ids,))
-    return {(lower, higher): Neighbourhood(together, alone) for lower, higher, together, alone in counts}
+        return tracks, {}
+    counts = connection.execute(_NEIGHBOURS, (json.dumps([track.memory_id for track in tracks]),))
+    return tracks, {(lower, higher): Neighbourhood(together, alone) for lower, higher, together, alone in counts}
 
 
 def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int) -> None:
@@ -108,11 +114,12 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
         )
     connection.executemany(_SIGHTING, [_sighting(kept, ids) for kept in changes.sightings])
     for kept in changes.sightings:
-        if kept.memory_id not in ids:
-            sighting_rows.subsample(connection, kept.memory_id, max_sightings)
+        if kept.memory_id not in ids and connection.execute(_COUNT, (kept.memory_id,)).fetchone()[0] > max_sightings:
+            sighting_rows.halve(connection, kept.memory_id)
     connection.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
+    now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
-        _update_memory(connection, memory_id, columns)
+        _update_memory(connection, memory_id, columns, now)
     counted = [
         (ids.get(lower, lower), ids.get(higher, higher), *messages)
         for (lower, higher), messages in sorted(changes.neighbours.items())
@@ -122,7 +129,7 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
         supersede(connection, ids.get(goes, goes), by=stays)
 
 
-def _update_memory(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> None:
+def _update_memory(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], now: str) -> None:
     """Write columns of the memory that an object is, from where the indexes follow.
 
     `received_at`, if it is among them, is when a sighting came in with a stream, by the robot's clock.
@@ -131,7 +138,7 @@ def _update_memory(connection: sqlite3.Connection, memory_id: int, columns: Mapp
     connection.execute(
         f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at "
         "WHERE id = :id",
-        {"received_at": 0, **columns, "updated_at": iso(time.time_ns()), "id": memory_id},
+        {"received_at": 0, **columns, "updated_at": now, "id": memory_id},
     )
 
 

@@ -10,13 +10,6 @@ from itertools import pairwise
 from ..models import Sighting
 
 
-def subsample(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
-    """Remove every second sighting of an object if it has more than `limit`; the first and the last stay."""
-    (count,) = connection.execute("SELECT count(*) FROM sightings WHERE memory_id = ?", (memory_id,)).fetchone()
-    if count > limit:
-        halve(connection, memory_id)
-
-
 def halve(connection: sqlite3.Connection, memory_id: int) -> int:
     """Remove every second sighting of an object, but not the first and the last; return how many were removed."""
     rows = connection.execute(

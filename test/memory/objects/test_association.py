@@ -37,6 +37,7 @@ def seen(x: float, y: float = 0.0, z: float = 0.0, *, covariance: Covariance | N
         covariance is not None,
         frozenset({"chair"}),
         radius=0.4,
+        gate=0.4 if covariance is None else 1.2,
         is_tracked=False,
         is_told=False,
     )

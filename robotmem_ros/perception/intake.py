@@ -26,7 +26,7 @@ from .message import Frame, Message, Origin
 from .message_types import TypeDescription
 from .path_recorder import PathRecorder
 from .sampling import LocalisationGate
-from .storing import PerceptionStore, Storing, drop
+from .storing import PerceptionStore, Storing
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
 
@@ -81,14 +81,13 @@ class Intake:
 
         A message with an `origin` is stored only once.
         """
-        topic = self._topics[name]
         with self._working:
-            reading = topic.read(message, receipt_ns, self._memory.parameters, origin)
+            reading = self._topics[name].read(message, receipt_ns, self._memory.parameters, origin)
             frames = [*reading.frames]
             for frame in frames:
                 self._transform(reading, frame)
             if not frames:
-                self._storing.store(topic, reading)
+                self._storing.store(reading)
 
     def receive_tf(self, message: Any, *, static: bool, looks: bool = True) -> tuple[InvalidTransformError, ...]:
         """Take a tf2_msgs/TFMessage, store what waited for it, and return the errors of unusable transforms.
@@ -161,7 +160,8 @@ class Intake:
             if not error.waiting_helps:
                 self._settle(message, frame, error)
             elif (oldest := self._queue.put((message, frame), *frame)) is not None:
-                self._drop(*oldest, DropReason.TF_QUEUE_FULL, "more messages wait for transforms than queue_limit")
+                full = "more messages wait for transforms than queue_limit"
+                oldest[0].lose(oldest[1], DropReason.TF_QUEUE_FULL, full)
                 self._store_if_complete(oldest[0])
             else:
                 _LOG.debug("%s: waits for its transform: %s", message, error)
@@ -170,25 +170,17 @@ class Intake:
 
     def _settle(self, message: Message, frame: Frame, result: Transform | FrameError) -> None:
         if isinstance(result, Transform):
-            for error in message.transform(frame, result):
-                drop(self._topic(message), message, DropReason.of_field(error.field), 1, str(error))
+            message.transform(frame, result)
         elif self._keep:
             message.keep(frame, str(result))
         else:
-            self._drop(message, frame, _reason(result), str(result))
+            message.lose(frame, _reason(result), str(result))
         self._store_if_complete(message)
-
-    def _drop(self, message: Message, frame: Frame, reason: DropReason, why: str) -> None:
-        drop(self._topic(message), message, reason, message.size(frame), why)
-        message.drop(frame, why)
 
     def _store_if_complete(self, message: Message) -> None:
         # Each frame is settled once, so this holds once for each message.
         if not message.frames:
-            self._storing.store(self._topic(message), message)
-
-    def _topic(self, message: Message) -> TopicReader:
-        return self._topics[message.config.name]
+            self._storing.store(message)
 
 
 def _reason(error: FrameError) -> DropReason:

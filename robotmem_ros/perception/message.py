@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..frames import Matrix, Transform
 from ..memory import Pose, validation
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory
 from ..memory.objects.field_of_view import Detection
-from .topic_config import TopicConfig
+from .counters import DropReason
 
+if TYPE_CHECKING:
+    from .sampling import Comparison
+    from .topic_reader import TopicReader
+
+_LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
 SPATIAL = "spatial"
 """The part of a context that holds positions, and the name of their frame."""
@@ -79,7 +85,7 @@ class Message:
     """What one message holds, from its reading until it is stored.
 
     Args:
-        config: Configuration of its topic.
+        topic: Its topic.
         memory_frame: Frame into which it is transformed.
         origin: Place in a recording; None if it is live.
         observations: Those to store; with a sensor, also those that were dropped but detected.
@@ -89,7 +95,7 @@ class Message:
 
     def __init__(
         self,
-        config: TopicConfig,
+        topic: TopicReader,
         memory_frame: str,
         origin: Origin | None,
         observations: Sequence[Observation],
@@ -97,7 +103,7 @@ class Message:
         *,
         sensor_frame: str | None = None,
     ) -> None:
-        self.config = config
+        self.topic = topic
         self.memory_frame = memory_frame
         self.origin = origin
         self.observations: list[Observation | None] = [*observations]
@@ -110,47 +116,52 @@ class Message:
         """Place of the sensor in the memory frame, once it is known."""
         self.no_field_of_view = ""
         """Why it is unknown what the sensor did not detect; empty if it is known."""
-        self.frames = self._frames(observations)
+        self.comparison: Comparison | None = None
+        """Comparison with what was stored before it, if it was made."""
+        self.frames: dict[Frame, list[int]] = {}
         """Frames whose transforms it still needs, each with the indices of its observations."""
+        for index, seen in enumerate(observations):
+            name = seen.position_frame
+            if name and name != memory_frame:
+                self.frames.setdefault((name, seen.new.observed_at), []).append(index)
+        if sensor_frame in {"", memory_frame}:
+            name = repr(sensor_frame)
+            self.no_field_of_view = f"name the frame of the sensor in field_of_view.frame, it is {name} here"
+        elif sensor_frame is not None:
+            self.frames.setdefault((sensor_frame, stamp_ns), [])
 
     def __str__(self) -> str:
         """Tell the topic and the stamp, for the log."""
-        return f"{self.config.topic} at {self.stamp_ns / _NS:.3f} s"
+        return f"{self.topic.config.topic} at {self.stamp_ns / _NS:.3f} s"
 
-    def size(self, frame: Frame) -> int:
-        """Return the number of observations in a frame that are to be stored."""
-        return sum(
-            (seen := self.observations[index]) is not None and not seen.is_dropped for index in self.frames[frame]
-        )
-
-    def transform(self, frame: Frame, transform: Transform) -> list[InvalidFieldError]:
-        """Move the observations of a frame to the memory frame; return the errors of those that are dropped."""
+    def transform(self, frame: Frame, transform: Transform) -> None:
+        """Move the observations of a frame to the memory frame."""
         if self.sensor_frame is not None and frame == (self.sensor_frame, self.stamp_ns):
             self.sensor = transform
-        errors: list[InvalidFieldError] = []
-        for index in self.frames.pop(frame):
-            seen = self.observations[index]
-            assert seen is not None
+        for index, seen in self._settled(frame):
             try:
                 self.observations[index] = seen.transformed(transform, self.memory_frame)
-            except InvalidFieldError as error:
-                self.observations[index] = None
-                self.no_field_of_view = str(error)
-                if not seen.is_dropped:
-                    errors.append(error)
-        return errors
+            except InvalidFieldError as error:  # noqa: PERF203 -- one bad element never stops the rest
+                self.observations[index], self.no_field_of_view = None, str(error)
+                self.drop(DropReason.of_field(error.field), int(not seen.is_dropped), str(error))
 
     def keep(self, frame: Frame, why: str) -> None:
         """Leave the observations of a frame in it, because there is no transform."""
-        for index in self._without_transform(frame, why):
-            seen = self.observations[index]
-            assert seen is not None
+        for index, seen in self._settled(frame, why):
             self.observations[index] = seen.in_own_frame(frame[0])
 
-    def drop(self, frame: Frame, why: str) -> None:
+    def lose(self, frame: Frame, reason: DropReason, why: str) -> None:
         """Drop the observations of a frame, because there is no transform."""
-        for index in self._without_transform(frame, why):
+        lost = self._settled(frame, why)
+        for index, _ in lost:
             self.observations[index] = None
+        self.drop(reason, sum(not seen.is_dropped for _, seen in lost), why)
+
+    def drop(self, reason: DropReason, number: int, why: str = "") -> None:
+        """Count accepted observations as dropped."""
+        self.topic.counter.drop(reason, number, why)
+        if number:
+            _LOG.debug("%s: dropped %d: %s%s", self, number, reason.value, f" ({why})" if why else "")
 
     def detections(self) -> tuple[Detection, ...]:
         """Return what was detected but is not stored."""
@@ -160,23 +171,11 @@ class Message:
             if seen is not None and seen.is_dropped and seen.new.pose is not None
         )
 
-    def _without_transform(self, frame: Frame, why: str) -> list[int]:
+    def _settled(self, frame: Frame, missing: str = "") -> list[tuple[int, Observation]]:
+        """Take out the observations of a frame; `missing` is why there is no transform."""
         if self.sensor_frame is not None:
-            self.no_field_of_view = self.no_field_of_view or why
-        return self.frames.pop(frame)
-
-    def _frames(self, observations: Sequence[Observation]) -> dict[Frame, list[int]]:
-        frames: dict[Frame, list[int]] = {}
-        for index, seen in enumerate(observations):
-            name = seen.position_frame
-            if name and name != self.memory_frame:
-                frames.setdefault((name, seen.new.observed_at), []).append(index)
-        if self.sensor_frame in {"", self.memory_frame}:
-            name = repr(self.sensor_frame)
-            self.no_field_of_view = f"name the frame of the sensor in field_of_view.frame, it is {name} here"
-        elif self.sensor_frame is not None:
-            frames.setdefault((self.sensor_frame, self.stamp_ns), [])
-        return frames
+            self.no_field_of_view = self.no_field_of_view or missing
+        return [(index, seen) for index in self.frames.pop(frame) if (seen := self.observations[index]) is not None]
 
 
 def _with_spatial(new: NewMemory, spatial: Mapping[str, object]) -> NewMemory:

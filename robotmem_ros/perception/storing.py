@@ -20,8 +20,6 @@ from ..memory.models import NewMemory
 from ..memory.objects.field_of_view import Detection
 from .counters import DropReason
 from .message import Message, Observation
-from .sampling import Comparison
-from .topic_reader import TopicReader
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 0.002
@@ -58,9 +56,10 @@ class Storing:
     def __init__(self, memory: PerceptionStore) -> None:
         self._memory = memory
 
-    def store(self, topic: TopicReader, message: Message) -> None:
+    def store(self, message: Message) -> None:
         """Queue the observations of a message in their order, and its field of view."""
-        comparison = topic.compare()
+        topic = message.topic
+        comparison = message.comparison = topic.compare()
         kept: list[Observation] = []
         dropped: Counter[DropReason] = Counter()
         for index, seen in enumerate(message.observations):
@@ -74,9 +73,9 @@ class Storing:
                 comparison.accept(seen)
             kept.append(seen)
         for reason, number in dropped.items():
-            drop(topic, message, reason, number)
+            message.drop(reason, number)
         view = topic.detector.field_of_view(message) if topic.detector else None
-        why_not = self._queue(topic, message, comparison, kept, view) if kept or view else ""
+        why_not = self._queue(message, kept, view) if kept or view else ""
         if comparison is not None and not why_not:
             comparison.commit()
         # What has not moved was seen in this interval; what has not changed may change at any time.
@@ -85,18 +84,11 @@ class Storing:
         if message.sensor_frame is not None:
             topic.counter.field_of_view(message.no_field_of_view or why_not)
 
-    def _queue(
-        self,
-        topic: TopicReader,
-        message: Message,
-        comparison: Comparison | None,
-        kept: Sequence[Observation],
-        view: FieldOfView | None,
-    ) -> str:
+    def _queue(self, message: Message, kept: Sequence[Observation], view: FieldOfView | None) -> str:
         """Queue what is to be written; return why it could not be, empty if it could."""
         if not self._has_room():
             full = "more waits to be written than queue_limit"
-            drop(topic, message, DropReason.QUEUE_FULL, len(kept), full)
+            message.drop(DropReason.QUEUE_FULL, len(kept), full)
             return full
         new, covariances = [seen.new for seen in kept], [seen.covariance for seen in kept]
         store = partial(self._memory.store_sightings, new, field_of_view=view, dropped=message.detections())
@@ -107,9 +99,9 @@ class Storing:
                 # An unusable covariance says nothing, and is no reason to drop the rest.
                 future = store([_usable(covariance) for covariance in covariances])
         except RobotMemoryError as error:
-            drop(topic, message, DropReason.NOT_WRITTEN, len(kept), str(error))
+            message.drop(DropReason.NOT_WRITTEN, len(kept), str(error))
             return str(error)
-        future.add_done_callback(partial(_written, topic, message, comparison, len(kept)))
+        future.add_done_callback(partial(_written, message, len(kept)))
         return ""
 
     def _has_room(self) -> bool:
@@ -121,31 +113,18 @@ class Storing:
         return True
 
 
-def drop(topic: TopicReader, message: Message, reason: DropReason, number: int, why: str = "") -> None:
-    """Count accepted observations of a message as dropped."""
-    topic.counter.drop(reason, number, why)
-    if number:
-        _LOG.debug("%s: dropped %d: %s%s", message, number, reason.value, f" ({why})" if why else "")
-
-
-def _written(
-    topic: TopicReader,
-    message: Message,
-    comparison: Comparison | None,
-    number: int,
-    future: Future[tuple[Stored, ...]],
-) -> None:
+def _written(message: Message, number: int, future: Future[tuple[Stored, ...]]) -> None:
     error = future.exception()
     if error is not None:
-        topic.not_written(message, comparison)
-        drop(topic, message, DropReason.NOT_WRITTEN, number, str(error))
+        message.topic.not_written(message)
+        message.drop(DropReason.NOT_WRITTEN, number, str(error))
         return
     fresh = [stored.memory_id for stored in future.result() if stored.is_new]
-    topic.counter.store(len(fresh))
+    message.topic.counter.store(len(fresh))
     if fresh:
         _LOG.debug("%s: stored as %s", message, fresh)
     if len(fresh) < number:
-        drop(topic, message, DropReason.ALREADY_STORED, number - len(fresh))
+        message.drop(DropReason.ALREADY_STORED, number - len(fresh))
 
 
 def _usable(covariance: Matrix | None) -> Matrix | None:

@@ -52,7 +52,7 @@ class TopicReader:
         self._extractor = Extractor(config, types)
         self._sampler = Sampler(config)
         self._compares = bool(config.changes_only or config.min_displacement)
-        self._not_written: deque[tuple[Message, Comparison | None]] = deque()
+        self._not_written: deque[Message] = deque()
         self._raw_stamp = raw_stamp_reader(types, config.type)
         self._gate = gate if config.gate else None
 
@@ -71,7 +71,7 @@ class TopicReader:
     def read(self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None) -> Message:
         """Return what is to be stored of a message, not transformed yet, and count the rest."""
         self._settle_not_written()
-        on_its_way = partial(Message, self.config, parameters.memory_frame, origin)
+        on_its_way = partial(Message, self, parameters.memory_frame, origin)
         seen, dropped, stamp_ns, why = self._extractor.extract(message, receipt_ns, parameters, origin)
         if early := [one for one in seen if _is_ahead(one.new.observed_at, receipt_ns)]:
             seen = [one for one in seen if not _is_ahead(one.new.observed_at, receipt_ns)]
@@ -103,9 +103,9 @@ class TopicReader:
         if message.holds_sampled:
             self._sampler.release(message.stamp_ns)
 
-    def not_written(self, message: Message, comparison: Comparison | None) -> None:
+    def not_written(self, message: Message) -> None:
         """Note that writing failed after the comparison was committed; from any thread."""
-        self._not_written.append((message, comparison))
+        self._not_written.append(message)
 
     def reset(self) -> None:
         """Forget what was kept, because the clock jumped back."""
@@ -113,9 +113,9 @@ class TopicReader:
 
     def _settle_not_written(self) -> None:
         while self._not_written:
-            message, comparison = self._not_written.popleft()
-            if comparison is not None:
-                comparison.forget()
+            message = self._not_written.popleft()
+            if message.comparison is not None:
+                message.comparison.forget()
             self.release(message)
 
     def _count(self, stamp_ns: int, accepted: int, dropped: Counter[DropReason], why: Mapping[DropReason, str]) -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from .. import validation
 from ..areas import Areas
 from ..clocks import possible_stamp
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..geometry import Covariance, checked_covariance
+from ..geometry import Covariance, Point, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
 from ..storage import Database, imports, object_rows, rows, sighting_rows
 from ..storage.decay import Decay
-from ..tracks import Neighbourhood, Pair, Track
 from .editor import Retag
 from .field_of_view import Detection, FieldOfView
 from .sightings import is_sighting, scenes
@@ -145,12 +146,9 @@ class _Message:
 
     def store(self, connection: sqlite3.Connection) -> tuple[Stored, ...]:
         """Store what the message holds, except what an import stored before; return what became of each, in order."""
+        track = partial(self._track, connection)
         is_recorded = any(one.import_key is not None for one in self.new)
-        stored = (
-            imports.store_once(connection, self.new, lambda indices: self._track(connection, indices))
-            if is_recorded
-            else tuple(self._track(connection, range(len(self.new))))
-        )
+        stored = imports.store_once(connection, self.new, track) if is_recorded else track(range(len(self.new)))
         if self.view is not None and imports.claim(connection, self.view.import_key):
             self.look(connection, seen=frozenset(one.memory_id for one in stored))
         return stored
@@ -160,12 +158,10 @@ class _Message:
         assert self.view is not None
         view, limits = replace(self.view, seen=self.view.seen | seen), self.parameters
         space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
-        tracker = self._tracker(*object_rows.load(connection, [view.origin], view.max_range, space))
-        missed = tracker.count_undetected(view)
-        self._save(connection, tracker)
-        return missed
+        with self._tracker(connection, [view.origin], view.max_range, space) as tracker:
+            return tracker.count_undetected(view)
 
-    def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> Sequence[Stored]:
+    def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> tuple[Stored, ...]:
         others = [index for index in indices if index not in self.sightings]
         ids = rows.insert_all(connection, [self.new[index] for index in others]) if others else ()
         stored = {index: Stored(memory_id) for index, memory_id in zip(others, ids, strict=True)}
@@ -174,17 +170,20 @@ class _Message:
             new = scene[0].new
             positions = [sighting.estimate.position for sighting in scene]
             space = new.frame_id, new.map_id, new.collection
-            tracker = self._tracker(*object_rows.load(connection, positions, reach(scene), space))
-            tracks = tracker.see(scene, self.picture)
-            self._save(connection, tracker)
+            with self._tracker(connection, positions, reach(scene), space) as tracker:
+                tracks = tracker.see(scene, self.picture)
             for sighting, track in zip(scene, tracks, strict=True):
                 stored[sighting.element] = Stored(track.memory_id, times_seen=track.times_seen)
-        return [stored[index] for index in indices]
+        return tuple(stored[index] for index in indices)
 
-    def _tracker(self, tracks: Sequence[Track], neighbours: Mapping[Pair, Neighbourhood]) -> Tracker:
-        return Tracker(self.parameters, tracks, neighbours, now=self.now, retag=self.retag)
-
-    def _save(self, connection: sqlite3.Connection, tracker: Tracker) -> None:
+    @contextmanager
+    def _tracker(
+        self, connection: sqlite3.Connection, positions: Sequence[Point], radius: float, space: object_rows.Space
+    ) -> Iterator[Tracker]:
+        """Load the objects near positions, and save what a tracker changes of them."""
+        tracks, neighbours = object_rows.load(connection, positions, radius, space)
+        tracker = Tracker(self.parameters, tracks, neighbours, now=self.now, retag=self.retag)
+        yield tracker
         object_rows.save(connection, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
 
 

@@ -7,7 +7,7 @@ import math
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
@@ -62,16 +62,8 @@ _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _numbers = attrgetter(*_NUMBERS)
 
 
-def near(
-    connection: sqlite3.Connection,
-    positions: Collection[Point],
-    *,
-    radius: float,
-    frame_id: str,
-    map_id: str,
-    collection: str,
-) -> list[Track]:
-    """Return all active objects within `radius` metres of one of the positions, in `frame_id` and `map_id`, by id."""
+def near(connection: sqlite3.Connection, positions: Iterable[Point], radius: float, space: Space) -> list[Track]:
+    """Return all active objects of a space within `radius` metres of one of the positions, by id."""
     # One search for all positions in a cube: in a crowd they share their neighbours.
     cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
     for position in positions:
@@ -82,18 +74,17 @@ def near(
     tracks: dict[int, Track] = {}
     for cube in cubes.values():
         limits = [limit for axis in zip(*cube, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
-        for row in connection.execute(_NEAR, (frame_id, map_id, *limits, collection)):
+        for row in connection.execute(_NEAR, (*space[:2], *limits, space[2])):
             if row[0] not in tracks and any(squared_distance(row[4:7], position) <= squared for position in cube):
                 tracks[row[0]] = _track(row)
     return [tracks[memory_id] for memory_id in sorted(tracks)]
 
 
 def load(
-    connection: sqlite3.Connection, positions: Collection[Point], radius: float, space: Space
+    connection: sqlite3.Connection, positions: Iterable[Point], radius: float, space: Space
 ) -> tuple[list[Track], dict[Pair, Neighbourhood]]:
     """Return what `near` does, and how often two of these objects were seen together."""
-    frame_id, map_id, collection = space
-    tracks = near(connection, positions, radius=radius, frame_id=frame_id, map_id=map_id, collection=collection)
+    tracks = near(connection, positions, radius, space)
     if len(tracks) < 2:
         return tracks, {}
     counts = connection.execute(_NEIGHBOURS, (json.dumps([track.memory_id for track in tracks]),))

@@ -66,7 +66,7 @@ def test_the_search_for_near_objects_assigns_as_a_comparison_with_all_objects(
 
 def _all_objects(connection: sqlite3.Connection) -> list[Track]:
     origin = (0.0, 0.0, 0.0)
-    rows = object_rows.near(connection, [origin], radius=1e9, frame_id="map", map_id="", collection="default")
+    rows = object_rows.near(connection, [origin], 1e9, ("map", "", "default"))
     assert len(rows) == connection.execute("SELECT count(*) FROM objects").fetchone()[0]
     return sorted(rows, key=lambda row: row.memory_id)
 

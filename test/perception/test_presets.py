@@ -57,20 +57,9 @@ def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Mak
     values = {"header": HEADER, "detections": [detection("mug", 0.8, id="7")]}
     seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
     assert seen.new == NewMemory(
-        Kind.PERCEPTION,
-        content="mug",
-        collection="default",
-        observed_at=STAMP_NS,
-        frame_id="map",
-        map_id="",
-        pose=Pose(1.0, 2.0, 3.0),
-        perception_type="visual",
-        label="mug",
-        confidence=0.8,
-        context='{"params":{"size":[0.1,0.2,0.3]}}',
-        source="/seen",
-        identity="7",
-    )
+        Kind.PERCEPTION, "mug", "default", STAMP_NS, "map", "", context='{"params":{"size":[0.1,0.2,0.3]}}',
+        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="/seen", identity="7",
+    )  # fmt: skip
     assert seen.has_orientation
 
 
@@ -252,22 +241,10 @@ def test_a_perception_comes_as_it_is(maker: Maker) -> None:
         "session_id": "s", "collection": "c",
     }  # fmt: skip
     assert the_one(maker, "robotmem_ros/msg/Perception", values).new == NewMemory(
-        Kind.PERCEPTION,
-        content="a mug",
-        collection="c",
-        observed_at=STAMP_NS,
-        frame_id="map",
-        map_id="",
-        session_id="s",
-        context='{"task":{"success":true}}',
-        pose=Pose(1.0, 2.0, 3.0),
-        perception_type="tactile",
-        perception_data=b"\x00\xff",
-        perception_metadata='{"format":"raw"}',
-        label="mug",
-        confidence=0.3,
-        source="/seen",
-    )
+        Kind.PERCEPTION, "a mug", "c", STAMP_NS, "map", "", session_id="s", context='{"task":{"success":true}}',
+        pose=Pose(1.0, 2.0, 3.0), perception_type="tactile", perception_data=b"\x00\xff",
+        perception_metadata='{"format":"raw"}', label="mug", confidence=0.3, source="/seen",
+    )  # fmt: skip
 
 
 def test_a_custom_file_changes_and_adds_presets(tmp_path: Path, maker: Maker) -> None:

@@ -32,7 +32,7 @@ ROS = [
 # The rooms of the core from the ground floor up: what stands lower imports nothing that stands higher.
 FLOORS = (
     {"argument", "bounds", "clocks", "errors", "geometry", "new_file", "package_imports", "times", "yaml_file"},
-    {"models", "validation"},
+    {"models", "tracks", "validation"},
     {"maps"},
     {"text"},
     {"config"},
@@ -114,6 +114,12 @@ def test_no_import_runs_up(file: Path) -> None:
         return
     imported = {room(name) for name in imports_of(file) if name.startswith("robotmem_ros.memory.")} & FLOOR.keys()
     assert {other for other in imported if FLOOR[other] > FLOOR[own]} == set()
+
+
+@pytest.mark.parametrize("name", ["association", "editor", "existence", "field_of_view", "sightings", "tracker"])
+def test_the_tracker_of_objects_knows_no_database(name: str) -> None:
+    imported = imports_of(CORE / "objects" / f"{name}.py")
+    assert not any(module.startswith(("sqlite3", "robotmem_ros.memory.storage")) for module in imported)
 
 
 def statements_of(file: Path) -> list[str]:

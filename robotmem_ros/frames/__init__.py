@@ -10,7 +10,7 @@ from .errors import (
     NoStampError,
     UnknownFrameError,
 )
-from .transform import IDENTITY, Transform
+from .transform import IDENTITY, Matrix, Transform
 from .transform_buffer import TimeJump, TimeJumps, TransformBuffer, stripped
 from .waiting import Settled, TransformQueue
 
@@ -22,6 +22,7 @@ __all__ = [
     "FrameLookupError",
     "FrameLoopError",
     "InvalidTransformError",
+    "Matrix",
     "NoStampError",
     "Settled",
     "TimeJump",

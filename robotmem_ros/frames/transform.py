@@ -11,6 +11,7 @@ from ..memory.geometry import Point
 
 Quaternion = tuple[float, float, float, float]
 """x, y, z, w, of unit length."""
+Matrix = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
 
 
 class Transform(NamedTuple):
@@ -35,6 +36,17 @@ class Transform(NamedTuple):
     def apply_pose(self, pose: Pose) -> Pose:
         """Transform a pose in the source frame into the target frame."""
         return Pose(*self.compose(pose))
+
+    def apply_covariance(self, covariance: Matrix) -> Matrix:
+        """Turn the covariance of a position: R C Rᵀ, with R the rotation of the transform."""
+        turn = self[3:]
+        half = [_rotated(turn, row) for row in covariance]  # rows of C Rᵀ
+        columns = [_rotated(turn, (half[0][i], half[1][i], half[2][i])) for i in range(3)]
+        return (
+            (columns[0][0], columns[1][0], columns[2][0]),
+            (columns[0][1], columns[1][1], columns[2][1]),
+            (columns[0][2], columns[1][2], columns[2][2]),
+        )
 
     def compose(self, first: Transform | Pose) -> Transform:
         """Return `first` followed by this transform: `a.compose(b).apply(p) == a.apply(b.apply(p))`."""

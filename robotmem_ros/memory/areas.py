@@ -74,12 +74,13 @@ class Areas:
         self._clock = clock
         self._lock = threading.Lock()
         self._areas: tuple[Area, ...] = ()
-        self._file: Path | None = None
+        self.file: Path | None = None
+        """The file; None if there are no areas."""
         self._checked = clock()
         if name_of_file := parameters().areas_file:
-            self._file = expanded_path("areas_file", name_of_file)
-            self._stamp = _stamp(self._file)
-            self._areas = read_areas(self._file)
+            self.file = expanded_path("areas_file", name_of_file)
+            self._stamp = _stamp(self.file)
+            self._areas = read_areas(self.file)
 
     def tagged(self, new: NewMemory) -> NewMemory:
         """Add the area of a memory's pose, else of `spatial.object_position` or `.position` in its context.
@@ -116,7 +117,7 @@ class Areas:
         return next((area.name for area in self._areas if area.holds(x, y)), "")
 
     def _apply(self, frame_id: str, map_id: str) -> bool:
-        if self._file is None:
+        if self.file is None:
             return False
         parameters = self._parameters()
         return (frame_id, map_id) == (parameters.memory_frame, parameters.map_id)
@@ -137,14 +138,14 @@ class Areas:
 
     def _refresh(self) -> None:
         now = self._clock()
-        if self._file is None or now - self._checked < _CHECK_PERIOD or not self._lock.acquire(blocking=False):
+        if self.file is None or now - self._checked < _CHECK_PERIOD or not self._lock.acquire(blocking=False):
             return
         try:
             self._checked = now
-            stamp = _stamp(self._file)
+            stamp = _stamp(self.file)
             if stamp != self._stamp:
                 self._stamp = stamp
-                self._areas = read_areas(self._file)
+                self._areas = read_areas(self.file)
         except InvalidFieldError as error:
             _LOG.warning("the areas stay as they were: %s", error)
         finally:

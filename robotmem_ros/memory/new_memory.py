@@ -38,15 +38,15 @@ def _joined(name: str, value: object, parameters: Parameters) -> str:
 
 def _context(name: str, value: object, parameters: Parameters) -> dict[str, object]:
     context = validation.context(name, value, limit=parameters.context_limit)
-    _check_positions(f"{name}.{_SPATIAL}", context.get(_SPATIAL))
+    check_positions(f"{name}.{_SPATIAL}", context.get(_SPATIAL))
     return context
 
 
-def _check_positions(field: str, value: object) -> None:
-    # Two or three numbers in `spatial` are a position, under whatever name.
+def check_positions(field: str, value: object) -> None:
+    """Check that the positions of `spatial` lie on Earth: two or three numbers, under whatever name."""
     if isinstance(value, dict):
         for name, inner in value.items():
-            _check_positions(f"{field}.{name}", inner)
+            check_positions(f"{field}.{name}", inner)
     elif isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value):
         validation.check_coordinates(field, value)
 
@@ -56,7 +56,12 @@ def _metadata(name: str, value: object, parameters: Parameters) -> str | None:
     return validation.compact_json(metadata) if metadata else None
 
 
-def _data(name: str, value: object, parameters: Parameters) -> bytes | None:
+def checked_data(name: str, value: object, parameters: Parameters) -> bytes | None:
+    """Return raw data; None for none.
+
+    Raises:
+        InvalidFieldError: it is no bytes, or too much.
+    """
     if value is None:
         return None
     if not isinstance(value, (bytes, bytearray, memoryview)):
@@ -79,7 +84,7 @@ _CHECKS: Mapping[str, _Check] = {
     "human_summary": lambda name, value, p: validation.text(name, value or "", limit=p.summary_limit),
     "context": _context,
     "metadata": _metadata,
-    "data": _data,
+    "data": checked_data,
     "perception_type": lambda name, value, p: validation.member(name, value or "visual", PerceptionType).value,
     "collection": lambda name, value, p: p.own_collection(name, value),
     "tags": _names,

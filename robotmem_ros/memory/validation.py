@@ -260,15 +260,21 @@ def json_object(field: str, value: object, *, limit: int) -> dict[str, object]:
         return {}
     if not isinstance(value, (str, Mapping)):
         raise InvalidFieldError(field, value, "must be a JSON object")
-    written = _written(field, value) if isinstance(value, Mapping) else value
-    if len(written) > limit or len(_utf8(field, written)) > limit:
-        raise InvalidFieldError(field, written, f"is {len(written)} characters long; at most {limit} bytes are allowed")
+    written = json_text(field, value, limit=limit)
     parsed = _parsed(field, written)
     if not isinstance(parsed, dict):
         raise InvalidFieldError(field, written, 'must be a JSON object such as {"task": {"success": true}}')
     if _may_hide(written):
         _check_json(field, parsed)
     return parsed
+
+
+def json_text(field: str, value: Mapping[str, object] | str, *, limit: int) -> str:
+    """Return a JSON object as text, as short as possible, of at most `limit` bytes; a text stays as it is."""
+    written = value if isinstance(value, str) else _written(field, value)
+    if len(written) > limit or len(_utf8(field, written)) > limit:
+        raise InvalidFieldError(field, written, f"is {len(written)} characters long; at most {limit} bytes are allowed")
+    return written
 
 
 def context(field: str, value: object, *, limit: int) -> dict[str, object]:
@@ -354,7 +360,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 _DECODE = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
-def _written(field: str, value: Mapping[object, object]) -> str:
+def _written(field: str, value: Mapping[str, object]) -> str:
     try:
         return _ENCODE(value)
     except RecursionError:

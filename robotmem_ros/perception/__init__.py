@@ -1,8 +1,9 @@
 """Turn messages of any ROS type into perceptions, by configuration alone and without ROS, live or recorded."""
 
 from .counters import DropReason, TopicCounter, TopicCounts
-from .extraction import Extraction, Extractor, Observation
+from .extraction import Extraction, Extractor
 from .intake import Intake
+from .message import Observation
 from .message_types import MessageClasses, TypeDescription, TypestoreTypes, UnknownTypeError, message_class
 from .path_recorder import PathRecorder
 from .plan import TopicError

@@ -71,9 +71,10 @@ class DropReason(str, Enum):
 
 _BY_FIELD = {
     "description": DropReason.BAD_DESCRIPTION, "label": DropReason.BAD_LABEL, "confidence": DropReason.BAD_CONFIDENCE,
-    "pose": DropReason.BAD_POSE, "stamp": DropReason.BAD_STAMP, "observed_at": DropReason.NO_STAMP,
-    "frame_id": DropReason.BAD_FRAME, "context": DropReason.BAD_CONTEXT, "perception_type": DropReason.BAD_NAME,
-    "session_id": DropReason.BAD_NAME, "collection": DropReason.BAD_NAME,
+    "pose": DropReason.BAD_POSE, "position": DropReason.BAD_POSE, "stamp": DropReason.BAD_STAMP,
+    "observed_at": DropReason.NO_STAMP, "frame_id": DropReason.BAD_FRAME, "frame": DropReason.BAD_FRAME,
+    "context": DropReason.BAD_CONTEXT, "perception_type": DropReason.BAD_NAME, "identity": DropReason.BAD_NAME,
+    "session_id": DropReason.BAD_NAME, "collection": DropReason.BAD_NAME, "data_format": DropReason.BAD_NAME,
 }  # fmt: skip
 _EXPECTED = frozenset({
     DropReason.MIN_INTERVAL, DropReason.MIN_DISPLACEMENT, DropReason.MIN_CONFIDENCE, DropReason.LABEL_NOT_WANTED,

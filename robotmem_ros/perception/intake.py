@@ -22,10 +22,11 @@ from ..frames import (
     UnknownFrameError,
 )
 from .counters import DropReason, TopicCounts
+from .message import Frame, Message, Origin
 from .message_types import TypeDescription
 from .path_recorder import PathRecorder
 from .sampling import LocalisationGate
-from .storing import Batch, Origin, Part, PerceptionStore, Storing
+from .storing import PerceptionStore, Storing
 from .topic_config import TopicConfig
 from .topic_reader import TopicReader
 
@@ -55,18 +56,19 @@ class Intake:
         path: PathRecorder | None = None,
     ) -> None:
         parameters = memory.parameters
+        self._memory = memory
         self._path = path
         self._memory_frame = parameters.memory_frame
         self._keep = parameters.on_missing_transform == "keep"
         self._buffer = buffer
         limits = parameters.localisation_position_limit, parameters.localisation_yaw_limit
         self._gate = LocalisationGate(*limits) if parameters.localisation_topic else None
-        self._topics = {config.name: TopicReader(config, types, parameters, self._gate) for config in topics}
-        self._queue: TransformQueue[Part] = TransformQueue(
+        self._topics = {config.name: TopicReader(config, types, self._gate) for config in topics}
+        self._queue: TransformQueue[tuple[Message, Frame]] = TransformQueue(
             buffer, self._memory_frame, timeout=transform_timeout, capacity=parameters.queue_limit, clocks=clocks
         )
         self._storing = Storing(memory)
-        # Readers and batches are for one thread at a time.
+        # Readers and messages are for one thread at a time.
         self._working = threading.RLock()
 
     def too_soon(self, name: str, raw: bytes, receipt_ns: int) -> bool:
@@ -79,13 +81,13 @@ class Intake:
 
         A message with an `origin` is stored only once.
         """
-        topic = self._topics[name]
         with self._working:
-            batch = Batch(topic, origin, topic.read(message, receipt_ns), self._memory_frame)
-            for part in batch.parts:
-                self._transform(part)
-            if not batch.parts:
-                self._storing.store(batch)
+            reading = self._topics[name].read(message, receipt_ns, self._memory.parameters, origin)
+            frames = [*reading.frames]
+            for frame in frames:
+                self._transform(reading, frame)
+            if not frames:
+                self._storing.store(reading)
 
     def receive_tf(self, message: Any, *, static: bool, looks: bool = True) -> tuple[InvalidTransformError, ...]:
         """Take a tf2_msgs/TFMessage, store what waited for it, and return the errors of unusable transforms.
@@ -109,16 +111,16 @@ class Intake:
     def collect(self) -> None:
         """Go on with what no longer waits for its transform; call it from time to time."""
         with self._working:
-            for part, result in self._queue.collect():
-                self._settle(part, result)
+            for (message, frame), result in self._queue.collect():
+                self._settle(message, frame, result)
             if self._path is not None and self._path.is_due:
                 self._path.flush()
 
     def finish(self) -> None:
         """Go on with everything that waits, because no more transforms will come; `memory.flush()` then writes it."""
         with self._working:
-            for part, result in self._queue.flush():
-                self._settle(part, result)
+            for (message, frame), result in self._queue.flush():
+                self._settle(message, frame, result)
             if self._path is not None:
                 self._path.flush()
 
@@ -147,43 +149,38 @@ class Intake:
 
     @property
     def waiting_for_transforms(self) -> int:
-        """Number of messages that wait for their transform; of parts in different frames, each counts."""
+        """Number of messages that wait for their transform; each counts for every frame that it needs."""
         return len(self._queue)
 
-    def _transform(self, part: Part) -> None:
-        """Transform a part now if possible; else queue it or drop it."""
+    def _transform(self, message: Message, frame: Frame) -> None:
+        """Transform what a message has in a frame now if possible; else queue it or drop it."""
         try:
-            transform = self._buffer.lookup(self._memory_frame, part.frame_id, part.stamp_ns)
+            transform = self._buffer.lookup(self._memory_frame, *frame)
         except FrameError as error:
             if not error.waiting_helps:
-                self._settle(part, error)
-            elif (oldest := self._queue.put(part, part.frame_id, part.stamp_ns)) is not None:
+                self._settle(message, frame, error)
+            elif (oldest := self._queue.put((message, frame), *frame)) is not None:
                 full = "more messages wait for transforms than queue_limit"
-                self._drop(oldest, DropReason.TF_QUEUE_FULL, full)
-                self._store_if_complete(oldest.batch)
+                oldest[0].lose(oldest[1], DropReason.TF_QUEUE_FULL, full)
+                self._store_if_complete(oldest[0])
             else:
-                _LOG.debug("%s: waits for its transform: %s", part, error)
+                _LOG.debug("%s: waits for its transform: %s", message, error)
         else:
-            self._settle(part, transform)
+            self._settle(message, frame, transform)
 
-    def _settle(self, part: Part, result: Transform | FrameError) -> None:
+    def _settle(self, message: Message, frame: Frame, result: Transform | FrameError) -> None:
         if isinstance(result, Transform):
-            part.transform(result, self._memory_frame)
+            message.transform(frame, result)
         elif self._keep:
-            part.keep(str(result))
+            message.keep(frame, str(result))
         else:
-            self._drop(part, _reason(result), str(result))
-        self._store_if_complete(part.batch)
+            message.lose(frame, _reason(result), str(result))
+        self._store_if_complete(message)
 
-    def _drop(self, part: Part, reason: DropReason, why: str) -> None:
-        _LOG.debug("%s: dropped %d: %s (%s)", part, part.size, reason.value, why)
-        part.drop(why)
-        part.batch.topic.counter.drop(reason, part.size, why)
-
-    def _store_if_complete(self, batch: Batch) -> None:
-        # Each part is settled once, so this holds once for each batch.
-        if batch.complete:
-            self._storing.store(batch)
+    def _store_if_complete(self, message: Message) -> None:
+        # Each frame is settled once, so this holds once for each message.
+        if not message.frames:
+            self._storing.store(message)
 
 
 def _reason(error: FrameError) -> DropReason:

@@ -10,6 +10,7 @@ from ..memory.errors import InvalidFieldError
 from .message_types import BYTES, NUMBERS, FieldType, TypeDescription, UnknownTypeError
 from .sources import DotPath, PathError, Reader, Template, reader
 from .topic_config import TopicConfig
+from .values import Json, json_converter
 
 _Fits = Callable[[TypeDescription, FieldType], bool]
 
@@ -52,11 +53,11 @@ class TopicError(InvalidFieldError):
 
 
 class ContextPart(NamedTuple):
-    """One name of the context, its reader, and the type of its values."""
+    """One name of the context, its reader, and what turns its values into JSON."""
 
     name: tuple[str, ...]
     reader: Reader
-    found: FieldType
+    convert: Json
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,10 @@ class Planner:
                 if other.startswith(f"{name}."):
                     source = self._config.context[name]
                     raise self._error(f"context.{name}", source, f"{other!r} needs {name!r} to be an object")
-        return tuple(ContextPart(tuple(name.split(".")), part, found) for name, (part, found) in made.items())
+        return tuple(
+            ContextPart(tuple(name.split(".")), part, json_converter(found, self._types))
+            for name, (part, found) in made.items()
+        )
 
     def _has_header(self, found: FieldType) -> bool:
         header = self._types.fields(found.name).get("header") if found.is_message else None

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from ..memory.text.normal_form import label_key
 from .counters import DropReason
-from .extraction import Observation
+from .message import Observation
 from .message_types import TypeDescription
 from .topic_config import TopicConfig
 
@@ -106,10 +106,10 @@ class Sampler:
             sample.reasons.update({DropReason.MIN_INTERVAL: len(seen)} if seen else {})
             return sample
         for observation in seen:
-            label = label_key(observation.label)
+            label = label_key(observation.new.label)
             if (self._labels and label not in self._labels) or label in self._ignored:
                 sample.reasons[DropReason.LABEL_NOT_WANTED] += 1
-            elif observation.confidence < self._min_confidence:
+            elif observation.new.confidence < self._min_confidence:
                 sample.reasons[DropReason.MIN_CONFIDENCE] += 1
             else:
                 sample.kept.append(observation)
@@ -155,10 +155,10 @@ class Comparison:
             thing = _thing(seen)
             if self._states.get(thing, self._last.states.get(thing)) == seen.state:
                 return DropReason.UNCHANGED
-        if seen.pose is None or self._last.min_displacement <= 0.0:
+        if seen.new.pose is None or self._last.min_displacement <= 0.0:
             return None
         # Only earlier messages count: two chairs in one message stay two.
-        position, key = seen.pose[:3], _thing_in_frame(seen)
+        position, key = seen.new.pose[:3], _thing_in_frame(seen)
         nearest = min(self._last.positions.get(key, ()), key=lambda one: math.dist(one, position), default=None)
         if nearest is None or math.dist(nearest, position) >= self._last.min_displacement:
             return None
@@ -169,8 +169,8 @@ class Comparison:
         """Note an observation that is to be stored."""
         if seen.state is not None:
             self._states[_thing(seen)] = seen.state
-        if seen.pose is not None and self._last.min_displacement > 0.0:
-            self._positions.setdefault(_thing_in_frame(seen), []).append(seen.pose[:3])
+        if seen.new.pose is not None and self._last.min_displacement > 0.0:
+            self._positions.setdefault(_thing_in_frame(seen), []).append(seen.new.pose[:3])
 
     def commit(self) -> None:
         """Remember what was accepted."""
@@ -186,12 +186,12 @@ class Comparison:
 
 
 def _thing(seen: Observation) -> str:
-    return seen.identity or label_key(seen.label)
+    return seen.new.identity or label_key(seen.new.label)
 
 
 def _thing_in_frame(seen: Observation) -> str:
     # Positions in different frames cannot be compared.
-    return f"{seen.frame_id}\0{_thing(seen)}"
+    return f"{seen.new.frame_id}\0{_thing(seen)}"
 
 
 def _remember(kept: dict[str, _T], new: dict[str, _T]) -> None:

@@ -123,7 +123,8 @@ class Template:
         for literal, reader, spec in self._parts:
             out.append(literal)
             if reader is not None:
-                out.append(written(reader.read(element, message), spec))
+                value = reader.read(element, message)
+                out.append(value if isinstance(value, str) and not spec else written(value, spec))
         return "".join(out)
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:

@@ -255,7 +255,7 @@ def _checked_mapping(key: str, value: object, *, numbers: bool) -> Mapping[str, 
     if not isinstance(value, Mapping):
         raise InvalidFieldError(key, value, "must be a mapping")
     for inner, item in value.items():
-        if not isinstance(inner, str) or not all(inner.split(".")):
+        if not isinstance(inner, str) or "\0" in inner or not all(inner.split(".")):
             raise InvalidFieldError(key, inner, "is no dotted name")
         parts = item if numbers and isinstance(item, (list, tuple)) else [item]
         if not all(isinstance(part, (str, int, float) if numbers else str) for part in parts):

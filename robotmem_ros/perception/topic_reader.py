@@ -6,13 +6,16 @@ import logging
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from ..frames import Transform, stripped
 from ..memory.config.parameters import Parameters
-from ..memory.objects.field_of_view import Detection, FieldOfView
+from ..memory.models import ImportKey
+from ..memory.objects.field_of_view import FieldOfView
 from .counters import DropReason, TopicCounter
-from .extraction import Extractor, Observation
+from .extraction import Extractor
+from .message import Message, Origin
 from .message_types import TypeDescription
 from .plan import TopicError
 from .sampling import Comparison, LocalisationGate, Sample, Sampler, raw_stamp_reader
@@ -28,18 +31,9 @@ _COMPLETE = frozenset({DropReason.EMPTY_ARRAY, DropReason.NOT_SELECTED})
 _BODY_IN_OPTICAL = Transform(qx=0.5, qy=-0.5, qz=0.5, qw=0.5)
 """From axes ahead, left and up to those of a picture: right, down and ahead (REP 103)."""
 _OPTICAL = "_optical"
+_FIELD_OF_VIEW = -1
+"""Stands for an element in the import key of a field of view."""
 _AHEAD, _UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
-
-
-class Reading(NamedTuple):
-    """What one message gives, not transformed yet."""
-
-    observations: list[Observation]
-    """Those to store; with a sensor, also those that were dropped but detected."""
-    stamp_ns: int
-    """By the clock of the message if possible, else when it was received."""
-    sensor_frame: str | None = None
-    """Frame of the sensor (empty if nothing names it), if the message has a field of view; else None."""
 
 
 class TopicReader:
@@ -51,15 +45,14 @@ class TopicReader:
         TopicError: a source of the configuration does not fit the message type.
     """
 
-    def __init__(
-        self, config: TopicConfig, types: TypeDescription, parameters: Parameters, gate: LocalisationGate | None
-    ) -> None:
+    def __init__(self, config: TopicConfig, types: TypeDescription, gate: LocalisationGate | None) -> None:
         self.config = config
         self.counter = TopicCounter(config.topic)
         self.detector = Detector(config, types) if config.field_of_view_range else None
-        self._extractor = Extractor(config, types, parameters)
+        self._extractor = Extractor(config, types)
         self._sampler = Sampler(config)
-        self._not_written: deque[tuple[Reading, Comparison]] = deque()
+        self._compares = bool(config.changes_only or config.min_displacement)
+        self._not_written: deque[Message] = deque()
         self._raw_stamp = raw_stamp_reader(types, config.type)
         self._gate = gate if config.gate else None
 
@@ -75,43 +68,44 @@ class TopicReader:
         _LOG.debug("%s at %.3f s: dropped unread, %s", self.config.topic, stamp_ns / _NS, DropReason.MIN_INTERVAL.value)
         return True
 
-    def read(self, message: Any, receipt_ns: int) -> Reading:
-        """Return what is to be stored of a message, and count the rest."""
+    def read(self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None) -> Message:
+        """Return what is to be stored of a message, not transformed yet, and count the rest."""
         self._settle_not_written()
-        found, dropped, stamp_ns, why = self._extractor.extract(message, receipt_ns)
-        if early := [one for one in found if _is_ahead(one.stamp_ns, receipt_ns)]:
-            found = [one for one in found if not _is_ahead(one.stamp_ns, receipt_ns)]
+        on_its_way = partial(Message, self, parameters.memory_frame, origin)
+        seen, dropped, stamp_ns, why = self._extractor.extract(message, receipt_ns, parameters, origin)
+        if early := [one for one in seen if _is_ahead(one.new.observed_at, receipt_ns)]:
+            seen = [one for one in seen if not _is_ahead(one.new.observed_at, receipt_ns)]
             dropped[DropReason.FUTURE_STAMP] += len(early)
-            ahead = (early[-1].stamp_ns - receipt_ns) / _NS
+            ahead = (early[-1].new.observed_at - receipt_ns) / _NS
             why = {**why, DropReason.FUTURE_STAMP: f"the stamp is {ahead:.1f} s ahead of the clock"}
         if self._gate is not None and not self._gate.is_open:
-            dropped.update({DropReason.NOT_LOCALISED: len(found)} if found else ())
+            dropped.update({DropReason.NOT_LOCALISED: len(seen)} if seen else ())
             self._count(receipt_ns, 0, dropped, why)
-            return Reading([], receipt_ns)
+            return on_its_way([], receipt_ns)
         # The sampler would take everything after a stamp far ahead for a jump back.
         is_ahead = _is_ahead(stamp_ns, receipt_ns)
         time_ns = receipt_ns if is_ahead else stamp_ns
-        sample = self._sampler.sample(time_ns, found) if found else Sample([], [], Counter())
+        sample = self._sampler.sample(time_ns, seen) if seen else Sample([], [], Counter())
         self._count(stamp_ns, len(sample.kept), dropped + sample.reasons, why)
         holds_all = not is_ahead and dropped.keys() <= _COMPLETE and DropReason.MIN_INTERVAL not in sample.reasons
-        if self.detector is None or not holds_all or any(one.pose is None for one in found):
-            return Reading(sample.kept, time_ns)
+        if self.detector is None or not holds_all or any(one.new.pose is None for one in seen):
+            return on_its_way(sample.kept, time_ns)
         detected = [replace(one, is_dropped=True) for one in sample.dropped]
-        return Reading([*sample.kept, *detected], time_ns, self.detector.frame_of(message))
+        return on_its_way([*sample.kept, *detected], time_ns, sensor_frame=self.detector.frame_of(message))
 
-    def compare(self) -> Comparison:
-        """Start to compare a message, once it is transformed, with what was stored before it."""
+    def compare(self) -> Comparison | None:
+        """Start to compare a message, once it is transformed, with what was stored before it; None if all is stored."""
         self._settle_not_written()
-        return Comparison(self._sampler.last_stored)
+        return Comparison(self._sampler.last_stored) if self._compares else None
 
-    def release(self, reading: Reading) -> None:
+    def release(self, message: Message) -> None:
         """Let the next message be stored, because nothing of this one could be."""
-        if any(not one.is_dropped for one in reading.observations):
-            self._sampler.release(reading.stamp_ns)
+        if message.holds_sampled:
+            self._sampler.release(message.stamp_ns)
 
-    def not_written(self, reading: Reading, comparison: Comparison) -> None:
+    def not_written(self, message: Message) -> None:
         """Note that writing failed after the comparison was committed; from any thread."""
-        self._not_written.append((reading, comparison))
+        self._not_written.append(message)
 
     def reset(self) -> None:
         """Forget what was kept, because the clock jumped back."""
@@ -119,9 +113,10 @@ class TopicReader:
 
     def _settle_not_written(self) -> None:
         while self._not_written:
-            reading, comparison = self._not_written.popleft()
-            comparison.forget()
-            self.release(reading)
+            message = self._not_written.popleft()
+            if message.comparison is not None:
+                message.comparison.forget()
+            self.release(message)
 
     def _count(self, stamp_ns: int, accepted: int, dropped: Counter[DropReason], why: Mapping[DropReason, str]) -> None:
         self.counter.receive(accepted, dropped, why)
@@ -157,11 +152,11 @@ class Detector:
         """Return the frame of the sensor; empty if nothing names it."""
         return stripped(self._config.field_of_view_frame or message.header.frame_id)
 
-    def field_of_view(
-        self, sensor_frame: str, sensor: Transform, stamp_ns: int, dropped: tuple[Detection, ...], frame_id: str
-    ) -> FieldOfView:
-        """Return what it looked at, in the memory frame `frame_id`; `sensor` leads from the sensor's frame to there."""
-        config = self._config
+    def field_of_view(self, message: Message) -> FieldOfView | None:
+        """Return what it looked at, in the memory frame; None if that is not known."""
+        sensor_frame, sensor, config = message.sensor_frame, message.sensor, self._config
+        if not sensor_frame or sensor is None or message.no_field_of_view:
+            return None
         axis = config.field_of_view_axis
         is_optical = axis == "z" or (axis == "match" and _OPTICAL in sensor_frame)
         body = sensor.compose(_BODY_IN_OPTICAL) if is_optical else sensor
@@ -170,11 +165,12 @@ class Detector:
             origin=body[:3],
             direction=direction.apply(_AHEAD),
             up=direction.apply(_UP),
-            observed_at=stamp_ns,
+            observed_at=message.stamp_ns,
             max_range=config.field_of_view_range,
             horizontal=config.field_of_view_horizontal,
             vertical=config.field_of_view_vertical,
-            dropped=dropped,
+            dropped=message.detections(),
             source=config.topic,
-            frame_id=frame_id,
+            frame_id=message.memory_frame,
+            import_key=None if message.origin is None else ImportKey(*message.origin, _FIELD_OF_VIEW),
         )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
+from ..frames import Matrix
 from ..memory import validation
 from ..memory.errors import InvalidFieldError
 from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
 
-Matrix = tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]
-_T = TypeVar("_T")
+Json = Callable[[Any], object]
+"""Turns a value of a message into JSON."""
 _NS = 1_000_000_000
 _MOST_WRITTEN = 20
 _MOST_LISTED = 1000
@@ -66,20 +67,35 @@ def _written_scalar(value: str | float, spec: str) -> str:
     return format(value, spec)
 
 
-def json_value(value: Any, found: FieldType, types: TypeDescription, depth: int = 0) -> object:
-    """Turn a value into JSON: a point or quaternion into a list, another message into an object, NaN into null.
+def json_converter(found: FieldType, types: TypeDescription, depth: int = 0) -> Json:
+    """Compile what turns a value of a type into JSON.
 
-    Raises:
-        DropError: an array has more than 1000 elements, or a text contains NUL.
+    A point or quaternion becomes a list, another message an object, NaN null. It raises DropError for an array of more
+    than 1000 elements, and for a text that contains NUL.
     """
+    if depth > _DEEPEST:
+        return _too_much
     if found.is_array:
-        if len(value) > _MOST_LISTED or depth > _DEEPEST:
-            raise DropError(DropReason.BAD_CONTEXT, f"an array of {len(value)} elements is too much for the context")
-        return [json_value(item, found.element, types, depth + 1) for item in value]
-    if found.is_message:
-        fields = types.fields(found.name)
-        parts = {name: json_value(getattr(value, name), inner, types, depth + 1) for name, inner in fields.items()}
-        return list(parts.values()) if tuple(fields) in _VECTORS else parts
+        return _list_of(json_converter(found.element, types, depth + 1))
+    if not found.is_message:
+        return _json_scalar
+    fields = types.fields(found.name)
+    parts = [(name, json_converter(inner, types, depth + 1)) for name, inner in fields.items()]
+    if tuple(fields) in _VECTORS:
+        return lambda value: [convert(getattr(value, name)) for name, convert in parts]
+    return lambda value: {name: convert(getattr(value, name)) for name, convert in parts}
+
+
+def _list_of(convert: Json) -> Json:
+    return lambda value: [convert(item) for item in value] if len(value) <= _MOST_LISTED else _too_much(value)
+
+
+def _too_much(value: Any) -> object:
+    size = f"an array of {len(value)} elements" if hasattr(value, "__len__") else "a message in so many others"
+    raise DropError(DropReason.BAD_CONTEXT, f"{size} is too much for the context")
+
+
+def _json_scalar(value: Any) -> object:
     plain = scalar(value)
     if isinstance(plain, float):
         return round(plain, 9) if math.isfinite(plain) else None
@@ -110,7 +126,10 @@ def pose(position: Any, orientation: Any | None) -> tuple[float, ...]:
     turn = () if orientation is None else _quaternion(orientation)
     if not all(math.isfinite(number) for number in (*place, *turn)):
         raise DropError(DropReason.BAD_POSE, f"{(*place, *turn)} is not finite")
-    valid(DropReason.BAD_POSE, validation.check_coordinates, "position", place)
+    try:
+        validation.check_coordinates("position", place)
+    except InvalidFieldError as cause:
+        raise DropError(DropReason.BAD_POSE, str(cause)) from None
     return (*place, *turn)
 
 
@@ -181,15 +200,3 @@ def put(context: dict[str, object], name: tuple[str, ...], value: object) -> Non
     if not isinstance(inner, dict):
         raise DropError(DropReason.BAD_CONTEXT, f"{'.'.join(name[:-1])} of the context is no object")
     inner[name[-1]] = value
-
-
-def valid(reason: DropReason, check: Callable[..., _T], *args: object, **options: object) -> _T:
-    """Return the result of a check of the memory.
-
-    Raises:
-        DropError: for this reason, if the check fails.
-    """
-    try:
-        return check(*args, **options)
-    except InvalidFieldError as cause:
-        raise DropError(reason, str(cause)) from None

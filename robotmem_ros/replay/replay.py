@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ..frames import TimeJumps, TransformBuffer
 from ..memory import FieldOfView, RobotMemory, Stored
@@ -25,6 +25,7 @@ from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
 from .bag import Bag, Recorded, TopicTypeError
 from .config import ReplayConfig
 
+T = TypeVar("T")
 _NS = 1_000_000_000
 _TF, _TF_STATIC = "/tf", "/tf_static"
 _MIN_AHEAD_NS = 10 * _NS
@@ -53,22 +54,22 @@ class DryRun:
     ) -> Future[tuple[Stored, ...]]:
         """Answer as if all were stored."""
         del covariances, field_of_view, dropped
-        done: Future[tuple[Stored, ...]] = Future()
-        done.set_result(tuple(Stored(0) for _ in new))
-        return done
+        return _done(tuple(Stored(0) for _ in new))
 
     def store_path(self, part: PathPart) -> Future[int]:
         """Answer as if all were stored."""
-        done: Future[int] = Future()
-        done.set_result(len(part.moves))
-        return done
+        return _done(len(part.moves))
 
     def store_map(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
         """Answer as if it were stored."""
         del grid, keeps_newer, key
-        done: Future[bool] = Future()
-        done.set_result(True)
-        return done
+        return _done(True)
+
+
+def _done(result: T) -> Future[T]:
+    future: Future[T] = Future()
+    future.set_result(result)
+    return future
 
 
 @dataclass

@@ -9,9 +9,22 @@ from typing import Any
 
 import pytest
 
+from robotmem_ros.memory import Parameters
 from robotmem_ros.perception import DropReason
 
-from ..support.perception.messages import HEADER, RECEIPT, STAMP, STAMP_NS, Maker, detection, extract, extractor, pose
+from ..support.perception.messages import (
+    HEADER,
+    RECEIPT,
+    STAMP,
+    STAMP_NS,
+    Maker,
+    context_of,
+    detection,
+    extract,
+    extractor,
+    place_of,
+    pose,
+)
 
 MARKERS = "visualization_msgs/msg/MarkerArray"
 PERCEPTION = "robotmem_ros/msg/Perception"
@@ -34,7 +47,7 @@ def the_reason(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any
 def test_one_bad_element_never_stops_the_others(maker: Maker) -> None:
     bad = [marker(pose=pose(math.nan, 0, 0)), marker(ns="x" * 10_000), marker(action=2)]
     extraction = extract(maker, MARKERS, {"markers": [marker(), *bad, marker(ns="chair")]})
-    assert [seen.label for seen in extraction.observations] == ["mug", "chair"]
+    assert [seen.new.label for seen in extraction.observations] == ["mug", "chair"]
     assert extraction.dropped == {DropReason.BAD_POSE: 1, DropReason.BAD_DESCRIPTION: 1, DropReason.NOT_SELECTED: 1}
 
 
@@ -64,7 +77,7 @@ def test_a_detection_without_a_hypothesis_says_nothing(maker: Maker) -> None:
 def test_a_detection_without_a_hypothesis_can_be_described_otherwise(maker: Maker) -> None:
     values = {"header": HEADER, "detections": [{"header": HEADER, "bbox": {"center": pose(1, 2, 3)}}]}
     (seen,) = extract(maker, "vision_msgs/msg/Detection3DArray", values, description="something").observations
-    assert (seen.description, seen.label, seen.confidence) == ("something", "", 0.9)
+    assert (seen.new.content, seen.new.label, seen.new.confidence) == ("something", "", 0.9)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +113,14 @@ def test_each_bad_field_has_its_reason(maker: Maker, values: dict[str, Any], rea
 @pytest.mark.parametrize("label", ["杯子", "чашка", "كوب", "☕", "x" * 256])
 def test_labels_of_any_script_are_kept(maker: Maker, label: str) -> None:
     (seen,) = extract(maker, PERCEPTION, {"description": "a mug", "label": label}).observations
-    assert seen.label == label
+    assert seen.new.label == label
 
 
 def test_a_zero_quaternion_is_no_orientation_and_another_length_is_made_one(maker: Maker) -> None:
     values = {"markers": [marker(pose=pose(1, 2, 3, 0, 0, 0, 0)), marker(pose=pose(1, 2, 3, 0, 0, 3, 4))]}
     unset, long = extract(maker, MARKERS, values).observations
-    assert unset.pose == (1.0, 2.0, 3.0)
-    assert long.pose == (1.0, 2.0, 3.0, 0.0, 0.0, 0.6, 0.8)
+    assert place_of(unset) == (1.0, 2.0, 3.0)
+    assert place_of(long) == (1.0, 2.0, 3.0, 0.0, 0.0, 0.6, 0.8)
 
 
 @pytest.mark.parametrize("covariance", [[0.0] * 36, [-1.0, *[0.0] * 35], [math.nan] * 36])
@@ -119,12 +132,12 @@ def test_a_covariance_that_says_nothing_is_none(maker: Maker, covariance: list[f
 
 def test_a_zero_stamp_is_the_time_of_receipt_and_marked(maker: Maker) -> None:
     (seen,) = extract(maker, MARKERS, {"markers": [marker(header={"frame_id": "/map"})]}).observations
-    assert (seen.stamp_ns, seen.frame_id) == (RECEIPT, "map")
+    assert (seen.new.observed_at, seen.new.frame_id) == (RECEIPT, "map")
 
 
 def test_without_stamp_and_clock_there_is_no_time(maker: Maker) -> None:
     message = maker.make(STRING, {"data": "x"})
-    assert extractor(maker, STRING).extract(message, 0).dropped == {DropReason.NO_STAMP: 1}
+    assert extractor(maker, STRING).extract(message, 0, Parameters()).dropped == {DropReason.NO_STAMP: 1}
 
 
 def test_the_header_of_the_element_comes_before_that_of_the_message(maker: Maker) -> None:
@@ -132,8 +145,8 @@ def test_the_header_of_the_element_comes_before_that_of_the_message(maker: Maker
     detections = [detection("a", 0.5, header=other), detection("b", 0.5, header={})]
     values = {"header": HEADER, "detections": detections}
     first, second = extract(maker, "vision_msgs/msg/Detection3DArray", values).observations
-    assert (first.stamp_ns, first.frame_id) == (5_000_000_000, "camera")
-    assert (second.stamp_ns, second.frame_id) == (STAMP_NS, "map")
+    assert (first.new.observed_at, first.new.frame_id) == (5_000_000_000, "camera")
+    assert (second.new.observed_at, second.new.frame_id) == (STAMP_NS, "map")
 
 
 def test_stamp_frame_position_and_constants_can_be_configured(maker: Maker) -> None:
@@ -143,16 +156,16 @@ def test_stamp_frame_position_and_constants_can_be_configured(maker: Maker) -> N
         confidence=0.75, frame="child_frame_id", position="transform.translation", orientation="transform.rotation",
         stamp="header.stamp", context={"score": "transform.translation.x", "robot": {"name": "'r2'"}},
     ).observations  # fmt: skip
-    assert (seen.description, seen.label, seen.confidence) == ("dock at 1.0", "dock", 0.75)
-    assert (seen.pose, seen.frame_id) == ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), "map")
-    assert (seen.stamp_ns, seen.context) == (STAMP_NS, {"score": 1.0, "robot": {"name": "r2"}})
+    assert (seen.new.content, seen.new.label, seen.new.confidence) == ("dock at 1.0", "dock", 0.75)
+    assert (place_of(seen), seen.new.frame_id) == ((1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), "map")
+    assert (seen.new.observed_at, context_of(seen)) == (STAMP_NS, {"score": 1.0, "robot": {"name": "r2"}})
 
 
 def test_an_array_of_texts_can_be_iterated(maker: Maker) -> None:
     values = {"header": HEADER, "name": ["left", "right"]}
     found = extract(maker, "sensor_msgs/msg/JointState", values, each="name", description="joint {.}", context={
         "robot": {"joints": "", "positions": "", "velocities": "", "efforts": ""}}).observations  # fmt: skip
-    assert [(seen.description, seen.stamp_ns) for seen in found] == [
+    assert [(seen.new.content, seen.new.observed_at) for seen in found] == [
         ("joint left", STAMP_NS),
         ("joint right", STAMP_NS),
     ]
@@ -163,14 +176,14 @@ def test_only_what_has_the_wanted_values_is_read(maker: Maker) -> None:
     extraction = extract(
         maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": status}, only={"level": [1, 2]}
     )  # fmt: skip
-    assert [seen.label for seen in extraction.observations] == ["1", "2"]
+    assert [seen.new.label for seen in extraction.observations] == ["1", "2"]
     assert extraction.dropped == {DropReason.NOT_SELECTED: 1}
 
 
 def test_the_context_of_a_message_is_added_to(maker: Maker) -> None:
     values = {"description": "a mug", "context": '{"task": {"name": "tidy"}}', "label": "mug"}
     (seen,) = extract(maker, PERCEPTION, values, context={"task": {"object": "label"}}).observations
-    assert seen.context == {"task": {"name": "tidy", "object": "mug"}}
+    assert context_of(seen) == {"task": {"name": "tidy", "object": "mug"}}
     assert the_reason(maker, PERCEPTION, values | {"context": '{"task": 5}'}, context={"task.object": "label"}) == (
         DropReason.BAD_CONTEXT
     )
@@ -184,7 +197,7 @@ def test_a_context_is_no_place_for_a_cloud(maker: Maker) -> None:
 @pytest.mark.parametrize("message", [None, 5, SimpleNamespace(), SimpleNamespace(header=None, markers=5)])
 def test_what_is_no_message_of_the_type_is_unreadable(maker: Maker, message: object) -> None:
     for type_name in (MARKERS, STRING, "nav_msgs/msg/Odometry"):
-        extraction = extractor(maker, type_name).extract(message, RECEIPT)
+        extraction = extractor(maker, type_name).extract(message, RECEIPT, Parameters())
         assert extraction.dropped == Counter([DropReason.UNREADABLE])
         assert extraction.stamp_ns == RECEIPT
 
@@ -192,7 +205,9 @@ def test_what_is_no_message_of_the_type_is_unreadable(maker: Maker, message: obj
 def test_the_time_of_a_message_is_its_header_s(maker: Maker) -> None:
     odometry = "nav_msgs/msg/Odometry"
     stamps = [
-        extractor(maker, odometry).extract(maker.make(odometry, {"header": {"stamp": stamp}}), RECEIPT).stamp_ns
+        extractor(maker, odometry)
+        .extract(maker.make(odometry, {"header": {"stamp": stamp}}), RECEIPT, Parameters())
+        .stamp_ns
         for stamp in (STAMP, {}, {"sec": -1})
     ]
     assert stamps == [STAMP_NS, RECEIPT, RECEIPT]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import io
+import json
 import sys
 from typing import Any
 
@@ -44,7 +45,7 @@ def kept(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> t
     extraction = extract(maker, type_name, values, **keys)
     assert not extraction.dropped, extraction.why
     (seen,) = extraction.observations
-    return seen.data, seen.data_format
+    return seen.new.perception_data or b"", json.loads(seen.new.perception_metadata or '{"format": ""}')["format"]
 
 
 def dropped(maker: Maker, type_name: str, values: dict[str, Any]) -> DropReason:

@@ -8,10 +8,24 @@ from typing import Any
 
 import pytest
 
+from robotmem_ros.memory import Kind, Pose
 from robotmem_ros.memory.errors import InvalidFieldError
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.perception import DropReason, Observation, load_presets, parse_topic
 
-from ..support.perception.messages import HEADER, PRESETS, RECEIPT, STAMP_NS, Maker, detection, extract, extractor, pose
+from ..support.perception.messages import (
+    HEADER,
+    PRESETS,
+    RECEIPT,
+    STAMP_NS,
+    Maker,
+    context_of,
+    detection,
+    extract,
+    extractor,
+    place_of,
+    pose,
+)
 
 COVARIANCE = [0.25, 0.01, *[0.0] * 4, 0.01, 0.24, *[0.0] * 27, 0.07]
 VECTOR = {"x": 1.0, "y": 2.0, "z": 3.0}
@@ -41,16 +55,12 @@ def test_an_unset_message_of_every_preset_gives_perceptions_or_reasons_but_never
 
 def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Maker) -> None:
     values = {"header": HEADER, "detections": [detection("mug", 0.8, id="7")]}
-    assert the_one(maker, "vision_msgs/msg/Detection3DArray", values) == Observation(
-        description="mug",
-        stamp_ns=STAMP_NS,
-        frame_id="map",
-        pose=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0),
-        label="mug",
-        confidence=0.8,
-        context={"params": {"size": [0.1, 0.2, 0.3]}},
-        identity="7",
-    )
+    seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
+    assert seen.new == NewMemory(
+        Kind.PERCEPTION, "mug", "default", STAMP_NS, "map", "", context='{"params":{"size":[0.1,0.2,0.3]}}',
+        pose=Pose(1.0, 2.0, 3.0), perception_type="visual", label="mug", confidence=0.8, source="/seen", identity="7",
+    )  # fmt: skip
+    assert seen.has_orientation
 
 
 UNSET_BOXES: list[dict[str, Any]] = [
@@ -68,7 +78,7 @@ def test_a_detection_without_a_box_lies_where_its_hypothesis_is(maker: Maker, bo
         {"hypothesis": {"class_id": "mug", "score": 0.7}, "pose": {"pose": pose(1, 2, 3)}},
     ]
     values = {"header": HEADER, "detections": [{"results": results, "bbox": box}]}
-    assert the_one(maker, "vision_msgs/msg/Detection3DArray", values).pose == (1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
+    assert place_of(the_one(maker, "vision_msgs/msg/Detection3DArray", values)) == (1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("turn", [(), (0, 0, 0, 0)])
@@ -86,12 +96,20 @@ def test_a_detection_without_any_pose_is_not_stored_where_the_camera_is(
 def test_a_box_with_a_size_may_lie_at_the_origin_of_its_frame(maker: Maker) -> None:
     box = {"center": pose(0, 0, 0), "size": {"x": 0.1, "y": 0.1, "z": 0.1}}
     values = {"header": HEADER, "detections": [detection("tag", 1.0, bbox=box)]}
-    assert the_one(maker, "vision_msgs/msg/Detection3DArray", values).pose == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    assert place_of(the_one(maker, "vision_msgs/msg/Detection3DArray", values)) == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
 def test_a_pose_at_the_origin_is_one_and_a_pose_of_nothing_but_zeros_is_none(maker: Maker) -> None:
     kind = "geometry_msgs/msg/PoseStamped"
-    assert the_one(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0)}).pose == (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    assert place_of(the_one(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0)})) == (
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+        1.0,
+    )
     unset = extract(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0, 0, 0, 0, 0)})
     assert unset.dropped == {DropReason.NO_POSE: 1}
     assert unset.why == {DropReason.NO_POSE: "neither position nor orientation is set"}
@@ -99,7 +117,7 @@ def test_a_pose_at_the_origin_is_one_and_a_pose_of_nothing_but_zeros_is_none(mak
 
 def test_a_marker_without_a_pose_is_where_its_frame_is(maker: Maker) -> None:
     unset = {"header": HEADER, "ns": "docks", "pose": pose(0, 0, 0, 0, 0, 0, 0)}
-    assert the_one(maker, "visualization_msgs/msg/Marker", unset).pose == (0.0, 0.0, 0.0)
+    assert place_of(the_one(maker, "visualization_msgs/msg/Marker", unset)) == (0.0, 0.0, 0.0)
 
 
 def test_of_several_hypotheses_the_most_probable_names_the_thing_and_gives_its_covariance(maker: Maker) -> None:
@@ -110,7 +128,12 @@ def test_of_several_hypotheses_the_most_probable_names_the_thing_and_gives_its_c
     ]
     values = {"header": HEADER, "detections": [{"results": results, "bbox": {"center": pose(1, 2, 3)}}]}
     seen = the_one(maker, "vision_msgs/msg/Detection3DArray", values)
-    assert (seen.label, seen.confidence, seen.frame_id, seen.stamp_ns) == ("mug", 0.7, "map", STAMP_NS)
+    assert (seen.new.label, seen.new.confidence, seen.new.frame_id, seen.new.observed_at) == (
+        "mug",
+        0.7,
+        "map",
+        STAMP_NS,
+    )
     assert seen.covariance == ((0.25, 0.01, 0.0), (0.01, 0.24, 0.0), (0.0, 0.0, 0.0))
 
 
@@ -118,9 +141,9 @@ def test_a_detection_in_an_image_has_its_box_and_no_place(maker: Maker) -> None:
     box = {"center": {"position": {"x": 320.0, "y": 240.0}}, "size_x": 64.0, "size_y": 48.0}
     values = {"header": HEADER, "detections": [detection("mug", 0.8) | {"bbox": box}]}
     seen = the_one(maker, "vision_msgs/msg/Detection2DArray", values)
-    assert seen.description == "mug in the image of map"
-    assert seen.pose is None
-    assert seen.context == {"params": {"bbox": {"x": 320.0, "y": 240.0, "width": 64.0, "height": 48.0}}}
+    assert seen.new.content == "mug in the image of map"
+    assert seen.new.pose is None
+    assert context_of(seen) == {"params": {"bbox": {"x": 320.0, "y": 240.0, "width": 64.0, "height": 48.0}}}
 
 
 @pytest.mark.parametrize("type_name", ["visualization_msgs/msg/Marker", "visualization_msgs/msg/MarkerArray"])
@@ -132,15 +155,15 @@ def test_a_marker_that_is_added_is_seen_and_one_that_is_taken_away_is_not(maker:
         assert len(extraction.observations) == count
         assert extraction.dropped[DropReason.NOT_SELECTED] == 1 - count
         for seen in extraction.observations:
-            assert (seen.description, seen.label, seen.identity) == ("marker docks 3 free", "docks", "docks/3")
-            assert (seen.frame_id, seen.stamp_ns) == ("map", STAMP_NS)
+            assert (seen.new.content, seen.new.label, seen.new.identity) == ("marker docks 3 free", "docks", "docks/3")
+            assert (seen.new.frame_id, seen.new.observed_at) == ("map", STAMP_NS)
 
 
 def test_a_pose_keeps_its_place(maker: Maker) -> None:
     seen = the_one(maker, "geometry_msgs/msg/PoseStamped", {"header": HEADER, "pose": pose(1, 2, 3)})
-    assert seen.description == "pose (1.00, 2.00, 3.00) in map"
-    assert seen.pose == (1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
-    assert seen.perception_type == "proprioceptive"
+    assert seen.new.content == "pose (1.00, 2.00, 3.00) in map"
+    assert place_of(seen) == (1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0)
+    assert seen.new.perception_type == "proprioceptive"
 
 
 def test_a_pose_with_covariance_keeps_that_of_its_position(maker: Maker) -> None:
@@ -152,42 +175,46 @@ def test_a_pose_with_covariance_keeps_that_of_its_position(maker: Maker) -> None
 def test_a_wrench_is_felt(maker: Maker) -> None:
     values = {"header": HEADER, "wrench": {"force": VECTOR, "torque": VECTOR}}
     seen = the_one(maker, "geometry_msgs/msg/WrenchStamped", values)
-    assert seen.perception_type == "tactile"
-    assert seen.description == "force (1.00, 2.00, 3.00) N, torque (1.00, 2.00, 3.00) Nm at map"
-    assert seen.context == {"params": {"force": [1.0, 2.0, 3.0], "torque": [1.0, 2.0, 3.0]}}
+    assert seen.new.perception_type == "tactile"
+    assert seen.new.content == "force (1.00, 2.00, 3.00) N, torque (1.00, 2.00, 3.00) Nm at map"
+    assert context_of(seen) == {"params": {"force": [1.0, 2.0, 3.0], "torque": [1.0, 2.0, 3.0]}}
 
 
 def test_a_wrench_can_be_placed_where_its_frame_is(maker: Maker) -> None:
-    assert the_one(maker, "geometry_msgs/msg/WrenchStamped", {"header": HEADER}, at_frame=True).pose == (0.0, 0.0, 0.0)
+    assert place_of(the_one(maker, "geometry_msgs/msg/WrenchStamped", {"header": HEADER}, at_frame=True)) == (
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 def test_odometry_has_place_and_speed(maker: Maker) -> None:
     values = {"header": HEADER, "pose": {"pose": pose(1, 2, 3)}, "twist": {"twist": {"linear": {"x": 0.5}}}}
     seen = the_one(maker, "nav_msgs/msg/Odometry", values)
-    assert seen.description == "odometry (1.00, 2.00) in map, moving at 0.50 m/s, turning at 0.00 rad/s"
-    assert seen.context["robot"] == {"linear_velocity": [0.5, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.0]}
+    assert seen.new.content == "odometry (1.00, 2.00) in map, moving at 0.50 m/s, turning at 0.00 rad/s"
+    assert context_of(seen)["robot"] == {"linear_velocity": [0.5, 0.0, 0.0], "angular_velocity": [0.0, 0.0, 0.0]}
 
 
 def test_joints_are_listed_with_their_positions(maker: Maker) -> None:
     values = {"header": HEADER, "name": ["left", "right"], "position": [0.5, -1.0], "velocity": [math.nan, 0.0]}
     seen = the_one(maker, "sensor_msgs/msg/JointState", values)
-    assert seen.description == "joints left, right at 0.500, -1.000"
-    assert seen.context["robot"] == {
+    assert seen.new.content == "joints left, right at 0.500, -1.000"
+    assert context_of(seen)["robot"] == {
         "joints": ["left", "right"], "positions": [0.5, -1.0], "velocities": [None, 0.0], "efforts": [],
     }  # fmt: skip
 
 
 def test_a_range_without_an_echo_is_said_as_such(maker: Maker) -> None:
     seen = the_one(maker, "sensor_msgs/msg/Range", {"header": HEADER, "range": math.inf, "max_range": 4.0})
-    assert seen.description == "range inf m at map"
-    assert seen.context == {"params": {"range": None, "min_range": 0.0, "max_range": 4.0}}
+    assert seen.new.content == "range inf m at map"
+    assert context_of(seen) == {"params": {"range": None, "min_range": 0.0, "max_range": 4.0}}
 
 
 def test_a_battery_says_its_charge_and_what_it_does_not_know(maker: Maker) -> None:
     values = {"header": HEADER, "location": "dock", "percentage": 0.5, "voltage": 12.0, "current": math.nan}
     seen = the_one(maker, "sensor_msgs/msg/BatteryState", values)
-    assert seen.description == "battery dock at 50%, 12.0 V, unknown A"
-    assert seen.context["robot"] == {
+    assert seen.new.content == "battery dock at 50%, 12.0 V, unknown A"
+    assert context_of(seen)["robot"] == {
         "battery": {"percentage": 0.5, "voltage": 12.0, "current": None, "power_supply_status": 0}
     }
 
@@ -196,15 +223,15 @@ def test_diagnostics_say_what_they_compare(maker: Maker) -> None:
     status = {"level": 2, "name": "motor", "message": "hot", "hardware_id": "m1",
               "values": [{"key": "celsius", "value": "80"}]}  # fmt: skip
     seen = the_one(maker, "diagnostic_msgs/msg/DiagnosticArray", {"header": HEADER, "status": [status]})
-    assert (seen.description, seen.identity, seen.state) == ("motor: hot", "m1/motor", "2 hot")
-    assert seen.context == {
+    assert (seen.new.content, seen.new.identity, seen.state) == ("motor: hot", "m1/motor", "2 hot")
+    assert context_of(seen) == {
         "params": {"level": 2, "hardware_id": "m1", "values": [{"key": "celsius", "value": "80"}]}
     }  # fmt: skip
 
 
 def test_a_string_has_the_time_of_its_receipt(maker: Maker) -> None:
     seen = the_one(maker, "std_msgs/msg/String", {"data": " 桌上有一只红杯子 "})
-    assert (seen.description, seen.stamp_ns) == ("桌上有一只红杯子", RECEIPT)
+    assert (seen.new.content, seen.new.observed_at) == ("桌上有一只红杯子", RECEIPT)
 
 
 def test_a_perception_comes_as_it_is(maker: Maker) -> None:
@@ -213,20 +240,11 @@ def test_a_perception_comes_as_it_is(maker: Maker) -> None:
         "confidence": 0.3, "context": '{"task": {"success": true}}', "data": b"\x00\xff", "data_format": "raw",
         "session_id": "s", "collection": "c",
     }  # fmt: skip
-    assert the_one(maker, "robotmem_ros/msg/Perception", values) == Observation(
-        description="a mug",
-        stamp_ns=STAMP_NS,
-        frame_id="map",
-        pose=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0),
-        label="mug",
-        confidence=0.3,
-        perception_type="tactile",
-        context={"task": {"success": True}},
-        data=b"\x00\xff",
-        data_format="raw",
-        session_id="s",
-        collection="c",
-    )
+    assert the_one(maker, "robotmem_ros/msg/Perception", values).new == NewMemory(
+        Kind.PERCEPTION, "a mug", "c", STAMP_NS, "map", "", session_id="s", context='{"task":{"success":true}}',
+        pose=Pose(1.0, 2.0, 3.0), perception_type="tactile", perception_data=b"\x00\xff",
+        perception_metadata='{"format":"raw"}', label="mug", confidence=0.3, source="/seen",
+    )  # fmt: skip
 
 
 def test_a_custom_file_changes_and_adds_presets(tmp_path: Path, maker: Maker) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robotmem_ros.memory import Kind, Pose
+from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.perception import DropReason, Observation, parse_topic
 from robotmem_ros.perception.sampling import Comparison, LastStored, Sample, Sampler, _raw_stamp, raw_stamp_reader
 
 from ..support.perception.messages import HEADER, PRESETS, STAMP_NS, Maker
+
+S = 1_000_000_000
 
 
 @pytest.mark.parametrize(
@@ -43,11 +48,16 @@ def test_any_bytes_are_a_time_or_none(raw: bytes) -> None:
     assert stamp is None or 0 < stamp < 2**31 * 10**9
 
 
+def perception(x: float | None, label: str) -> NewMemory:
+    pose = None if x is None else Pose(x, 0.0, 0.0)
+    return NewMemory(Kind.PERCEPTION, label, "default", S, "map", "", pose=pose, label=label)
+
+
 def at(
     x: float | None, label: str = "mug", frame: str = "map", identity: str = "", state: str | None = None
 ) -> Observation:
-    pose = None if x is None else (x, 0.0, 0.0)
-    return Observation("seen", 1, frame, pose=pose, label=label, identity=identity, state=state)
+    new = replace(perception(x, label), frame_id=frame, identity=identity)
+    return Observation(new, state=state)
 
 
 def stored(last: LastStored, *message: Observation) -> list[bool]:
@@ -139,16 +149,13 @@ def test_the_number_of_remembered_observations_is_bounded() -> None:
     assert stored(last, at(0.0, "0", state="ok"), at(0.0, "10000", state="ok")) == [True, False]
 
 
-S = 1_000_000_000
-
-
 def sampler(**keys: Any) -> Sampler:
     return Sampler(parse_topic("t", {"topic": "/t", "type": "std_msgs/msg/String"} | keys, PRESETS))
 
 
 def seen(x: float | None = None, label: str = "mug", **values: Any) -> Observation:
-    place = None if x is None else (x, 0.0, 0.0)
-    return Observation(description=label, stamp_ns=S, label=label, pose=place, **values)
+    new = replace(perception(x, label), confidence=values.pop("confidence", 0.9))
+    return Observation(new, **values)
 
 
 def why(sample: Sample) -> dict[DropReason, int]:
@@ -236,7 +243,7 @@ def test_every_observation_is_kept_or_counted(
         given_ = [seen(x, label, confidence=sure) for label, sure, x in things]
         sample = some.sample(at * S, given_)
         assert len(sample.kept) + sum(sample.reasons.values()) == len(given_)
-        assert all(one.label != "c" and one.confidence >= confidence for one in sample.kept)
+        assert all(one.new.label != "c" and one.new.confidence >= confidence for one in sample.kept)
 
 
 @pytest.mark.parametrize("interval", [0.1, 0.03, 1.0])

@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from ..geometry import Estimate, Grid, isotropic, mahalanobis, squared_distance
-from ..models import NewMemory
-from ..storage.object_rows import ObjectRow
+from ..tracks import Track
+from .sightings import MAX_RADII, NewSighting
 
 _MISNAMED_SHARE = 0.25
 """One of so many sightings of an object may have a wrong label."""
@@ -26,8 +25,6 @@ _UNCONFIRMED_COST = 0.5
 """Added for an object that is not confirmed: it may be a stray sighting of its neighbour."""
 _MAX_MAHALANOBIS = 11.345
 """Squared Mahalanobis distance that 99 of 100 sightings keep (chi-square, three degrees of freedom)."""
-_MAX_RADII = 3.0
-"""A covariance opens the gate to so many radii at most."""
 _MAX_GROUP = 128
 """Sightings for which the best assignment is found; for more it would take too long."""
 _MAX_TRACK_AGE_NS = 5 * 10**9
@@ -37,42 +34,13 @@ Costs = Mapping[tuple[int, int], float]
 """The cost of each allowed pair of a row (a sighting) and a column (an object)."""
 
 
-class NewSighting(NamedTuple):
-    """One sighting of a message on its way to an object."""
-
-    element: int
-    """Its number in the message."""
-    new: NewMemory
-    estimate: Estimate
-    has_covariance: bool
-    """Whether the covariance of the estimate was given, and not assumed."""
-    labels: frozenset[str]
-    """The keys of its label and of those it may be mistaken for."""
-    radius: float
-    """Metres."""
-    is_tracked: bool
-    """Whether its tracking id tells which thing it is."""
-    is_told: bool
-    """Whether a caller saved it; the others come with a stream."""
-
-    @property
-    def gate(self) -> float:
-        """Return the distance in metres beyond which no object is within the gate."""
-        return self.radius * (_MAX_RADII if self.has_covariance else 1.0)
-
-    def order(self) -> tuple[object, ...]:
-        """Return what the sightings of a message are sorted by, whatever order they came in."""
-        new = self.new
-        return (self.estimate, new.observed_at, new.label, new.confidence, new.content, new.context)
-
-
-def associate(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) -> list[int | None]:
+def associate(sightings: Sequence[NewSighting], objects: Sequence[Track]) -> list[int | None]:
     """Return for each sighting the index of its object, or None; no object is given twice.
 
     All objects must have one of the labels of each sighting. Tracking ids count if the objects were seen shortly before
     the first sighting.
     """
-    grid = Grid([row.position for row in objects], max((sighting.gate for sighting in sightings), default=1.0))
+    grid = Grid([row.estimate.position for row in objects], max((sighting.gate for sighting in sightings), default=1.0))
     costs = {
         (index, column): price
         for index, sighting in enumerate(sightings)
@@ -82,13 +50,15 @@ def associate(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) ->
     return cheapest(len(sightings), costs)
 
 
-def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[ObjectRow]) -> list[int | None]:
+def associate_misnamed(sightings: Sequence[NewSighting], objects: Sequence[Track]) -> list[int | None]:
     """Return for each sighting the index of the object of another label at its place that it may be, or None.
 
     The objects are those that the message does not show by their own labels. Such a sighting is one vote about the
     label of an object that is seen often: detectors now and then give a wrong one. What a caller saved is never that.
     """
-    grid = Grid([row.position for row in objects], max((sighting.radius for sighting in sightings), default=1.0))
+    grid = Grid(
+        [row.estimate.position for row in objects], max((sighting.radius for sighting in sightings), default=1.0)
+    )
     costs = {
         (index, column): _misfit(sighting.estimate, objects[column].estimate, sighting.radius)
         for index, sighting in enumerate(sightings)
@@ -113,17 +83,17 @@ def _misfit(one: Estimate, other: Estimate, radius: float) -> float:
     return max(squared_distance(one.position, other.position) / radius**2, mahalanobis(one, other) / _MAX_MAHALANOBIS)
 
 
-def cost(sighting: NewSighting, row: ObjectRow, *, at: int) -> float | None:
+def cost(sighting: NewSighting, row: Track, *, at: int) -> float | None:
     """Return the cost of a pair, in [0, 1.5]; None outside of the gate.
 
     Within the gate, an object that had the tracking id of the sighting shortly before `at`, in nanoseconds, costs 0.
     """
     squared, squared_radius = (
-        squared_distance(sighting.estimate.position, row.position),
+        squared_distance(sighting.estimate.position, row.estimate.position),
         sighting.radius * sighting.radius,
     )
     price = squared / squared_radius
-    if sighting.has_covariance and squared <= squared_radius * _MAX_RADII * _MAX_RADII:
+    if sighting.has_covariance and squared <= squared_radius * MAX_RADII * MAX_RADII:
         price = min(price, mahalanobis(sighting.estimate, row.estimate) / _MAX_MAHALANOBIS)
     if price > 1.0:
         return None

@@ -31,6 +31,10 @@ Hornung et al., "OctoMap", Autonomous Robots 34(3), 2013.
 
 from __future__ import annotations
 
+from ..config.parameters import Parameters
+from ..models import NewMemory
+from ..tracks import Track
+
 _LEAST, _MOST = 0.02, 0.98
 """Limits of a probability before it is updated, so that no number of looks makes it final."""
 _MAX_DETECTION = 0.8
@@ -44,6 +48,32 @@ _PRIOR_LOOKS = 0.5
 def independence(since: float, interval: float) -> float:
     """Return how little a look depends on the one `since` seconds before it, from 0 to 1, reached after `interval`."""
     return 1.0 if since >= interval else since / interval
+
+
+def count_detection(track: Track, new: NewMemory, parameters: Parameters) -> None:
+    """Count a sighting of an object as evidence, unless it belongs to a look that is counted already.
+
+    A sighting by another name is a look that detected the object, and a vote against its label.
+    """
+    track.misses, track.missed = track.misses + track.missed, 0.0
+    since = abs(new.observed_at - track.last_hit) / 1e9
+    if since >= parameters.look_interval:
+        fresh = independence(since, parameters.absence_interval)
+        f = parameters.object_false_alarms
+        track.existence = after_detection(
+            track.existence, track.hits, track.misses, new.confidence, false_alarms=f, fresh=fresh
+        )
+        track.hits += fresh
+        track.last_hit = new.observed_at
+
+
+def count_miss(track: Track, observed_at: int, parameters: Parameters) -> None:
+    """Count a look at a time that did not detect an object."""
+    since = min(abs(observed_at - track.last_seen), abs(observed_at - track.last_missed)) / 1e9
+    fresh = independence(since, parameters.absence_interval)
+    track.existence = after_miss(track.existence, track.hits, track.misses, fresh=fresh)
+    track.missed += fresh
+    track.last_missed = observed_at
 
 
 def after_first(confidence: float, *, false_alarms: float) -> float:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from .. import validation
 from ..areas import Areas
 from ..clocks import possible_stamp
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError, MemoryNotFoundError
-from ..geometry import Covariance, checked_covariance
+from ..geometry import Covariance, Point, checked_covariance
 from ..models import NewMemory, SeenObject, Sighting, Stored
-from ..storage import Database, imports, object_rows, sighting_rows
+from ..storage import Database, imports, object_rows, rows, sighting_rows
 from ..storage.decay import Decay
-from .absence import Picture, count_undetected
+from .editor import Retag
 from .field_of_view import Detection, FieldOfView
-from .object_writer import ObjectWriter
-from .sightings import is_sighting, store_sightings
+from .sightings import is_sighting, scenes
+from .tracker import Picture, Tracker, reach
 
 _LOG = logging.getLogger(__name__)
-_T = TypeVar("_T")
 
 
 class Objects:
@@ -41,6 +42,7 @@ class Objects:
     ) -> None:
         self._database = database
         self._areas = areas
+        self._retag = areas.retagged if areas.file is not None else None
         self._parameters = parameters
         self._clock = clock
         self._sources_ahead: set[str] = set()
@@ -49,9 +51,8 @@ class Objects:
         """Queue one sighting that comes by itself, by a call or in a stream, which is `background`."""
         now = max(self._clock(), 0)
         sighting = replace(new, observed_at=self._possible_stamp(new, now))
-        return self._queue(
-            self._parameters(), now, lambda writer: _store(writer, [sighting], [None])[0], background=background
-        )
+        message = _Message(self._parameters(), self._retag, now, [sighting], {0: None})
+        return self._database.write(lambda connection: message.store(connection)[0], background=background)
 
     def store_message(
         self,
@@ -68,15 +69,17 @@ class Objects:
         now, parameters = max(self._clock(), 0), self._parameters()
         view = None if field_of_view is None else self._checked(field_of_view, now)
         clean = _checked_covariances(covariances, len(new))
+        sightings = {index: clean[index] for index, one in enumerate(new) if is_sighting(one, parameters)}
         # The area of an object is that of its estimated position, which only the writer knows.
         ready = [
             replace(one, observed_at=self._possible_stamp(one, now), received_at=now)
-            if is_sighting(one, parameters)
+            if index in sightings
             else self._areas.tagged(replace(one, received_at=now))
-            for one in new
+            for index, one in enumerate(new)
         ]
         picture = Picture(dropped if view is None else (*view.dropped, *dropped))
-        return self._queue(parameters, now, lambda writer: _store(writer, ready, clean, picture, view))
+        message = _Message(parameters, self._retag, now, ready, sightings, picture, view)
+        return self._database.write(message.store, background=True)
 
     def count_undetected(self, field_of_view: FieldOfView) -> Future[tuple[int, ...]]:
         """Queue a field of view without sightings; the future has the ids of the objects that it should have shown.
@@ -85,8 +88,8 @@ class Objects:
             InvalidFieldError: a direction is missing, or a number cannot be used.
         """
         now = max(self._clock(), 0)
-        view = self._checked(field_of_view, now)
-        return self._queue(self._parameters(), now, lambda writer: count_undetected(writer, view))
+        message = _Message(self._parameters(), self._retag, now, view=self._checked(field_of_view, now))
+        return self._database.write(message.look, background=True)
 
     def history(self, memory_id: object, n: object) -> tuple[Sighting, ...]:
         """Return the last `n` sightings of an object that were kept, newest first.
@@ -111,13 +114,6 @@ class Objects:
                 connection, self._parameters().map_id, n, decay=decay, include_unconfirmed=is_all
             )
 
-    def _queue(
-        self, parameters: Parameters, now: int, work: Callable[[ObjectWriter], _T], *, background: bool = True
-    ) -> Future[_T]:
-        return self._database.write(
-            lambda connection: work(ObjectWriter(connection, parameters, self._areas, now)), background=background
-        )
-
     def _checked(self, view: FieldOfView, now: int) -> FieldOfView:
         clean = view.checked("field_of_view")
         return replace(clean, observed_at=self._possible_stamp(clean, now))
@@ -135,23 +131,60 @@ class Objects:
         return stamp
 
 
-def _store(
-    writer: ObjectWriter,
-    new: Sequence[NewMemory],
-    covariances: Sequence[Covariance | None],
-    picture: Picture | None = None,
-    view: FieldOfView | None = None,
-) -> tuple[Stored, ...]:
-    """Store one message, except what an import stored before."""
+@dataclass(frozen=True)
+class _Message:
+    """What one message holds, for the writer's transaction."""
 
-    def store(indices: Sequence[int]) -> tuple[Stored, ...]:
-        chosen, of_chosen = [new[index] for index in indices], [covariances[index] for index in indices]
-        return store_sightings(writer, chosen, of_chosen, picture=picture)
+    parameters: Parameters
+    retag: Retag | None
+    now: int
+    new: Sequence[NewMemory] = ()
+    sightings: Mapping[int, Covariance | None] = field(default_factory=dict)
+    """Indices of those that are sightings of objects, each with the covariance of its position."""
+    picture: Picture | None = None
+    view: FieldOfView | None = None
 
-    stored = imports.store_once(writer.connection, new, store)
-    if view is not None and imports.claim(writer.connection, view.import_key):
-        count_undetected(writer, replace(view, seen=view.seen.union(one.memory_id for one in stored)))
-    return stored
+    def store(self, connection: sqlite3.Connection) -> tuple[Stored, ...]:
+        """Store what the message holds, except what an import stored before; return what became of each, in order."""
+        track = partial(self._track, connection)
+        is_recorded = any(one.import_key is not None for one in self.new)
+        stored = imports.store_once(connection, self.new, track) if is_recorded else track(range(len(self.new)))
+        if self.view is not None and imports.claim(connection, self.view.import_key):
+            self.look(connection, seen=frozenset(one.memory_id for one in stored))
+        return stored
+
+    def look(self, connection: sqlite3.Connection, *, seen: frozenset[int] = frozenset()) -> tuple[int, ...]:
+        """Count the objects that the field of view should have shown, and were not `seen`; return their ids."""
+        assert self.view is not None
+        view, limits = replace(self.view, seen=self.view.seen | seen), self.parameters
+        space = view.frame_id or limits.memory_frame, limits.map_id, view.collection or limits.collection
+        with self._tracker(connection, [view.origin], view.max_range, space) as tracker:
+            return tracker.count_undetected(view)
+
+    def _track(self, connection: sqlite3.Connection, indices: Sequence[int]) -> tuple[Stored, ...]:
+        others = [index for index in indices if index not in self.sightings]
+        ids = rows.insert_all(connection, [self.new[index] for index in others]) if others else ()
+        stored = {index: Stored(memory_id) for index, memory_id in zip(others, ids, strict=True)}
+        numbered = [(index, self.new[index], self.sightings[index]) for index in indices if index in self.sightings]
+        for scene in scenes(numbered, self.parameters):
+            new = scene[0].new
+            positions = [sighting.estimate.position for sighting in scene]
+            space = new.frame_id, new.map_id, new.collection
+            with self._tracker(connection, positions, reach(scene), space) as tracker:
+                tracks = tracker.see(scene, self.picture)
+            for sighting, track in zip(scene, tracks, strict=True):
+                stored[sighting.element] = Stored(track.memory_id, times_seen=track.times_seen)
+        return tuple(stored[index] for index in indices)
+
+    @contextmanager
+    def _tracker(
+        self, connection: sqlite3.Connection, positions: Sequence[Point], radius: float, space: object_rows.Space
+    ) -> Iterator[Tracker]:
+        """Load the objects near positions, and save what a tracker changes of them."""
+        tracks, neighbours = object_rows.load(connection, positions, radius, space)
+        tracker = Tracker(self.parameters, tracks, neighbours, now=self.now, retag=self.retag)
+        yield tracker
+        object_rows.save(connection, tracker.changes, max_sightings=self.parameters.max_sightings_per_object)
 
 
 def _checked_covariances(values: Iterable[object], count: int) -> Sequence[Covariance | None]:

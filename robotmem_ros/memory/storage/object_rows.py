@@ -6,8 +6,9 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -15,14 +16,15 @@ from typing import Any
 from ..clocks import iso
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
-from ..text.normal_form import label_key
+from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
+from . import rows, sighting_rows
 from .decay import Decay
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
     "subsampled",
 )  # fmt: skip
-"""Columns of objects that are fields of ObjectRow as they are."""
+"""Columns of objects that are fields of Track as they are."""
 _COVARIANCE = ("vxx", "vxy", "vxz", "vyy", "vyz", "vzz")
 _COLUMNS = ("votes", "sources", "confirmed", "told", *_COVARIANCE, *_NUMBERS)
 _SELECTED = ("memory_id", "label", "context", "confidence", "x", "y", "z", *_COLUMNS)
@@ -37,95 +39,97 @@ _INSERT = f"""
     INSERT INTO objects ({", ".join(_COLUMNS)}, memory_id, described_at, described_in)
     VALUES ({", ".join("?" * len(_COLUMNS))}, ?, ?, ?)
 """
+_SIGHTING = (
+    "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, subsampled, session_id) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_COUNT = "SELECT count(*) FROM sightings WHERE memory_id = ?"
+_NEIGHBOURS = """
+    SELECT n.memory_id, n.other_id, n.together, n.alone FROM json_each(?1) AS j
+    CROSS JOIN neighbours AS n ON n.memory_id = j.value WHERE n.other_id IN (SELECT value FROM json_each(?1))
+"""
+_COUNT_NEIGHBOURS = """
+    INSERT INTO neighbours (memory_id, other_id, together, alone) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4
+"""
+Space = tuple[str, str, str]
+"""Frame, map and collection."""
+_CUBE = 4
+"""Positions in a cube so many radii wide share one search: many searches cost more than rows that are not needed."""
 _UPDATE = f"UPDATE objects SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE memory_id = ?"
 # Made once: to make it takes longer than to use it.
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _numbers = attrgetter(*_NUMBERS)
 
 
-@dataclass
-class ObjectRow:
-    """A tracked object: its row and what its memory says of it."""
-
-    memory_id: int
-    label: str
-    context: str
-    estimate: Estimate
-    votes: dict[str, int]
-    """How many sightings gave each label, as they gave it."""
-    first_seen: int
-    last_seen: int
-    times_seen: int
-    existence: float
-    """Probability that it exists, the confidence of its memory."""
-    hits: float
-    """Looks that detected it; each look counts by how little it depends on the one before."""
-    last_hit: int
-    """When the last of them was counted."""
-    confirmed: bool
-    misses: float = 0.0
-    """Looks that did not, though it was detected again later."""
-    missed: float = 0.0
-    """Looks that did not since it was detected last."""
-    last_missed: int = 0
-    last_kept: int = 0
-    """Time of the last sighting that has a row."""
-    subsampled: int = 0
-    """Sightings since then, which have none."""
-    told: bool = False
-    """Whether a caller saved it, and not only a stream."""
-    sources: dict[str, str] = field(default_factory=dict)
-    """What saw it, each with the tracking id that it gave last, or ""."""
-
-    @property
-    def label_key(self) -> str:
-        """Return what its label is compared by."""
-        return label_key(self.label)
-
-    @property
-    def position(self) -> Point:
-        """Return its position in metres, in the frame of its memory."""
-        return self.estimate.position
-
-
-def near(
-    connection: sqlite3.Connection,
-    positions: Collection[Point],
-    *,
-    radius: float,
-    frame_id: str,
-    map_id: str,
-    collection: str,
-) -> list[ObjectRow]:
-    """Return all active objects within `radius` metres of one of the positions, in `frame_id` and `map_id`."""
+def near(connection: sqlite3.Connection, positions: Iterable[Point], radius: float, space: Space) -> list[Track]:
+    """Return all active objects of a space within `radius` metres of one of the positions, by id."""
+    # One search for all positions in a cube: in a crowd they share their neighbours.
+    cubes: defaultdict[tuple[float, ...], list[Point]] = defaultdict(list)
+    for position in positions:
+        cubes[tuple(part // (_CUBE * radius) for part in position) if radius else position].append(position)
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     wide = radius * (1 + 1e-9) + 1e-9
-    limits = [limit for axis in zip(*positions, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
-    rows = connection.execute(_NEAR, (frame_id, map_id, *limits, collection))
     squared = wide * wide
-    return [_object(row) for row in rows if any(squared_distance(row[4:7], place) <= squared for place in positions)]
+    tracks: dict[int, Track] = {}
+    for cube in cubes.values():
+        limits = [limit for axis in zip(*cube, strict=True) for limit in (min(axis) - wide, max(axis) + wide)]
+        for row in connection.execute(_NEAR, (*space[:2], *limits, space[2])):
+            if row[0] not in tracks and any(squared_distance(row[4:7], position) <= squared for position in cube):
+                tracks[row[0]] = _track(row)
+    return [tracks[memory_id] for memory_id in sorted(tracks)]
 
 
-def insert(connection: sqlite3.Connection, row: ObjectRow, session_id: str) -> None:
-    """Make an object of a memory that is already stored; its first sighting, in this session, describes it."""
-    connection.execute(_INSERT, (*_values(row), row.memory_id, row.first_seen, session_id))
+def load(
+    connection: sqlite3.Connection, positions: Iterable[Point], radius: float, space: Space
+) -> tuple[list[Track], dict[Pair, Neighbourhood]]:
+    """Return what `near` does, and how often two of these objects were seen together."""
+    tracks = near(connection, positions, radius, space)
+    if len(tracks) < 2:
+        return tracks, {}
+    counts = connection.execute(_NEIGHBOURS, (json.dumps([track.memory_id for track in tracks]),))
+    return tracks, {(lower, higher): Neighbourhood(together, alone) for lower, higher, together, alone in counts}
 
 
-def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
-    """Write what an object has beside its memory."""
-    connection.execute(_UPDATE, (*_values(row), row.memory_id))
+def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int) -> None:
+    """Save what sightings changed; created objects get their ids. Of an object at most `max_sightings` are kept."""
+    ids: dict[int, int] = {}
+    if changes.created:
+        memories = [replace(new, context=track.context, confidence=track.existence) for track, new in changes.created]
+        new_ids = rows.insert_all(connection, memories)
+        for memory_id, (track, _) in zip(new_ids, changes.created, strict=True):
+            ids[track.memory_id] = track.memory_id = memory_id
+        connection.executemany(
+            _INSERT,
+            [(*_values(track), track.memory_id, track.first_seen, new.session_id) for track, new in changes.created],
+        )
+    connection.executemany(_SIGHTING, [_sighting(kept, ids) for kept in changes.sightings])
+    for kept in changes.sightings:
+        if kept.memory_id not in ids and connection.execute(_COUNT, (kept.memory_id,)).fetchone()[0] > max_sightings:
+            sighting_rows.halve(connection, kept.memory_id)
+    connection.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
+    now = iso(time.time_ns()) if changes.columns else ""
+    for memory_id, columns in changes.columns.items():
+        _update_memory(connection, memory_id, columns, now)
+    counted = [
+        (ids.get(lower, lower), ids.get(higher, higher), *messages)
+        for (lower, higher), messages in sorted(changes.neighbours.items())
+    ]
+    connection.executemany(_COUNT_NEIGHBOURS, counted)
+    for goes, stays in changes.merged:
+        supersede(connection, ids.get(goes, goes), by=stays)
 
 
-def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at: int = 0, **columns: object) -> None:
+def _update_memory(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], now: str) -> None:
     """Write columns of the memory that an object is, from where the indexes follow.
 
-    `received_at` is when a sighting came in with a stream, by the robot's clock in nanoseconds; 0 for none.
+    `received_at`, if it is among them, is when a sighting came in with a stream, by the robot's clock.
     """
-    names = ", ".join(f"{name} = :{name}" for name in columns)
+    names = ", ".join(f"{name} = :{name}" for name in columns if name != "received_at")
     connection.execute(
         f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at "
         "WHERE id = :id",
-        {**columns, "received_at": received_at, "updated_at": iso(time.time_ns()), "id": memory_id},
+        {"received_at": 0, **columns, "updated_at": now, "id": memory_id},
     )
 
 
@@ -156,31 +160,10 @@ def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",
         (memory_id,),
     ).fetchall()
-    for other, together, alone in moved:
-        if other != by:
-            count_neighbours(connection, by, other, together=together, alone=alone)
-
-
-def count_neighbours(
-    connection: sqlite3.Connection, one: int, other: int, *, together: int = 0, alone: int = 0
-) -> tuple[int, int]:
-    """Count messages in which two neighbours were both seen, or only one of them; return how many there were so far."""
-    row = connection.execute(
-        "INSERT INTO neighbours (memory_id, other_id, together, alone) VALUES (?1, ?2, ?3, ?4) "
-        "ON CONFLICT DO UPDATE SET together = together + ?3, alone = alone + ?4 RETURNING together, alone",
-        (min(one, other), max(one, other), together, alone),
-    ).fetchone()
-    return int(row[0]), int(row[1])
-
-
-def seen_together(connection: sqlite3.Connection, pairs: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return those of some pairs of objects, lower id first, that were both seen in one message."""
-    return connection.execute(
-        "SELECT n.memory_id, n.other_id FROM json_each(?) AS p CROSS JOIN neighbours AS n "
-        "ON n.memory_id = json_extract(p.value, '$[0]') AND n.other_id = json_extract(p.value, '$[1]') "
-        "WHERE n.together > 0",
-        (json.dumps(list(pairs)),),
-    ).fetchall()
+    connection.executemany(
+        _COUNT_NEIGHBOURS,
+        [(min(by, other), max(by, other), together, alone) for other, together, alone in moved if other != by],
+    )
 
 
 def seen_last(
@@ -188,7 +171,7 @@ def seen_last(
 ) -> tuple[SeenObject, ...]:
     """Return the active objects of a map, those seen last first, with decayed confidence."""
     confidence = decay.confidence()
-    rows = connection.execute(
+    seen = connection.execute(
         f"SELECT m.id, m.label, m.x, m.y, m.z, {confidence.sql}, m.frame_id, o.first_seen, o.last_seen, o.times_seen, "
         "o.confirmed, o.vxx + o.vyy FROM objects AS o JOIN memories AS m ON m.id = o.memory_id "
         "WHERE m.status = 'active' AND m.map_id = ? AND o.confirmed >= ? ORDER BY o.last_seen DESC, m.id LIMIT ?",
@@ -198,7 +181,7 @@ def seen_last(
         SeenObject(
             memory_id, label, (x, y, z), confidence, frame_id, first, last, times, bool(confirmed), math.sqrt(both / 2)
         )
-        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, confirmed, both in rows
+        for memory_id, label, x, y, z, confidence, frame_id, first, last, times, confirmed, both in seen
     )
 
 
@@ -211,15 +194,22 @@ def is_object(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute(sql, (memory_id,)).fetchone() is not None
 
 
-def _values(row: ObjectRow) -> tuple[object, ...]:
+def _values(track: Track) -> tuple[object, ...]:
     """Return the values of _COLUMNS, in their order."""
-    return (_JSON(row.votes), _JSON(row.sources), row.confirmed, row.told, *row.estimate.covariance, *_numbers(row))
+    numbers = _numbers(track)
+    return (_JSON(track.votes), _JSON(track.sources), track.confirmed, track.told, *track.estimate.covariance, *numbers)
 
 
-def _object(record: Sequence[Any]) -> ObjectRow:
-    """Make a row of the values of _SELECTED."""
+def _sighting(kept: KeptSighting, ids: Mapping[int, int]) -> tuple[object, ...]:
+    """Return the values of _SIGHTING."""
+    new, memory_id = kept.new, ids.get(kept.memory_id, kept.memory_id)
+    return memory_id, new.observed_at, *kept.position, new.confidence, new.label, kept.subsampled, new.session_id
+
+
+def _track(record: Sequence[Any]) -> Track:
+    """Make an object of the values of _SELECTED."""
     memory_id, label, context, existence, x, y, z, votes, sources, confirmed, told, *rest = record
-    return ObjectRow(
+    return Track(
         memory_id,
         label,
         context,

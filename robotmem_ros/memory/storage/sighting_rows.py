@@ -1,4 +1,4 @@
-"""Write the sightings of objects, subsample them where there are too many, and read them back."""
+"""Subsample the sightings of objects where there are too many, and read them back."""
 
 from __future__ import annotations
 
@@ -7,24 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..geometry import Point
-from ..models import NewMemory, Sighting
-
-
-def insert(connection: sqlite3.Connection, memory_id: int, new: NewMemory, position: Point, *, subsampled: int) -> None:
-    """Store a sighting of an object, at a position in metres; it stands for so many further ones that have no row."""
-    connection.execute(
-        "INSERT INTO sightings (memory_id, observed_at, x, y, z, confidence, label, subsampled, session_id) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (memory_id, new.observed_at, *position, new.confidence, new.label, subsampled, new.session_id),
-    )
-
-
-def subsample(connection: sqlite3.Connection, memory_id: int, limit: int) -> None:
-    """Remove every second sighting of an object if it has more than `limit`; the first and the last stay."""
-    (count,) = connection.execute("SELECT count(*) FROM sightings WHERE memory_id = ?", (memory_id,)).fetchone()
-    if count > limit:
-        halve(connection, memory_id)
+from ..models import Sighting
 
 
 def halve(connection: sqlite3.Connection, memory_id: int) -> int:

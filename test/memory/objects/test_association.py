@@ -14,13 +14,13 @@ from robotmem_ros.memory.objects import association
 from robotmem_ros.memory.objects.association import (
     UNASSIGNED_COST,
     Costs,
-    NewSighting,
     are_at_one_place,
     associate,
     cheapest,
     cost,
 )
-from robotmem_ros.memory.storage.object_rows import ObjectRow
+from robotmem_ros.memory.objects.sightings import NewSighting
+from robotmem_ros.memory.tracks import Track
 
 from ...support.sightings import sighting
 
@@ -37,13 +37,14 @@ def seen(x: float, y: float = 0.0, z: float = 0.0, *, covariance: Covariance | N
         covariance is not None,
         frozenset({"chair"}),
         radius=0.4,
+        gate=0.4 if covariance is None else 1.2,
         is_tracked=False,
         is_told=False,
     )
 
 
-def known(x: float, y: float = 0.0, z: float = 0.0, *, confirmed: bool = True) -> ObjectRow:
-    return ObjectRow(1, "chair", "{}", Estimate((x, y, z), isotropic(0.05)), {}, 1, 1, 1, 0.9, 1, 1, confirmed)
+def known(x: float, y: float = 0.0, z: float = 0.0, *, confirmed: bool = True) -> Track:
+    return Track(1, "chair", "{}", Estimate((x, y, z), isotropic(0.05)), {}, 1, 1, 1, 0.9, 1, 1, confirmed)
 
 
 def total(costs: Costs, columns: tuple[int | None, ...] | list[int | None]) -> float:
@@ -105,7 +106,7 @@ def test_a_group_too_large_for_the_best_assignment_is_assigned_one_to_one(monkey
         (seen(0.0, covariance=isotropic(0.1)), known(0.41)),
     ],
 )
-def test_what_is_outside_of_the_gate_is_not_assigned(one: NewSighting, other: ObjectRow) -> None:
+def test_what_is_outside_of_the_gate_is_not_assigned(one: NewSighting, other: Track) -> None:
     assert associate([one], [other]) == [None]
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.geometry import checked_covariance
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.objects.association import NewSighting, cheapest, cost
-from robotmem_ros.memory.objects.sightings import new_sighting
+from robotmem_ros.memory.objects.association import cheapest, cost
+from robotmem_ros.memory.objects.sightings import NewSighting, new_sighting
 from robotmem_ros.memory.storage import object_rows
-from robotmem_ros.memory.storage.object_rows import ObjectRow
+from robotmem_ros.memory.tracks import Track
 
 from ...support.consistency import check
 from ...support.sightings import see, sighting
@@ -64,15 +64,15 @@ def test_the_search_for_near_objects_assigns_as_a_comparison_with_all_objects(
         memory._database.write(check).result()
 
 
-def _all_objects(connection: sqlite3.Connection) -> list[ObjectRow]:
+def _all_objects(connection: sqlite3.Connection) -> list[Track]:
     origin = (0.0, 0.0, 0.0)
-    rows = object_rows.near(connection, [origin], radius=1e9, frame_id="map", map_id="", collection="default")
+    rows = object_rows.near(connection, [origin], 1e9, ("map", "", "default"))
     assert len(rows) == connection.execute("SELECT count(*) FROM objects").fetchone()[0]
     return sorted(rows, key=lambda row: row.memory_id)
 
 
 def _compared_with_all(
-    memory: RobotMemory, new: Iterable[NewMemory], covariance: object, known: list[ObjectRow]
+    memory: RobotMemory, new: Iterable[NewMemory], covariance: object, known: list[Track]
 ) -> list[int | None]:
     clean = checked_covariance("covariance", covariance)
     seen = [new_sighting(place, each, clean, memory.parameters) for place, each in enumerate(new)]

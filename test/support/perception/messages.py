@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from robotmem_ros.perception import (
     Extraction,
     Extractor,
     MessageClasses,
+    Observation,
     TypeDescription,
     TypestoreTypes,
     UnknownTypeError,
@@ -137,12 +139,22 @@ class RclpyMaker:
 
 def extractor(maker: Maker, type_name: str, **keys: Any) -> Extractor:
     config = parse_topic("seen", {"topic": "/seen", "type": type_name, **keys}, PRESETS)
-    return Extractor(config, maker.types, Parameters())
+    return Extractor(config, maker.types)
 
 
 def extract(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Extraction:
     message = maker.make(type_name, values)
-    return extractor(maker, type_name, **keys).extract(message, RECEIPT)
+    return extractor(maker, type_name, **keys).extract(message, RECEIPT, Parameters())
+
+
+def context_of(seen: Observation) -> dict[str, Any]:
+    context: dict[str, Any] = json.loads(seen.new.context)
+    return context
+
+
+def place_of(seen: Observation) -> tuple[float, ...] | None:
+    """Its pose, or its position alone where the message has no orientation."""
+    return seen.new.pose[: 7 if seen.has_orientation else 3] if seen.new.pose else None
 
 
 def pose(x: float, y: float, z: float, *turn: float) -> dict[str, Any]:

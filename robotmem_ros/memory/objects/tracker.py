@@ -1,0 +1,272 @@
+"""Track objects: decide what the sightings of one message change of the objects near them. It knows no database.
+
+    associate -> create or update -> merge -> count missing ones
+
+Two objects within a radius that are hardly ever seen together are one. Two of different labels are one only if a
+detector reported the one much more often than the other: then the other is the same thing under a wrong label. A pillow
+on a chair is reported in one message with the chair, so it stays.
+
+Objects that a detector should have shown but did not are counted in two ways; several misses disprove them.
+
+- By a field of view: the object was clearly in it. Occlusion is unknown, so a field of view has the range and the
+  angles within which the detector surely detects.
+- By company: the detector shows what stands near the object, and showed both in one message before. Nothing needs to
+  be known of the sensor; a wall between two objects does no harm, nor does a detector that reports one object a
+  message. What hides an object from one side hides it for some time, so this counts once in `absence_interval`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from heapq import nsmallest
+from typing import NamedTuple
+
+from ..config.parameters import Parameters
+from ..geometry import Grid, squared_distance
+from ..models import NewMemory
+from ..text.normal_form import label_key
+from ..tracks import Neighbourhood, Pair, Track
+from .association import are_at_one_place, associate, associate_misnamed
+from .editor import Editor, Retag
+from .field_of_view import Detection, FieldOfView
+from .sightings import NewSighting
+
+_COMPANY = 1.5
+"""Metres within which two objects of one message are in company."""
+_NEIGHBOURHOOD = 1.5
+"""Radii up to which two objects are neighbours, of which it is counted how often they are seen in one message."""
+_MAX_NEIGHBOURS = 24
+"""Neighbours of an object that are counted, the nearest ones."""
+_HARDLY = 0.25
+"""Two objects within a radius that are seen together in at most this share of cases are one."""
+_SHARED_ERROR = 0.5
+"""The error that the sightings of one visit share, as a share of that of one sighting."""
+_HARDLY_ALONE = 0.1
+"""The same for two labels of a source that reports one object a message, which says nothing about the others."""
+_MANY = 10
+"""Messages after which two labels at one place that come in turn, and hardly ever together, are one thing."""
+
+_NEVER = Neighbourhood()
+
+
+class Picture(NamedTuple):
+    """A message that holds all that a detector reports at once."""
+
+    dropped: tuple[Detection, ...] = ()
+    """Detections that are not stored as sightings."""
+
+
+def reach(scene: Sequence[NewSighting]) -> float:
+    """Return the distance in metres within which an object matters to the sightings of a message."""
+    return max(_COMPANY, *(sighting.gate for sighting in scene))
+
+
+class Tracker:
+    """Decides what one message changes.
+
+    Args:
+        parameters: As they were when the message arrived.
+        tracks: The active objects within `reach` of the sightings, by id, or those within the range of a field of view.
+        neighbours: How often they were seen together.
+        now: When the message arrived, by the robot's clock, in nanoseconds.
+        retag: Tags contexts with areas; None if there are none.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        tracks: Sequence[Track],
+        neighbours: Mapping[Pair, Neighbourhood],
+        *,
+        now: int,
+        retag: Retag | None = None,
+    ) -> None:
+        self._parameters = parameters
+        self._tracks = tracks
+        self._neighbours = dict(neighbours)
+        self._editor = Editor(parameters, now, retag)
+        self.changes = self._editor.changes
+        """Changes so far."""
+
+    def see(self, scene: Sequence[NewSighting], picture: Picture | None = None) -> list[Track]:
+        """Track the sightings of one message in one collection and frame; return the object of each.
+
+        `picture` says that the message holds all that a detector reports at once.
+        """
+        known = self._associated(scene, is_picture=picture is not None)
+        seen = [
+            self._editor.create(sighting) if track is None else self._editor.update(track, sighting)
+            for sighting, track in zip(scene, known, strict=True)
+        ]
+        seen_ids = {track.memory_id for track in seen}
+        unseen = [track for track in self._tracks if track.memory_id not in seen_ids]
+        objects = self._merge(scene, seen, unseen, is_picture=picture is not None)
+        if picture is not None:
+            self._count_missing(scene[0].new, objects, unseen, picture)
+        return objects
+
+    def count_undetected(self, view: FieldOfView) -> tuple[int, ...]:
+        """Count the objects that a field of view should have shown but did not as missed; return their ids.
+
+        An object counts once in `look_interval`, and only in views that are later than its last sighting.
+        """
+        missed = [
+            track
+            for track in self._tracks
+            if self._is_due(track, view, self._parameters.look_interval)
+            and _is_in_view(track, view)
+            and track.memory_id not in view.seen
+            and not self._is_dropped(track, view.dropped)
+        ]
+        for track in missed:
+            self._editor.count_missed(track, view.observed_at)
+        return tuple(track.memory_id for track in missed)
+
+    def _associated(self, scene: Sequence[NewSighting], *, is_picture: bool) -> Sequence[Track | None]:
+        """Return the object of each sighting, None for a new one: first by its label, then by its place alone."""
+        groups: defaultdict[frozenset[str], list[int]] = defaultdict(list)
+        for index, sighting in enumerate(scene):
+            groups[sighting.labels].append(index)
+        objects: dict[int, Track] = {}
+        for labels, indices in groups.items():
+            alike = [track for track in self._tracks if label_key(track.label) in labels]
+            for index, column in zip(indices, associate([scene[index] for index in indices], alike), strict=True):
+                if column is not None:
+                    objects[index] = alike[column]
+        taken = {track.memory_id for track in objects.values()}
+        free = [track for track in self._tracks if track.memory_id not in taken]
+        others = [index for index in range(len(scene)) if index not in objects] if is_picture and free else []
+        if others:
+            for index, column in zip(others, associate_misnamed([scene[index] for index in others], free), strict=True):
+                if column is not None:
+                    objects[index] = free[column]
+        return [objects.get(index) for index in range(len(scene))]
+
+    def _merge(
+        self, scene: Sequence[NewSighting], seen: Sequence[Track], unseen: Iterable[Track], *, is_picture: bool
+    ) -> list[Track]:
+        """Merge objects of one message with objects near them that it did not show; return the object of each."""
+        self._count_together(scene, seen)
+        others = sorted(unseen, key=lambda track: track.estimate.position)
+        if not others:
+            return [*seen]
+        grid = Grid([track.estimate.position for track in others], max(sighting.radius for sighting in scene))
+        gone: set[int] = set()
+        objects = []
+        for sighting, track in zip(scene, seen, strict=True):
+            stays = track
+            for other in (others[index] for index in grid.around(track.estimate.position)):
+                if other.memory_id not in gone and self._are_one(stays, other, sighting.radius, is_picture=is_picture):
+                    gone.add(other.memory_id)
+                    stays = self._editor.merge(stays, other, sighting.new)
+                    self._move_neighbours()
+            objects.append(stays)
+        return objects
+
+    def _are_one(self, seen: Track, other: Track, radius: float, *, is_picture: bool) -> bool:
+        """Tell whether an object that was just seen and one that was not are one; count that it was seen alone."""
+        if squared_distance(seen.estimate.position, other.estimate.position) > radius * radius:
+            return False
+        is_alike = label_key(other.label) in self._parameters.label_rules().labels(seen.label)
+        if not is_alike and (seen.told or other.told or not self._are_at_one_place(seen, other)):
+            return False
+        together, alone = self._count(_pair(seen, other), Neighbourhood(alone=1))
+        fewer, more = sorted((seen.times_seen, other.times_seen))
+        share = _HARDLY if is_alike or is_picture else _HARDLY_ALONE
+        is_stray = fewer <= share * more and together <= _HARDLY * alone
+        if is_alike:
+            return is_stray or together <= _HARDLY * fewer
+        is_in_turn = other.last_seen > seen.first_seen and alone >= _MANY and together <= _HARDLY_ALONE * alone
+        return is_stray or (is_in_turn and is_picture)
+
+    def _are_at_one_place(self, track: Track, other: Track) -> bool:
+        shared = _SHARED_ERROR * self._parameters.object_position_stddev
+        return are_at_one_place(track.estimate, other.estimate, stddev=shared)
+
+    def _count_together(self, scene: Sequence[NewSighting], seen: Sequence[Track]) -> None:
+        """Count that objects of one message that are near each other were seen together."""
+        if len(seen) < 2:
+            return
+        width = max(_COMPANY, max(sighting.radius for sighting in scene) * _NEIGHBOURHOOD)
+        grid = Grid([track.estimate.position for track in seen], width)
+        pairs: set[Pair] = set()
+        for track in seen:
+            position = track.estimate.position
+            near = (
+                (squared, index)
+                for index in grid.around(position)
+                if seen[index] is not track
+                and (squared := squared_distance(position, seen[index].estimate.position)) <= width * width
+            )
+            pairs.update(_pair(track, seen[index]) for _, index in nsmallest(_MAX_NEIGHBOURS, near))
+        for pair in pairs:
+            self._count(pair, Neighbourhood(together=1))
+
+    def _count(self, pair: Pair, messages: Neighbourhood) -> Neighbourhood:
+        """Count messages of two neighbours; return how many there were so far."""
+        for counts in (self._neighbours, self.changes.neighbours):
+            counts[pair] = counts.get(pair, _NEVER).plus(messages)
+        return self._neighbours[pair]
+
+    def _move_neighbours(self) -> None:
+        # Storage moves what it has, and what is among the changes.
+        goes, stays = self.changes.merged[-1]
+        for pair in [pair for pair in self._neighbours if goes in pair]:
+            messages = self._neighbours.pop(pair)
+            other = pair[0] + pair[1] - goes
+            if other != stays:
+                moved = min(stays, other), max(stays, other)
+                self._neighbours[moved] = self._neighbours.get(moved, _NEVER).plus(messages)
+
+    def _count_missing(self, new: NewMemory, seen: Sequence[Track], unseen: Sequence[Track], picture: Picture) -> None:
+        """Count the objects as missed that were seen before together with one that is seen now, and are not."""
+        due = [track for track in unseen if self._is_due(track, new, self._parameters.absence_interval)]
+        if not due:
+            return
+        grid = Grid([track.estimate.position for track in seen], _COMPANY)
+        for track in due:
+            near = (seen[index] for index in grid.around(track.estimate.position))
+            if self._was_in_company(track, near) and not self._is_dropped(track, picture.dropped):
+                self._editor.count_missed(track, new.observed_at)
+
+    def _was_in_company(self, track: Track, seen: Iterable[Track]) -> bool:
+        """Tell whether an object was seen together with one of others that is near it."""
+        return any(
+            squared_distance(track.estimate.position, other.estimate.position) <= _COMPANY * _COMPANY
+            and self._neighbours.get(_pair(track, other), _NEVER).together > 0
+            for other in seen
+        )
+
+    def _is_due(self, track: Track, look: NewMemory | FieldOfView, interval: float) -> bool:
+        """Tell whether a look may count as a miss: by a detector that saw it before, `interval` seconds later."""
+        if look.source and look.source not in track.sources:
+            return False
+        least = max(interval * 1e9, 1)
+        return all(
+            self._editor.is_later(look.observed_at, than, recorded=look.import_key is not None)
+            and not 0 <= look.observed_at - than < least
+            for than in (track.last_seen, track.last_missed)
+        )
+
+    def _is_dropped(self, track: Track, dropped: Sequence[Detection]) -> bool:
+        """Tell whether an object was detected, but not stored as a sighting."""
+        if not dropped:
+            return False
+        rules = self._parameters.label_rules()
+        labels, radius = rules.labels(track.label), rules.radius(track.label)
+        return any(
+            label_key(detection.label) in labels
+            and squared_distance(detection.position, track.estimate.position) <= radius * radius
+            for detection in dropped
+        )
+
+
+def _pair(track: Track, other: Track) -> Pair:
+    return min(track.memory_id, other.memory_id), max(track.memory_id, other.memory_id)
+
+
+def _is_in_view(track: Track, view: FieldOfView) -> bool:
+    if view.labels and label_key(track.label) not in map(label_key, view.labels):
+        return False
+    return view.clearly_contains(track.estimate.position)

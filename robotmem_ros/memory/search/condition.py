@@ -6,7 +6,6 @@ what a recall may find is `[row for row in rows if condition.matches(row)]`. No 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -60,7 +59,7 @@ class Row:
         return value
 
 
-class Condition(ABC):
+class Condition:
     """What must hold of a memory before anything is ranked."""
 
     suffices: bool = True
@@ -68,13 +67,13 @@ class Condition(ABC):
     is_evidence: bool = True
     """Whether it says what a memory is about, or where or when it was observed, so that what it leaves is an answer."""
 
-    @abstractmethod
     def sql(self) -> Sql:
         """Return it in SQL."""
+        raise NotImplementedError
 
-    @abstractmethod
     def matches(self, row: Row) -> bool:
         """Tell whether it holds for a memory."""
+        raise NotImplementedError
 
     def parts(self) -> Iterable[Condition]:
         """Return it as conditions that all must hold, so that indexes can list the memories under each by itself."""

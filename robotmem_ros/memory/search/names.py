@@ -119,9 +119,11 @@ def unsure(connection: sqlite3.Connection, condition: Confidence, collections: C
 
 def searched(connection: sqlite3.Connection, collections: Collections) -> tuple[str, ...]:
     """Return all collections to search, those of notes if there are any; none for all."""
-    notes_in = {name: notes for name, (_, notes) in sizes(connection, collections.of_notes).items()}
-    others = (name for name in collections.of_notes if name not in collections.names and notes_in.get(name))
-    return (*collections.names, *others)
+    if not collections.of_notes:
+        return collections.names
+    known = sizes(connection, collections.of_notes)
+    with_notes = (name for name in collections.of_notes if known.get(name, (0, 0))[1])
+    return tuple(dict.fromkeys((*collections.names, *with_notes)))
 
 
 def sizes(connection: sqlite3.Connection, collections: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -15,7 +15,7 @@ from robotmem_ros.memory.storage import Database
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors
-from ...support.search.queries import queries
+from ...support.search.queries import questions
 from ...support.search.worlds import BORN, World, build
 from .test_oracle import check
 
@@ -47,7 +47,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(world: World, data: st.DataObject) -> None:
-    check(world, data.draw(queries(world)))
+    check(world, data.draw(questions(world)))
 
 
 def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world: World) -> None:

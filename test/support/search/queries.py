@@ -149,8 +149,8 @@ def _comparisons(draw: st.DrawFn, world: World) -> Mapping[str, object]:
     some = draw(st.sampled_from(world.memories))
     row = some.row(world.oracle.lived_days)
     own = {name: value for name, field in OWN_FIELDS.items() if name not in _UNKNOWN and (value := field.value(row))}
-    others = ("context.label", "objects.name", "params.unheard", "task", "env", "confidence")
-    values = dict.fromkeys((*PATHS, *others), None) | own
+    paths = ("context.label", "objects.name", "params.unheard", "task", "env", "confidence")
+    values = dict.fromkeys((*PATHS, *paths), None) | own
     path = draw(st.sampled_from(("task.success", "params.force", *values)))
     scalars = [value for value in VALUES if not isinstance(value, list | dict)]
     operands = st.sampled_from([values.get(path), *scalars]) | st.integers(0, 30).map(lambda half: half / 2)

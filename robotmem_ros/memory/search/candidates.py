@@ -1,4 +1,4 @@
-"""Conditions in SQL, and the candidates: the memories that meet all of them, exactly, before anything is ranked or cut.
+"""Candidates: the memories that meet all conditions, exactly, before anything is ranked or cut.
 
 The condition that an index finds the fewest memories for lists them, and the others are checked of each. If few are
 left, they are named one by one, and every later stage looks at them alone.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +18,13 @@ import numpy.typing as npt
 
 from ..storage import bulk
 from ..storage.overview import overview
+from .condition import Condition
+from .conditions import Collections
+from .names import check_names, sizes
+from .spatial_conditions import SinceLastVisit
+from .sql import Source, Sql, all_of
+from .visits import last_visit
 
-NAMES = 1000
-"""How many names are searched for near ones."""
-_GROUP = 50
-_MOST_UNITED = 100
 _FEW, _SHARE = 2000, 16
 """Up to `_FEW` memories are listed; sorted ids are read of as many, or of one in `_SHARE` of all if these are more."""
 _BROAD = 1000
@@ -30,111 +32,16 @@ _BROAD = 1000
 _COUNTED = 20_000
 
 
-class Source(NamedTuple):
-    """A SELECT that gives the memories under a condition from an index, each once, as a column named `id`."""
-
-    sql: str
-    arguments: tuple[object, ...]
-    size: int | None = None
-    """How many there are, about, where it need not be counted."""
-
-
-class Condition(NamedTuple):
-    """What must hold of a memory: an SQL expression over the alias `m` of memories, cheap for one memory at a time.
-
-    Where an index can list the memories under the condition, `source` does.
-    """
-
-    check: str
-    arguments: tuple[object, ...] = ()
-    source: Source | None = None
-
-
-NONE = Condition("0", (), Source("SELECT 1 AS id WHERE 0", (), 0))
-"""What nothing meets."""
-
-
-class Wanted(ABC):
-    """A condition as its caller gave it, checked; it turns into SQL on the snapshot that the query runs on."""
-
-    suffices: bool = True
-    """Whether a query may have it alone, without words and other conditions."""
-    is_evidence: bool = True
-    """Whether it says what a memory is about, or where or when it was observed, so that what it leaves is an answer."""
-
-    @abstractmethod
-    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
-        """Return it in SQL, in as many parts as indexes can list by themselves; all must hold.
-
-        Raises:
-            FrameMismatchError: its position is in a frame that cannot be compared.
-            InvalidFieldError: it cannot be met in this database.
-        """
-
-    def notes(self, connection: sqlite3.Connection) -> Iterable[str]:
-        """Say what the caller should know of it, whatever was found."""
-        return ()
-
-    def unknown(self, connection: sqlite3.Connection) -> Iterable[str]:
-        """Say what it names that no memory has."""
-        return ()
-
-
-def in_source(source: Source) -> Condition:
-    """Require to be among what a source lists, for what cannot be checked of one memory at a time."""
-    return Condition(f"m.id IN ({source.sql})", source.arguments, source)
-
-
-def any_of(conditions: Sequence[Condition]) -> Condition:
-    """Require at least one of some conditions; without any, nothing meets it."""
-    if not conditions:
-        return NONE
-    if len(conditions) == 1:
-        return conditions[0]
-    sources = [condition.source for condition in conditions if condition.source]
-    source = None
-    if len(sources) == len(conditions) <= _MOST_UNITED:
-        sizes = [source.size for source in sources if source.size is not None]
-        source = Source(
-            " UNION ".join(f"SELECT id FROM ({source.sql})" for source in sources),
-            tuple(argument for source in sources for argument in source.arguments),
-            sum(sizes) if len(sizes) == len(sources) else None,
-        )
-    return Condition(*joined("OR", conditions)[:2], source)
-
-
-def distinct(connection: sqlite3.Connection, table: str, column: str, where: str) -> list[str]:
-    """Return the texts in an indexed column, from one to the next, not more than are searched for near names."""
-    next_one = f"SELECT min({column}) FROM {table} WHERE {where}"
-    found = connection.execute(
-        f"WITH RECURSIVE one (value) AS ({next_one} UNION ALL SELECT ({next_one} AND {column} > one.value) FROM one "
-        "WHERE one.value IS NOT NULL) SELECT value FROM one WHERE value IS NOT NULL LIMIT ?",
-        (NAMES,),
-    )
-    return [value for (value,) in found if isinstance(value, str)]
-
-
-def joined(operator: str, conditions: Iterable[Condition]) -> Source:
-    """Join the checks of some conditions, at least one, by an operator."""
-    conditions = tuple(conditions)
-    checks = [f"({condition.check})" for condition in conditions]
-    # In groups, for SQLite reads "a AND b AND c" as an expression three deep, and takes none a thousand deep.
-    while len(checks) > 1:
-        groups = (f" {operator} ".join(checks[first : first + _GROUP]) for first in range(0, len(checks), _GROUP))
-        checks = [f"({group})" for group in groups]
-    return Source(checks[0], tuple(argument for condition in conditions for argument in condition.arguments))
-
-
 class Candidates(NamedTuple):
     """The memories under all of some conditions, and what is known of their ids."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Sql, ...]
     ids: tuple[int, ...] | None = None
     """All of them, if they were found few."""
     superset: npt.NDArray[np.int64] | None = None
     """Sorted ids that contain every candidate, if known, so that membership needs no query."""
 
-    def and_(self, extra: Condition) -> Candidates:
+    def and_(self, extra: Sql) -> Candidates:
         """Add a condition."""
         return Candidates((*self.conditions, extra), superset=self.superset)
 
@@ -146,9 +53,9 @@ class Candidates(NamedTuple):
         found: npt.NDArray[np.bool_] = self.superset[at] == ids
         return found
 
-    def check(self) -> Source:
+    def check(self) -> Sql:
         """Return an SQL expression over the alias `m` of memories that holds for exactly these, with its arguments."""
-        return joined("AND", self.conditions or (Condition("1"),))
+        return all_of(self.conditions)
 
     def ids_json(self) -> str:
         """Return the ids as a JSON array, for json_each()."""
@@ -156,15 +63,35 @@ class Candidates(NamedTuple):
 
 
 def find_candidates(
-    connection: sqlite3.Connection, conditions: Iterable[Wanted], *, include_inactive: bool = False
+    connection: sqlite3.Connection, conditions: Iterable[Condition], *, include_inactive: bool = False
 ) -> Candidates:
     """Turn conditions into SQL.
 
     Raises:
+        FrameMismatchError: a position is in a frame that cannot be compared.
         InvalidFieldError: a condition cannot be met in this database.
     """
-    found = [condition for wanted in conditions for condition in wanted.conditions(connection)]
-    return Candidates(tuple(found if include_inactive else [Condition("m.status = 'active'"), *found]))
+    conditions = tuple(conditions)
+    check_names(connection, conditions)
+    seen = [_seen(connection, condition) for condition in conditions if condition.leaves_out_any(overview(connection))]
+    parts = [_sized(connection, part) for condition in seen for part in condition.parts()]
+    return Candidates(tuple(parts if include_inactive else [Sql("m.status = 'active'"), *parts]))
+
+
+def _seen(connection: sqlite3.Connection, condition: Condition) -> Condition:
+    # What only all memories together tell.
+    if isinstance(condition, SinceLastVisit):
+        return replace(condition, end=last_visit(connection, condition))
+    return condition
+
+
+def _sized(connection: sqlite3.Connection, condition: Condition) -> Sql:
+    # Collections are counted in a table of theirs.
+    sql = condition.sql()
+    if sql.source is None or not isinstance(condition, Collections):
+        return sql
+    size = sum(size for size, _ in sizes(connection, (*condition.names, *condition.of_notes)).values())
+    return sql._replace(source=sql.source._replace(size=size))
 
 
 def enumerate_if_few(
@@ -215,7 +142,7 @@ def narrow_down(connection: sqlite3.Connection, wanted: Candidates, most: int | 
 
 def only(ids: Sequence[int]) -> Candidates:
     """Make candidates of exactly these memories."""
-    return Candidates((Condition("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
+    return Candidates((Sql("m.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)),), tuple(ids))
 
 
 def excluding(wanted: Candidates, ids: Collection[int]) -> Candidates:
@@ -223,7 +150,7 @@ def excluding(wanted: Candidates, ids: Collection[int]) -> Candidates:
     if wanted.ids is not None:
         gone = set(ids)
         return only([one for one in wanted.ids if one not in gone])
-    return wanted.and_(Condition("m.id NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
+    return wanted.and_(Sql("m.id NOT IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
 
 
 def newest(connection: sqlite3.Connection, wanted: Candidates, limit: int) -> list[int]:
@@ -259,8 +186,8 @@ def filter_ids(connection: sqlite3.Connection, wanted: Candidates, ids: Collecti
 
 
 def _fewest(
-    connection: sqlite3.Connection, conditions: Sequence[Condition], most: int, counted: int, broad: float
-) -> Condition | None:
+    connection: sqlite3.Connection, conditions: Sequence[Sql], most: int, counted: int, broad: float
+) -> Sql | None:
     # None when no index lists few enough. A long list can become short by another one, but not by itself.
     indexed = [condition for condition in conditions if condition.source is not None]
     long = min(counted, broad)

@@ -1,4 +1,4 @@
-"""One comparison of a context filter in SQL.
+"""One comparison of a context filter.
 
 JSON types hold: `true` is not 1. A path that a memory does not have, or a value of another type, does not match; only
 `$ne` holds for a value of another type, which is not equal.
@@ -8,100 +8,228 @@ A name of `OWN_FIELDS` is a field of the memory itself; `context.<name>` reaches
 from __future__ import annotations
 
 import json
+import operator
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..storage.decay import Decay
-from .candidates import Condition, Source, in_source
+from ..text.normal_form import label_key
+from .condition import ABSENT, Condition, Row
+from .sql import Source, Sql, in_source, indexed, rows
+
+
+class OwnField(NamedTuple):
+    """A field of a memory that a filter can name. An empty text counts as absent."""
+
+    sql: str
+    kind: type
+    value: Callable[[Row], object]
+
 
 OWN_FIELDS = {
-    "id": ("m.id", float),
-    "kind": ("m.type", str),
-    "content": ("m.content", str),
-    "human_summary": ("m.human_summary", str),
-    "perception_type": ("m.perception_type", str),
-    "label": ("m.label_key", str),
-    "category": ("m.category", str),
-    "tags": ("m.id", list),
-    "confidence": ("m.confidence", float),
-    "session_id": ("m.session_id", str),
-    "collection": ("m.collection", str),
-    "frame_id": ("m.frame_id", str),
-    "map_id": ("m.map_id", str),
-    "stamp": ("m.observed_at / 1e9", float),
-    "access_count": ("m.access_count", float),
-    "times_seen": ("(SELECT times_seen FROM objects WHERE memory_id = m.id)", int),
+    "id": OwnField("m.id", float, lambda row: row.id),
+    "kind": OwnField("m.type", str, lambda row: row.kind.value),
+    "content": OwnField("m.content", str, lambda row: row.content),
+    "human_summary": OwnField("m.human_summary", str, lambda row: row.human_summary),
+    "perception_type": OwnField("m.perception_type", str, lambda row: row.perception_type),
+    "label": OwnField("m.label_key", str, lambda row: label_key(row.label)),
+    "category": OwnField("m.category", str, lambda row: row.category),
+    "tags": OwnField("m.id", list, lambda row: [*row.tags] or None),
+    "confidence": OwnField("m.confidence", float, lambda row: row.confidence),
+    "session_id": OwnField("m.session_id", str, lambda row: row.session_id),
+    "collection": OwnField("m.collection", str, lambda row: row.collection),
+    "frame_id": OwnField("m.frame_id", str, lambda row: row.frame_id),
+    "map_id": OwnField("m.map_id", str, lambda row: row.map_id),
+    "stamp": OwnField("m.observed_at / 1e9", float, lambda row: row.observed_at / 1e9),
+    "access_count": OwnField("m.access_count", float, lambda row: row.access_count),
+    "times_seen": OwnField(
+        "(SELECT times_seen FROM objects WHERE memory_id = m.id)", int, lambda row: row.times_seen
+    ),
     # Booleans are the blobs of the schema here too.
-    "confirmed": ("(SELECT CASE confirmed WHEN 1 THEN x'01' ELSE x'00' END FROM objects WHERE memory_id = m.id)", bool),
-}
-"""Fields of a memory that a filter can name: their SQL and their type. An empty text counts as absent.
+    "confirmed": OwnField(
+        "(SELECT CASE confirmed WHEN 1 THEN x'01' ELSE x'00' END FROM objects WHERE memory_id = m.id)", bool,
+        lambda row: row.confirmed,
+    ),
+}  # fmt: skip
+"""Fields of a memory by their names in a filter.
 
-A label is compared by its key. The confidence is the stored one; in a condition it counts as it is now, decayed.
+A label is compared by its key. The confidence is the stored one in SQL; in a condition it counts as it is now, decayed.
 """
 
 _ORDER = {"$lt": "<", "$lte": "<=", "$gt": ">", "$gte": ">="}
+_ORDERED: dict[str, Callable[..., bool]] = {
+    "$lt": operator.lt, "$lte": operator.le, "$gt": operator.gt, "$gte": operator.ge
+}  # fmt: skip
 OPERATORS = ("$eq", "$ne", *_ORDER, "$in", "$exists", "$contains", "$prefix")
-_AT_PATH = "SELECT memory_id AS id FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = ?)"
+_AT_PATH = "path_id = (SELECT id FROM json_paths WHERE path = ?)"
+_LIST = b"["
+"""Stands for a list in `json_values`."""
 _IN_LIST = "."
 """After the path of a list: the path of the texts in it."""
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """The value at a dot path, an operator with its `$`, and what to compare with."""
+class Compare(Condition):
+    """The value at a dot path compares with an operand, by an operator with its `$`."""
 
     path: str
     operator: str
     operand: object
+    decay: Decay
+
+    def sql(self) -> Sql:
+        """Return it in SQL; of a comparison with a list, what remains beside its other parts."""
+        own = OWN_FIELDS.get(self.path)
+        if self.path == "confidence":
+            return self._of_confidence()
+        if own is not None:
+            return self._of_tags() if own.kind is list else self._of_column(own)
+        return self._of_list() if self._is_about_list else self._of_context()
+
+    def parts(self) -> Iterable[Condition]:
+        """Return what indexes know of a list beside the comparison itself: that it is one, or the texts in it."""
+        if not self._is_about_list or self.operator == "$ne":
+            return (self,)
+        path = self.context_path
+        listed = self.operand if isinstance(self.operand, list) and self.operator == "$eq" else [self.operand]
+        texts = [Listed(path, text) for text in dict.fromkeys(item for item in listed if isinstance(item, str))]
+        if self.operator == "$contains" and texts:
+            return texts
+        return (*(texts or (Listed(path),)), self)
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether it holds for a memory."""
+        value, operand = self._value(row), self.operand
+        if self.operator == "$exists":
+            return (value is not ABSENT) == operand
+        if value is ABSENT:
+            return False
+        if self.operator == "$contains":
+            return isinstance(value, list) and any(_equal(item, operand) for item in value)
+        if self.operator == "$in":
+            return isinstance(operand, list) and any(_equal(value, item) for item in operand)
+        if self.operator in ("$eq", "$ne"):
+            return _equal(value, operand) == (self.operator == "$eq")
+        if self.operator == "$prefix":
+            return isinstance(value, str) and isinstance(operand, str) and value.startswith(operand)
+        return _type(value) is _type(operand) in (float, str) and _ORDERED[self.operator](value, operand)
+
+    @property
+    def context_path(self) -> str:
+        """Return the path into the context that it names; empty for a field of the memory itself."""
+        return "" if self.path in OWN_FIELDS else self.path.removeprefix("context.")
+
+    @property
+    def _is_about_list(self) -> bool:
+        is_list = self.operator == "$contains" or (isinstance(self.operand, list) and self.operator != "$in")
+        return is_list and self.path not in OWN_FIELDS
+
+    def _value(self, row: Row) -> object:
+        own = OWN_FIELDS.get(self.path)
+        value = own.value(row) if own is not None else row.at(self.context_path)
+        return ABSENT if own is not None and value in ("", None) else value
+
+    def _of_context(self) -> Sql:
+        path = self.context_path
+        if self.operator == "$exists":
+            listed = Source(f"SELECT memory_id AS id FROM json_values WHERE {_AT_PATH}", (path,))
+            return in_source(listed) if self.operand else Sql(f"m.id NOT IN ({listed.sql})", listed.arguments)
+        test, operands = _prefix_range(self.operand) if self.operator == "$prefix" else self._test("value")
+        by_index = at_path(path, test, *operands)
+        return by_index if self.operator in ("$eq", "$in") or by_index.source is None else self._by_row(by_index.source)
+
+    def _by_row(self, source: Source) -> Sql:
+        # The index is ordered by value, so of one memory it cannot tell quickly; the memory's own JSON can. SQLite's
+        # JSON paths have no way to write some names.
+        if re.search(r'["\\\x00-\x1f]', self.context_path):
+            return in_source(source)
+        path = "$" + "".join(f'."{step}"' for step in self.context_path.split("."))
+        kind, value, operand = "json_type(m.context, ?)", "json_extract(m.context, ?)", self.operand
+        if operand is None or isinstance(operand, bool):
+            return Sql(f"{kind} <> ?", (path, {None: "null", True: "true", False: "false"}[operand]), source)
+        if self.operator == "$prefix":
+            test = f"{kind} = 'text' AND substr({value}, 1, ?) = ?"
+            return Sql(test, (path, path, len(str(operand)), operand), source)
+        same_kind = f"{kind} = 'text'" if isinstance(operand, str) else f"{kind} IN ('integer', 'real')"
+        if self.operator == "$ne":
+            test = f"{kind} IS NOT NULL AND NOT ({same_kind} AND {value} = ?)"
+            return Sql(test, (path, path, path, _sql_value(operand)), source)
+        return Sql(f"{same_kind} AND {value} {_ORDER[self.operator]} ?", (path, path, _sql_value(operand)), source)
+
+    def _of_list(self) -> Sql:
+        # Texts in lists are indexed, see `parts`. For all else Python looks at the lists.
+        if self.operator == "$contains" and isinstance(self.operand, str):
+            return Listed(self.context_path, self.operand).sql()
+        function = "context_contains" if self.operator == "$contains" else "context_equals"
+        test = f"{function}(m.context, ?, ?) {'= 0' if self.operator == '$ne' else '= 1'}"
+        return Sql(test, (self.context_path, json.dumps(self.operand, ensure_ascii=False)))
+
+    def _of_column(self, own: OwnField) -> Sql:
+        # Only an object has a value where the kind is a whole number or a boolean.
+        present = f"{own.sql} <> ''" if own.kind is str else "1" if own.kind is float else f"{own.sql} IS NOT NULL"
+        if self.operator == "$exists":
+            return Sql(f"{'' if self.operand else 'NOT '}coalesce({present}, 0)")
+        if self.operator == "$eq" and self.path == "label" and self.operand and isinstance(self.operand, str):
+            return indexed("m.label_key = ? AND m.label_key <> ''", self.operand)
+        # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
+        test, operands = self._test(f"+({own.sql})")
+        return Sql(f"{present} AND {test}", operands)
+
+    def _of_tags(self) -> Sql:
+        if self.operator == "$exists":
+            tagged = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)"
+            return Sql(tagged if self.operand else f"NOT {tagged}")
+        return rows("memory_tags", "tag = ?", self.operand)
+
+    def _of_confidence(self) -> Sql:
+        if self.operator == "$exists":
+            return Sql("1" if self.operand else "0")
+        now = self.decay.confidence()
+        test, operands = self._test("+c.now")
+        return Sql(f"(SELECT {test} FROM (SELECT {now.sql} AS now) AS c)", (*operands, *now.arguments))
+
+    def _test(self, value: str) -> tuple[str, tuple[object, ...]]:
+        if self.operator == "$in":
+            operands = self.operand if isinstance(self.operand, list) else []
+            return f"{value} IN ({', '.join('?' * len(operands))})", tuple(map(_sql_value, operands))
+        arguments = (_sql_value(self.operand),)
+        if self.operator in _ORDER:
+            # Numbers < '' <= texts < x'' <= blobs: the second bound keeps the comparison within the operand's type.
+            is_text = isinstance(self.operand, str)
+            test = f"{value} {_ORDER[self.operator]} ?"
+            if self.operator in ("$gt", "$gte"):
+                return test + (f" AND {value} < x''" if is_text else f" AND {value} < ''"), arguments
+            return test + (f" AND {value} >= ''" if is_text else ""), arguments
+        if self.operator == "$prefix":
+            prefix = str(self.operand)
+            return f"typeof({value}) = 'text' AND substr({value}, 1, ?) = ?", (len(prefix), prefix)
+        return f"{value} {'<>' if self.operator == '$ne' else '='} ?", arguments
 
 
-def conditions(comparison: Comparison, decay: Decay) -> tuple[Condition, ...]:
-    """Turn a comparison into SQL, at the time of the query; all parts must hold."""
-    own = OWN_FIELDS.get(comparison.path)
-    is_about_list = comparison.operator == "$contains" or isinstance(comparison.operand, list)
-    if own is None and is_about_list and comparison.operator != "$in":
-        return tuple(_list_conditions(comparison, context_path(comparison.path)))
-    if comparison.path == "confidence":
-        return (_confidence_condition(comparison, decay),)
-    return (_own_condition(comparison, *own) if own is not None else _context_condition(comparison),)
+@dataclass(frozen=True)
+class Listed(Condition):
+    """A list at a path of the context, with a text in it unless that is None."""
+
+    path: str
+    text: str | None = None
+
+    def sql(self) -> Sql:
+        """Return it in SQL."""
+        path, value = (self.path, _LIST) if self.text is None else (self.path + _IN_LIST, self.text)
+        return at_path(path, "value = ?", value)
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether a memory has it."""
+        value = row.at(self.path)
+        return isinstance(value, list) and (self.text is None or self.text in value)
 
 
-def _context_condition(comparison: Comparison) -> Condition:
-    path = context_path(comparison.path)
-    if comparison.operator == "$exists":
-        source = Source(_AT_PATH, (path,))
-        return in_source(source) if comparison.operand else Condition(f"m.id NOT IN ({_AT_PATH})", (path,))
-    test, operands = (
-        _prefix_range(comparison.operand) if comparison.operator == "$prefix" else _test("value", comparison)
-    )
-    source = Source(f"{_AT_PATH} AND {test}", (path, *operands))
-    if comparison.operator in ("$eq", "$in"):
-        return Condition(f"EXISTS ({source.sql} AND memory_id = m.id)", source.arguments, source)
-    return _json_condition(comparison, path, source)
-
-
-def _list_conditions(comparison: Comparison, path: str) -> Iterator[Condition]:
-    # Texts in lists are indexed. For all else Python looks at the lists, of those that have one there.
-    operator, operand = comparison.operator, comparison.operand
-    wanted = operand if isinstance(operand, list) and operator == "$eq" else [operand]
-    if operator != "$ne":
-        is_list = Source(f"{_AT_PATH} AND value = x'5b'", (path,))
-        yield Condition(f"EXISTS ({is_list.sql} AND memory_id = m.id)", is_list.arguments, is_list)
-        for text in dict.fromkeys(one for one in wanted if isinstance(one, str)):
-            source = Source(f"{_AT_PATH} AND value = ?", (path + _IN_LIST, text))
-            yield Condition(f"EXISTS ({source.sql} AND memory_id = m.id)", source.arguments, source)
-        if operator == "$contains" and isinstance(operand, str):
-            return
-    function = "context_contains" if operator == "$contains" else "context_equals"
-    test = f"{function}(m.context, ?, ?) {'= 0' if operator == '$ne' else '= 1'}"
-    yield Condition(test, (path, json.dumps(operand, ensure_ascii=False)))
-
-
-def context_path(path: str) -> str:
-    """Return the path into the context that the path of a comparison names; empty for a field of the memory itself."""
-    return "" if path in OWN_FIELDS else path.removeprefix("context.")
+def at_path(path: str, test: str, *arguments: object) -> Sql:
+    """Require a value at a path of the context that a test of `value` holds for."""
+    return rows("json_values", f"{_AT_PATH} AND {test}", path, *arguments)
 
 
 def _sql_value(operand: object) -> object:
@@ -115,25 +243,6 @@ def _sql_value(operand: object) -> object:
     return operand
 
 
-def _test(value: str, comparison: Comparison) -> tuple[str, tuple[object, ...]]:
-    operator, operand = comparison.operator, comparison.operand
-    if operator == "$in":
-        assert isinstance(operand, list)
-        return f"{value} IN ({', '.join('?' * len(operand))})", tuple(_sql_value(item) for item in operand)
-    operands = (_sql_value(operand),)
-    if operator in _ORDER:
-        # Numbers < '' <= texts < x'' <= blobs: the second bound keeps the comparison within the operand's type.
-        is_text = isinstance(operand, str)
-        sql = f"{value} {_ORDER[operator]} ?"
-        if operator in ("$gt", "$gte"):
-            return sql + (f" AND {value} < x''" if is_text else f" AND {value} < ''"), operands
-        return sql + (f" AND {value} >= ''" if is_text else ""), operands
-    if operator == "$prefix":
-        assert isinstance(operand, str)
-        return f"typeof({value}) = 'text' AND substr({value}, 1, ?) = ?", (len(operand), operand)
-    return f"{value} {'<>' if operator == '$ne' else '='} ?", operands
-
-
 def _prefix_range(prefix: object) -> tuple[str, tuple[object, ...]]:
     # In the order of the index: from the prefix to the next text that does not begin with it.
     assert isinstance(prefix, str)
@@ -145,58 +254,13 @@ def _prefix_range(prefix: object) -> tuple[str, tuple[object, ...]]:
     return "value >= ? AND value < ?", (prefix, shorter[:-1] + chr(0xE000 if is_surrogate else after))
 
 
-def _json_condition(comparison: Comparison, path: str, source: Source) -> Condition:
-    # The index is ordered by value, so of one memory it cannot tell quickly; the memory's own JSON can. SQLite's JSON
-    # paths have no way to write some names.
-    if re.search(r'["\\\x00-\x1f]', path):
-        return in_source(source)
-    steps = "".join(f'."{step}"' for step in path.split("."))
-    kind, value = "json_type(m.context, ?)", "json_extract(m.context, ?)"
-    operand, json_path = comparison.operand, f"${steps}"
-    if operand is None or isinstance(operand, bool):
-        return Condition(f"{kind} <> ?", (json_path, {None: "null", True: "true", False: "false"}[operand]), source)
-    if comparison.operator == "$prefix":
-        assert isinstance(operand, str)
-        sql = f"{kind} = 'text' AND substr({value}, 1, ?) = ?"
-        return Condition(sql, (json_path, json_path, len(operand), operand), source)
-    same_kind = f"{kind} = 'text'" if isinstance(operand, str) else f"{kind} IN ('integer', 'real')"
-    if comparison.operator == "$ne":
-        sql = f"{kind} IS NOT NULL AND NOT ({same_kind} AND {value} = ?)"
-        return Condition(sql, (json_path, json_path, json_path, _sql_value(operand)), source)
-    sql = f"{same_kind} AND {value} {_ORDER[comparison.operator]} ?"
-    return Condition(sql, (json_path, json_path, _sql_value(operand)), source)
+def _type(value: object) -> type:
+    return float if type(value) is int else type(value)
 
 
-def _own_condition(comparison: Comparison, column: str, kind: type) -> Condition:
-    if kind is list:
-        return _tags_condition(comparison)
-    # Only an object has a value where the kind is a whole number or a boolean.
-    present = f"{column} <> ''" if kind is str else "1" if kind is float else f"{column} IS NOT NULL"
-    if comparison.operator == "$exists":
-        wanted = f"coalesce({present}, 0)"
-        return Condition(wanted if comparison.operand else f"NOT {wanted}")
-    # The unary + keeps a column's affinity out of the comparison: the text '5' must not become the number 5.
-    test, operands = _test(f"+({column})", comparison)
-    return Condition(f"{present} AND {test}", operands, _own_source(comparison, operands))
-
-
-def _tags_condition(comparison: Comparison) -> Condition:
-    if comparison.operator == "$exists":
-        tagged = "EXISTS (SELECT 1 FROM memory_tags WHERE memory_id = m.id)"
-        return Condition(tagged if comparison.operand else f"NOT {tagged}")
-    source = Source("SELECT memory_id AS id FROM memory_tags WHERE tag = ?", (comparison.operand,))
-    return Condition(f"EXISTS ({source.sql} AND memory_id = m.id)", source.arguments, source)
-
-
-def _confidence_condition(comparison: Comparison, decay: Decay) -> Condition:
-    if comparison.operator == "$exists":
-        return Condition("1" if comparison.operand else "0")
-    now = decay.confidence()
-    test, operands = _test("+c.now", comparison)
-    return Condition(f"(SELECT {test} FROM (SELECT {now.sql} AS now) AS c)", (*operands, *now.arguments))
-
-
-def _own_source(comparison: Comparison, operands: tuple[object, ...]) -> Source | None:
-    if comparison.operator == "$eq" and comparison.path == "label" and comparison.operand:
-        return Source("SELECT id FROM memories WHERE label_key = ? AND label_key <> ''", operands)
-    return None
+def _equal(left: object, right: object) -> bool:
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_equal(value, right[name]) for name, value in left.items())
+    return _type(left) is _type(right) and left == right

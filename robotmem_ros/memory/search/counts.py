@@ -12,6 +12,7 @@ from ..areas import AREA_PATH, Area
 from ..config.parameters import Parameters
 from ..models import Kind
 from ..storage import rows
+from .places import pose_field
 from .spatial_conditions import InAreas
 
 DEFAULT_N = 1000
@@ -164,12 +165,9 @@ def _in_polygons(
 ) -> list[Count]:
     # As the condition `areas` of a recall sees them: an index lists each memory once.
     here, values = ("m.collection = ?", (query.collection,)) if query.collection else ("true", ())
-    listed = [
-        (name, condition.source)
-        for name in sorted(polygons)
-        for condition in InAreas((name,), polygons, parameters).conditions(connection)
-        if condition.source
-    ]
+    field = pose_field("areas", parameters)
+    sources = [(name, InAreas((name,), polygons, field).sql().source) for name in sorted(polygons)]
+    listed = [(name, source) for name, source in sources if source]
     counts: list[Count] = []
     for first in range(0, len(listed), _GROUP):
         some = listed[first : first + _GROUP]

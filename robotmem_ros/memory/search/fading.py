@@ -14,7 +14,7 @@ from ..storage import Database, bulk
 from ..storage.decay import Decay
 from ..storage.overview import overview
 from .candidates import enumerate_if_few, filter_ids, find_candidates
-from .conditions import Fresh
+from .conditions import Confidence
 from .places import find_space, within
 from .query import Query
 from .result import RecallResult
@@ -58,7 +58,7 @@ class FadedWatch:
 
 def of_faded(query: Query) -> Query | None:
     """Return the same query of faded memories; None if the caller names a bound of confidence."""
-    conditions = tuple(one.of_faded() if isinstance(one, Fresh) else one for one in query.conditions)
+    conditions = tuple(one.instead() if isinstance(one, Confidence) else one for one in query.conditions)
     return None if conditions == query.conditions else replace(query, conditions=conditions)
 
 

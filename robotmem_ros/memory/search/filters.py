@@ -2,124 +2,49 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 from .. import validation
-from ..errors import InvalidFieldError, did_you_mean, shown
+from ..errors import InvalidFieldError
 from ..storage.decay import Decay
 from ..text.normal_form import label_key
-from .candidates import NAMES, Condition, Wanted, any_of, joined
-from .comparison import OPERATORS, OWN_FIELDS, Comparison, conditions, context_path
+from .comparison import OPERATORS, OWN_FIELDS, Compare
+from .condition import And, Condition, Not, Or
 
 _FIELD = "context_filter"
 MAX_COMPARISONS, MAX_VALUES, MAX_DEPTH = 100, 1000, 8
 """Comparisons of a filter, values of an `$in`, and joins within joins, which SQLite reads within its own limits."""
-_TOLD = 3
-"""How many unknown paths are named."""
 JOINS = ("$and", "$or", "$not")
 _ORDERED = ("$lt", "$lte", "$gt", "$gte")
-_OTHER_NAMES = {
-    "observed_at": "`after` and `before`, or `stamp` in seconds",
-    "time": "`after` and `before`, or `stamp` in seconds",
-    "type": "`kinds`, or `kind` and `perception_type`",
-    "kinds": "`kinds`, or `kind`",
-    "categories": "`categories`, or `category`",
-    "labels": "`labels`, or `label`",
-    "any_tags": "`any_tags`, or `tags`",
-    "ids": "`ids`, or `id`",
-    "session": "`session_ids`, or `session_id`",
-    "session_ids": "`session_ids`, or `session_id`",
-    "collections": "`collections`",
-    "min_confidence": "`min_confidence`, or `confidence`",
-    "area": "`areas`, or `spatial.area`",
-    "areas": "`areas`, or `spatial.area`",
-    **dict.fromkeys(("pose", "position", "distance", "x", "y", "z"), "`near`, `within` or `spatial_sort`"),
-}
-"""Names that mean something of the memory, and what asks for it: a field of the request, or a name in a filter."""
 
 
-@dataclass(frozen=True)
-class Join:
-    """Filters joined by `$or` or `$and`, or one after `$not`; of the parts of each filter, all must hold."""
-
-    operator: str
-    filters: tuple[tuple[Comparison | Join, ...], ...]
-
-
-Part = Comparison | Join
-
-
-@dataclass(frozen=True)
-class ContextFilter(Wanted):
-    """A filter as a condition: all of its parts must hold."""
-
-    parts: tuple[Part, ...]
-    decay: Decay
-
-    @property
-    def comparisons(self) -> Iterator[Comparison]:
-        """Return all comparisons, joined ones too."""
-        return _comparisons_of(self.parts)
-
-    def conditions(self, connection: sqlite3.Connection) -> Sequence[Condition]:
-        """Return it in SQL, each part by itself.
-
-        Raises:
-            InvalidFieldError: a path goes into a list, or names what is no part of a context.
-        """
-        for comparison in self.comparisons:
-            _check_path(connection, comparison)
-        return [condition for part in self.parts for condition in self._in_sql(part)]
-
-    def notes(self, connection: sqlite3.Connection) -> Iterator[str]:
-        """Name the paths that no context ever had, and near ones that there are."""
-        paths = {context_path(comparison.path): comparison.path for comparison in self.comparisons}
-        unknown = [path for path in paths if path and not _is_known(connection, path)]
-        for path in unknown[:_TOLD]:
-            seen = connection.execute("SELECT path FROM json_paths WHERE path NOT LIKE '%.' LIMIT ?", (NAMES,))
-            others = did_you_mean(path, [*OWN_FIELDS, *(name for (name,) in seen)])
-            yield f"context_filter: no memory ever had {shown(paths[path])}{others}"
-        if len(unknown) > _TOLD:
-            yield f"nor {len(unknown) - _TOLD} other paths of the filter"
-
-    def _in_sql(self, part: Part) -> Sequence[Condition]:
-        if isinstance(part, Comparison):
-            return conditions(part, self.decay)
-        filters = [[one for inner in parts for one in self._in_sql(inner)] for parts in part.filters]
-        if part.operator == "$and":
-            return [condition for filter_ in filters for condition in filter_]
-        either = any_of([filter_[0] if len(filter_) == 1 else _all_of(filter_) for filter_ in filters])
-        # What is not known to hold does not.
-        return [either if part.operator == "$or" else Condition(f"NOT coalesce({either.check}, 0)", either.arguments)]
-
-
-def parse_filter(context_filter: object, *, limit: int) -> tuple[Part, ...]:
-    """Parse a filter into parts, all of which must hold.
+def parse_filter(context_filter: object, decay: Decay, *, limit: int) -> And:
+    """Parse a filter, of which all parts must hold.
 
     Raises:
         InvalidFieldError: it is no JSON object, a path is malformed, an operator unknown, or an operand unfit for it.
     """
-    parts = tuple(_parts(_FIELD, validation.json_object(_FIELD, context_filter, limit=limit)))
-    if (depth := _depth(parts)) > MAX_DEPTH:
+    parsed = validation.json_object(_FIELD, context_filter, limit=limit)
+    conditions = And(tuple(_parts(_FIELD, parsed, decay)))
+    if (depth := _depth(parsed)) > MAX_DEPTH:
         why = f"are nested too deeply; at most {MAX_DEPTH} of {', '.join(JOINS)} may stand within each other"
         raise InvalidFieldError(_FIELD, f"{depth} joins", why)
-    count = sum(1 for _ in _comparisons_of(parts))
-    if count > MAX_COMPARISONS:
+    if (count := sum(1 for _ in conditions.leaves())) > MAX_COMPARISONS:
         why = f"are too many; at most {MAX_COMPARISONS} are allowed, and $in compares with many values at once"
         raise InvalidFieldError(_FIELD, f"{count} comparisons", why)
-    return parts
+    return conditions
 
 
-def _depth(parts: Sequence[Part]) -> int:
-    return max((1 + max(map(_depth, part.filters)) for part in parts if isinstance(part, Join)), default=0)
+def _depth(value: object) -> int:
+    if isinstance(value, Mapping):
+        return max(((name in JOINS) + _depth(inner) for name, inner in value.items()), default=0)
+    return max(map(_depth, value), default=0) if isinstance(value, list) else 0
 
 
-def _parts(field: str, given: Mapping[str, object]) -> Iterator[Part]:
-    for path, wanted in given.items():
+def _parts(field: str, filter_: Mapping[str, object], decay: Decay) -> Iterator[Condition]:
+    for path, value in filter_.items():
         if path in JOINS:
-            yield _join(f"{field}.{path}", path, wanted)
+            yield _join(f"{field}.{path}", path, value, decay)
             continue
         if path.startswith("$"):
             known = ", ".join(JOINS)
@@ -131,35 +56,36 @@ def _parts(field: str, given: Mapping[str, object]) -> Iterator[Part]:
                 f"goes into the tags of a memory, which are a list; a key of that name in the context is context.{path}"
             )
             raise InvalidFieldError(field, path, why)
-        yield from _comparisons(f"{field}.{path}", path, wanted)
+        yield from _comparisons(f"{field}.{path}", path, value, decay)
 
 
-def _join(field: str, operator: str, wanted: object) -> Join:
-    filters = [wanted] if operator == "$not" else wanted
-    if not isinstance(filters, list) or not filters or not all(isinstance(one, dict) and one for one in filters):
+def _join(field: str, operator: str, value: object, decay: Decay) -> Condition:
+    filters = [value] if operator == "$not" else value
+    if not isinstance(filters, list) or not filters or not all(isinstance(part, dict) and part for part in filters):
         shape = "a filter" if operator == "$not" else "a list of filters"
-        raise InvalidFieldError(field, wanted, f"must be {shape}, each a JSON object with at least one condition")
-    return Join(operator, tuple(tuple(_parts(field, one)) for one in filters))
+        raise InvalidFieldError(field, value, f"must be {shape}, each a JSON object with at least one condition")
+    conditions = tuple(And(tuple(_parts(field, part, decay))) for part in filters)
+    return Or(conditions) if operator == "$or" else And(conditions) if operator == "$and" else Not(conditions[0])
 
 
-def _comparisons(field: str, path: str, wanted: object) -> Iterator[Part]:
-    if not isinstance(wanted, dict):
-        yield _comparison(field, path, "$eq", wanted)
+def _comparisons(field: str, path: str, value: object, decay: Decay) -> Iterator[Condition]:
+    if not isinstance(value, dict):
+        yield _comparison(field, path, "$eq", value, decay)
         return
-    if not wanted:
-        raise InvalidFieldError(field, wanted, f"needs an operator: {', '.join(OPERATORS)}")
-    for operator, operand in wanted.items():
+    if not value:
+        raise InvalidFieldError(field, value, f"needs an operator: {', '.join(OPERATORS)}")
+    for operator, operand in value.items():
         if operator == "$not":
             if not isinstance(operand, dict):
                 raise InvalidFieldError(
                     f"{field}.$not", operand, 'must be an operator with its value, as in {"$gt": 5}'
                 )
-            yield Join("$not", (tuple(_comparisons(f"{field}.$not", path, operand)),))
+            yield Not(And(tuple(_comparisons(f"{field}.$not", path, operand, decay))))
         else:
-            yield _comparison(field, path, operator, operand)
+            yield _comparison(field, path, operator, operand, decay)
 
 
-def _comparison(field: str, path: str, operator: str, operand: object) -> Comparison:
+def _comparison(field: str, path: str, operator: str, operand: object, decay: Decay) -> Compare:
     if operator not in OPERATORS:
         raise InvalidFieldError(field, operator, f"is an unknown operator; there are {', '.join(OPERATORS)} and $not")
     where = field if operator == "$eq" else f"{field}.{operator}"
@@ -177,7 +103,7 @@ def _comparison(field: str, path: str, operator: str, operand: object) -> Compar
         why = "cannot be compared; compare a number, text, boolean, null or list, or name the path of a value in it"
         raise InvalidFieldError(where, operand, why)
     _check_own(where, path, operator, operand)
-    return Comparison(path, operator, _keyed(operand) if path == "label" else operand)
+    return Compare(path, operator, _keyed(operand) if path == "label" else operand, decay)
 
 
 def _check_own(where: str, path: str, operator: str, operand: object) -> None:
@@ -195,42 +121,3 @@ def _keyed(operand: object) -> object:
     if isinstance(operand, list):
         return [_keyed(item) for item in operand]
     return label_key(operand) if isinstance(operand, str) else operand
-
-
-def _comparisons_of(parts: Sequence[Part]) -> Iterator[Comparison]:
-    for part in parts:
-        if isinstance(part, Comparison):
-            yield part
-        else:
-            for inner in part.filters:
-                yield from _comparisons_of(inner)
-
-
-def _all_of(every: Sequence[Condition]) -> Condition:
-    return Condition(*joined("AND", every)[:2])
-
-
-_LIST_ON_PATH = """
-    SELECT path FROM json_paths AS p WHERE path = ?
-    AND EXISTS (SELECT 1 FROM json_values WHERE path_id = p.id AND value = x'5b')
-"""
-"""Whether a path leads to a list in some memory."""
-
-
-def _check_path(connection: sqlite3.Connection, comparison: Comparison) -> None:
-    path = context_path(comparison.path)
-    prefixes = [path[:at] for at, character in enumerate(path) if character == "."]
-    if (not prefixes and comparison.path not in _OTHER_NAMES) or _is_known(connection, path):
-        return
-    if comparison.path in _OTHER_NAMES:
-        right = _OTHER_NAMES[comparison.path]
-        why = f"is no key of any context. For the memory itself use {right}; a key in the context is context.{path}"
-        raise InvalidFieldError(_FIELD, path, why)
-    # A path may end at a list, but not go through one.
-    for prefix in prefixes:
-        if connection.execute(_LIST_ON_PATH, (prefix,)).fetchone():
-            raise InvalidFieldError(_FIELD, path, f"goes into the list {prefix!r}; a path leads through objects only")
-
-
-def _is_known(connection: sqlite3.Connection, path: str) -> bool:
-    return connection.execute("SELECT 1 FROM json_paths WHERE path = ?", (path,)).fetchone() is not None

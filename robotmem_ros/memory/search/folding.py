@@ -20,8 +20,9 @@ from typing import NamedTuple
 from ..config.label_rules import LabelRules
 from ..storage import bulk
 from ..text.normal_form import digest
-from .candidates import Candidates, Source
+from .candidates import Candidates
 from .places import Space, overlapping
+from .sql import Sql
 
 _MANY = 8
 """From this many memories of one text on, those at the same place are found by the place."""
@@ -148,7 +149,7 @@ def _same_as(
         sql += f" AND NOT EXISTS (SELECT 1 FROM {_PLACES} WHERE q.memory_id = m.id) AND {_AREA} IS ?"
         arguments += (sorted_by, area)
     # A list of candidates is gone through here: SQLite would read it anew for each group.
-    check = candidates.check() if candidates.ids is None else Source("1", ())
+    check = candidates.check() if candidates.ids is None else Sql("1")
     found = bulk.ids(
         connection,
         f"SELECT m.id FROM {source[0]} WHERE m.text_key = ? AND {sql} AND {check.sql} "

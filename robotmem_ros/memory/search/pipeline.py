@@ -31,7 +31,6 @@ from ..storage.rows import read
 from ..text.tokens import spellings
 from .candidates import (
     Candidates,
-    Condition,
     enumerate_if_few,
     excluding,
     find_candidates,
@@ -42,6 +41,7 @@ from .candidates import (
 from .fading import ALL_FADED, FadedWatch, left_out, of_faded
 from .failures import Failures
 from .folding import Folding, Group
+from .names import notes, searched
 from .places import Place, find_space, unknown_positions, within
 from .query import Query
 from .reasons import not_relevant, unconfirmed, why_nothing, without_position
@@ -49,6 +49,7 @@ from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import Matching, matching, nearest, similar_enough
+from .sql import Sql
 from .stopwatch import Stopwatch
 from .text_index import TextIndex, TextReader
 from .vector_index import VectorIndex
@@ -91,7 +92,7 @@ class Pipeline:
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
-            text = TextReader(connection, blocks, query.text, parameters, query.collections.searched(connection))
+            text = TextReader(connection, blocks, query.text, parameters, searched(connection, query.collections))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
@@ -132,7 +133,7 @@ class _Recall:
     def result(self) -> RecallResult:
         found, reasons = self._fresh_or_faded()
         reasons = [found.reason, *reasons]
-        reasons += [note for wanted in self.query.conditions for note in wanted.notes(self.connection)]
+        reasons += notes(self.connection, self.query.conditions)
         if overview(self.connection).has_unconfirmed:
             reasons += self._said(unconfirmed(self.connection, self.query))
         if not found.memories:
@@ -230,7 +231,7 @@ class _Recall:
         return groups
 
     def _first(
-        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Condition
+        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Sql
     ) -> list[Group]:
         # The first groups in the order in which `find` gives the candidates under further conditions.
         groups: list[Group] = []

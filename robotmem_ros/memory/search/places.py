@@ -1,4 +1,4 @@
-"""Places: points with a distance around them, and boxes, read from a request, and in SQL on the position of a memory.
+"""Places, read from a request, and positions of memories in SQL.
 
 Only positions of one space are compared: one field, in one frame of the current map.
 """
@@ -15,9 +15,11 @@ from .. import validation
 from ..config.parameters import Parameters
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
 from ..storage.indexing import POSE_FIELD, context_field
-from .candidates import Condition, Source
+from .sql import Source, Sql
 
 POSITION = POSE_FIELD
+Point = tuple[float, ...]
+"""x, y and perhaps z in metres."""
 _NO_FIELDS = ("pose", "orientation", "x", "y", "z")
 """Names of which only `position` can be meant; a key in the context is `context.pose`."""
 
@@ -47,17 +49,13 @@ class Place:
     """A point in metres, and how far from it; `max_distance` is inf when there is no limit."""
 
     field: Field
-    target: tuple[float, ...]
+    target: Point
     max_distance: float = math.inf
 
 
-@dataclass(frozen=True)
-class Box:
-    """A box in metres, between two corners of two or three numbers, which belong to it."""
-
-    field: Field
-    least: tuple[float, ...]
-    most: tuple[float, ...]
+def pose_field(argument: str, parameters: Parameters) -> Field:
+    """Return the poses of memories in the memory frame of the current map."""
+    return Field(argument, POSITION, parameters.memory_frame, parameters.map_id, parameters.memory_frame)
 
 
 def parse_place(argument: str, value: object, parameters: Parameters) -> Place | None:
@@ -77,8 +75,8 @@ def parse_place(argument: str, value: object, parameters: Parameters) -> Place |
     )
 
 
-def parse_box(argument: str, value: object, parameters: Parameters) -> Box | None:
-    """Read a box from its JSON object; None for an empty text.
+def parse_corners(argument: str, value: object, parameters: Parameters) -> tuple[Field, Point, Point] | None:
+    """Read the two corners of a box from its JSON object; None for an empty text.
 
     Raises:
         InvalidFieldError: it cannot be used.
@@ -90,7 +88,7 @@ def parse_box(argument: str, value: object, parameters: Parameters) -> Box | Non
     if len(least) != len(most) or any(low > high for low, high in zip(least, most, strict=True)):
         why = f"must have as many numbers as min_corner, {list(least)}, and none of them smaller"
         raise InvalidFieldError(f"{argument}.max_corner", list(most), why)
-    return Box(_field(f"{argument}.frame_id", given, parameters), least, most)
+    return _field(f"{argument}.frame_id", given, parameters), least, most
 
 
 def find_space(connection: sqlite3.Connection, field: Field) -> Space:
@@ -121,16 +119,17 @@ def unknown_positions(connection: sqlite3.Connection, field: Field) -> Iterable[
         yield f"no memory has a {field.name!r}{did_you_mean(field.name, fields)}"
 
 
-def within(place: Place, space: Space) -> Condition:
+def within(place: Place, space: Space | Field) -> Sql:
     """Require a position in the space, near enough to the target."""
     if math.isinf(place.max_distance):
-        return Condition("EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = ?)", (space.id,))
+        number, arguments = _number(space)
+        return Sql(f"EXISTS (SELECT 1 FROM positions WHERE memory_id = m.id AND space_id = {number})", arguments)
     squared, arguments = squared_distance(place.target)
     limits = (*arguments, greatest_square(place.max_distance))
     return placed(space, f"{squared} <= ?", limits, box_around(place, space, place.max_distance))
 
 
-def squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...]]:
+def squared_distance(target: Point) -> tuple[str, tuple[object, ...]]:
     """Return SQL for the squared distance of a row `p` with a position to a target, and its arguments."""
     x, y = target[:2]
     sql = "(p.x - ?) * (p.x - ?) + (p.y - ?) * (p.y - ?)"
@@ -140,17 +139,18 @@ def squared_distance(target: tuple[float, ...]) -> tuple[str, tuple[object, ...]
     return f"{sql} + CASE WHEN p.z IS NULL THEN 0 ELSE (p.z - ?) * (p.z - ?) END", (x, x, y, y, z, z)
 
 
-def box_around(place: Place, space: Space, radius: float) -> Source:
+def box_around(place: Place, space: Space | Field, radius: float) -> Source:
     """Return the positions in a box around a place, and perhaps some beside it, by the R*Tree."""
     x, y = place.target[:2]
     return overlapping(space, (x - radius, x + radius, y - radius, y + radius))
 
 
-def placed(space: Space, test: str, arguments: tuple[object, ...], box: Source) -> Condition:
+def placed(space: Space | Field, test: str, arguments: tuple[object, ...], box: Source) -> Sql:
     """Require a position `p` in the space that a test holds for; all of these lie in the box."""
-    return Condition(
-        f"EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = ? AND {test})",
-        (space.id, *arguments),
+    number, space_arguments = _number(space)
+    return Sql(
+        f"EXISTS (SELECT 1 FROM positions AS p WHERE p.memory_id = m.id AND p.space_id = {number} AND {test})",
+        (*space_arguments, *arguments),
         Source(
             f"SELECT p.memory_id AS id FROM ({box.sql}) AS b CROSS JOIN positions AS p ON p.id = b.id WHERE {test}",
             (*box.arguments, *arguments),
@@ -158,16 +158,16 @@ def placed(space: Space, test: str, arguments: tuple[object, ...], box: Source) 
     )
 
 
-def overlapping(space: Space, limits: Sequence[float]) -> Source:
+def overlapping(space: Space | Field, limits: Sequence[float]) -> Source:
     """Return the positions between limits, low and high x, low and high y, and perhaps some beside them."""
     # The tree keeps 32-bit floats, rounded outwards; the margin covers the rounding of the limits themselves.
     low_x, high_x, low_y, high_y = limits[:4]
     margin = 1e-9 * (1 + max(high_x - low_x, high_y - low_y, *map(abs, limits[:4])))
     # A space reaches a quarter to both sides of its number.
-    least, most = (space.id or 0) - 0.5, (space.id or 0) + 0.5
-    overlaps = "space0 >= ? AND space1 <= ? AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
+    number, arguments = _number(space)
+    overlaps = f"space0 >= {number} - 0.5 AND space1 <= {number} + 0.5 AND x1 >= ? AND x0 <= ? AND y1 >= ? AND y0 <= ?"
     around = (low_x - margin, high_x + margin, low_y - margin, high_y + margin)
-    return Source(f"SELECT id FROM positions_rtree WHERE {overlaps}", (least, most, *around))
+    return Source(f"SELECT id FROM positions_rtree WHERE {overlaps}", (*arguments, *arguments, *around))
 
 
 def greatest_square(radius: float) -> float:
@@ -178,6 +178,14 @@ def greatest_square(radius: float) -> float:
     while math.sqrt(greater := math.nextafter(square, math.inf)) <= radius:
         square = greater
     return square
+
+
+def _number(space: Space | Field) -> tuple[str, tuple[object, ...]]:
+    # The number of a space in SQL, which a statement reads once; that of no space if no memory has a position there.
+    if isinstance(space, Space):
+        return "?", (space.id or 0,)
+    found = "SELECT id FROM spaces WHERE field = ? AND frame_id = ? AND map_id = ?"
+    return f"coalesce(({found}), -1)", (space.name, space.frame_id, space.map_id)
 
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:
@@ -207,5 +215,5 @@ def _field(located: str, given: Mapping[str, object], parameters: Parameters) ->
     return Field(located, name, frame_id, parameters.map_id, parameters.memory_frame)
 
 
-def _point(name: str, value: object) -> tuple[float, ...]:
+def _point(name: str, value: object) -> Point:
     return validation.coordinates(name, value)

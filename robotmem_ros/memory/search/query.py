@@ -1,4 +1,4 @@
-"""Read a request into a query: all fields checked, and each condition as one that turns into SQL.
+"""Read a request into a query, which knows no database: all fields checked, and each condition as a value.
 
 A row of `CONDITIONS` reads one condition from its fields of the request.
 """
@@ -18,12 +18,13 @@ from ..models import Kind
 from ..storage.decay import DEFAULT_CONFIDENCE, Decay
 from ..text.normal_form import label_key
 from ..validation import ALL_COLLECTIONS
-from .candidates import Condition, Source, Wanted
-from .conditions import Collections, Confirmed, Fresh, Ids, Kinds, LeastConfidence, OneOf, Plain, Tags, one_of
-from .filters import ContextFilter, parse_filter
-from .places import Place, parse_box, parse_place
+from .comparison import Compare
+from .condition import And, Condition, Not
+from .conditions import Collections, Confidence, Confirmed, Ids, Kinds, OneOf, Representatives, Tags, Window
+from .filters import parse_filter
+from .places import Place, parse_corners, parse_place, pose_field
 from .request import MAX_N, Names, RecallRequest
-from .spatial_conditions import InAreas, Near, SinceLastVisit, Within
+from .spatial_conditions import Box, Circle, InAreas, SinceLastVisit
 
 DEFAULT_N = 5
 
@@ -40,7 +41,7 @@ class Query:
     needs_relevance: bool
     """Whether the result is empty then, even if a condition says what, where or when: the caller set the bound."""
     collections: Collections
-    conditions: tuple[Wanted, ...]
+    conditions: tuple[Condition, ...]
     """All must hold, before anything is ranked."""
     spatial_sort: Place | None
     explain: bool
@@ -53,7 +54,7 @@ class Query:
     @property
     def takes_best(self) -> bool:
         """Tell whether the best of what the conditions leave is the result, however little its text says."""
-        return not self.needs_relevance and any(wanted.is_evidence for wanted in self.conditions)
+        return not self.needs_relevance and any(condition.is_evidence for condition in self.conditions)
 
     @property
     def may_give_notes(self) -> bool:
@@ -75,7 +76,7 @@ def parse_query(
     """
     is_any = isinstance(request.query, str) and request.query.strip() == "*"
     text = "" if is_any else validation.query("query", request.query)
-    given = Given(request, parameters, decay, areas)
+    reader = Reader(request, parameters, decay, areas)
     parsed = Query(
         text=text,
         n=_clamped_n(request.n),
@@ -83,14 +84,14 @@ def parse_query(
         if request.min_relevance is None
         else validation.number("min_relevance", request.min_relevance, low=0.0, high=1.0),
         needs_relevance=request.min_relevance is not None,
-        collections=given.collections,
-        conditions=parse_conditions(given),
-        spatial_sort=given.place("spatial_sort"),
+        collections=reader.collections,
+        conditions=parse_conditions(reader),
+        spatial_sort=reader.place("spatial_sort"),
         explain=validation.flag("explain", request.explain),
         decay=decay,
         fold=validation.flag("fold", request.fold),
     )
-    if not (parsed.text or parsed.spatial_sort or any(wanted.suffices for wanted in parsed.conditions)):
+    if not (parsed.text or parsed.spatial_sort or any(condition.suffices for condition in parsed.conditions)):
         raise InvalidFieldError(
             "query", request.query,
             "is empty, and there is no condition to go by; give words, a condition or a spatial_sort",
@@ -103,9 +104,9 @@ def _clamped_n(n: object) -> int:
     return DEFAULT_N if wanted == 0 else min(max(wanted, 1), MAX_N)
 
 
-def may_give_notes(conditions: Iterable[Wanted]) -> bool:
+def may_give_notes(conditions: Iterable[Condition]) -> bool:
     """Tell whether the kinds that are asked for let notes be in the result."""
-    return all(Kind.NOTE.value in wanted.kinds for wanted in conditions if isinstance(wanted, Kinds))
+    return all(Kind.NOTE in condition.kinds for condition in conditions if isinstance(condition, Kinds))
 
 
 def collection_names(collection: object, collections: Names) -> tuple[str, ...]:
@@ -132,8 +133,8 @@ def _names(field: str, values: Names, single_field: str = "", single: object = N
 
 
 @dataclass(frozen=True)
-class Given:
-    """A request, and what conditions are read by. What cannot be used raises InvalidFieldError."""
+class Reader:
+    """Reads conditions from a request. What cannot be used raises InvalidFieldError."""
 
     request: RecallRequest
     parameters: Parameters
@@ -165,12 +166,12 @@ class Given:
         return kinds if has_text else kinds - {Kind.NOTE}
 
     @cached_property
-    def context_filter(self) -> ContextFilter | None:
+    def context_filter(self) -> And | None:
         """Return the filter; None if it is empty."""
         if self.request.context_filter is None:
             return None
-        parts = parse_filter(self.request.context_filter, limit=self.parameters.context_limit)
-        return ContextFilter(parts, self.decay) if parts else None
+        parsed = parse_filter(self.request.context_filter, self.decay, limit=self.parameters.context_limit)
+        return parsed if parsed.conditions else None
 
     def names(self, field: str) -> tuple[str, ...]:
         """Return the names in a field, in alphabetical order."""
@@ -183,132 +184,114 @@ class Given:
 
     def place_with_radius(self, field: str) -> Place | None:
         """Return the place in a field, which must have a radius."""
-        found = self.place(field)
-        if found is not None and math.isinf(found.max_distance):
+        place = self.place(field)
+        if place is not None and math.isinf(place.max_distance):
             raise InvalidFieldError(f"{field}.max_distance", None, "is missing; give a radius in metres")
-        return found
+        return place
 
 
-def parse_conditions(given: Given) -> tuple[Wanted, ...]:
+def parse_conditions(reader: Reader) -> tuple[Condition, ...]:
     """Read all conditions of a request.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    return tuple(wanted for read in CONDITIONS if (wanted := read(given)) is not None)
+    return tuple(condition for read in CONDITIONS if (condition := read(reader)) is not None)
 
 
-def _collections(given: Given) -> Wanted:
-    return given.collections
+def _confidence(reader: Reader) -> Condition | None:
+    if reader.request.min_confidence is None:
+        return Confidence(DEFAULT_CONFIDENCE, reader.decay, is_default=True)
+    least = validation.number("min_confidence", reader.request.min_confidence, low=0.0, high=1.0)
+    return Confidence(least, reader.decay) if least > 0 else None
 
 
-def _confidence(given: Given) -> Wanted | None:
-    if given.request.min_confidence is None:
-        sure, faded = given.decay.at_least(DEFAULT_CONFIDENCE), given.decay.has_faded()
-        return Fresh(DEFAULT_CONFIDENCE, Condition(*sure), given.collections, Condition(*faded))
-    least = validation.number("min_confidence", given.request.min_confidence, low=0.0, high=1.0)
-    return LeastConfidence(least, Condition(*given.decay.at_least(least)), given.collections) if least > 0 else None
+def _kinds(reader: Reader) -> Condition | None:
+    suffices = bool(reader.names("kinds"))
+    return None if reader.kinds == {*Kind} else Kinds(tuple(sorted(reader.kinds)), suffices=suffices)
 
 
-def _kinds(given: Given) -> Wanted | None:
-    kinds = tuple(sorted(kind.value for kind in given.kinds))
-    return None if given.kinds == {*Kind} else Kinds(kinds, suffices=bool(given.names("kinds")))
+def _representatives(reader: Reader) -> Condition | None:
+    is_set = validation.flag("representatives_only", reader.request.representatives_only)
+    return Representatives() if is_set else None
 
 
-def _representatives(given: Given) -> Wanted | None:
-    is_wanted = validation.flag("representatives_only", given.request.representatives_only)
-    sql = Condition("NOT EXISTS (SELECT 1 FROM group_members WHERE memory_id = m.id)")
-    return Plain(sql, suffices=False) if is_wanted else None
+def _confirmed(reader: Reader) -> Condition | None:
+    is_all = validation.flag("include_unconfirmed", reader.request.include_unconfirmed)
+    leaves = reader.context_filter.leaves() if reader.context_filter else ()
+    is_compared = any(isinstance(leaf, Compare) and leaf.path == "confirmed" for leaf in leaves)
+    return None if is_all or is_compared else Confirmed()
 
 
-def _confirmed(given: Given) -> Wanted | None:
-    is_all = validation.flag("include_unconfirmed", given.request.include_unconfirmed)
-    asked = given.context_filter
-    is_asked = asked is not None and any(one.path == "confirmed" for one in asked.comparisons)
-    return None if is_all or is_asked else Confirmed()
+def _sessions(reader: Reader) -> Condition | None:
+    names = _names("session_ids", reader.request.session_ids, "session_id", reader.request.session_id)
+    return OneOf("session_id", names) if names else None
 
 
-def _sessions(given: Given) -> Wanted | None:
-    names = _names("session_ids", given.request.session_ids, "session_id", given.request.session_id)
-    return OneOf("session_id", "session_id", names, given.collections) if names else None
+def _excluded_sessions(reader: Reader) -> Condition | None:
+    names = reader.names("excluded_session_ids")
+    return Not(OneOf("session_id", names)) if names else None
 
 
-def _excluded_sessions(given: Given) -> Wanted | None:
-    names = given.names("excluded_session_ids")
-    test, arguments = one_of("m.session_id", names)
-    return Plain(Condition(f"NOT ({test})", arguments)) if names else None
+def _categories(reader: Reader) -> Condition | None:
+    names = reader.names("categories")
+    return OneOf("category", names) if names else None
 
 
-def _categories(given: Given) -> Wanted | None:
-    names = given.names("categories")
-    return OneOf("category", "category", names, given.collections) if names else None
+def _labels(reader: Reader) -> Condition | None:
+    keys = {label_key(name) for name in reader.names("labels")}
+    return OneOf("label", tuple(sorted(keys))) if keys else None
 
 
-def _labels(given: Given) -> Wanted | None:
-    keys = {label_key(name) for name in given.names("labels")}
-    return OneOf("label", "label_key", tuple(sorted(keys)), given.collections) if keys else None
+def _ids(reader: Reader) -> Condition | None:
+    ids = validation.ids("ids", reader.request.ids)
+    return Ids(ids) if ids else None
 
 
-def _ids(given: Given) -> Wanted | None:
-    ids = validation.ids("ids", given.request.ids)
-    return Ids(ids, given.collections) if ids else None
-
-
-def _window(given: Given) -> Wanted | None:
+def _window(reader: Reader) -> Condition | None:
     after, before = (
         None if value is None else validation.time_ns(name, value)
-        for name, value in (("after", given.request.after), ("before", given.request.before))
+        for name, value in (("after", reader.request.after), ("before", reader.request.before))
     )
     if after is not None and before is not None and after >= before:
         raise InvalidFieldError("after", after, f"must lie before `before` ({before})")
-    bounds = [(after, "observed_at >= ?"), (before, "observed_at < ?")]
-    limits = tuple(limit for limit, _ in bounds if limit is not None)
-    tests = [test for limit, test in bounds if limit is not None]
-    source = Source(f"SELECT id FROM memories WHERE {' AND '.join(tests)}", limits)
-    sql = Condition(" AND ".join(f"m.{test}" for test in tests), limits, source)
-    return Plain(sql, is_evidence=True) if limits else None
+    return None if after is None and before is None else Window(after, before)
 
 
-def _tags(given: Given) -> Wanted | None:
-    names = given.names("tags")
-    return Tags(names, False, given.collections) if names else None
+def _tags(reader: Reader) -> Condition | None:
+    names = reader.names("tags")
+    return Tags(names) if names else None
 
 
-def _any_tags(given: Given) -> Wanted | None:
-    names = given.names("any_tags")
-    return Tags(names, True, given.collections) if names else None
+def _any_tags(reader: Reader) -> Condition | None:
+    names = reader.names("any_tags")
+    return Tags(names, is_any=True) if names else None
 
 
-def _near(given: Given) -> Wanted | None:
-    place = given.place_with_radius("near")
-    return Near(place) if place else None
+def _near(reader: Reader) -> Condition | None:
+    place = reader.place_with_radius("near")
+    return Circle(place) if place else None
 
 
-def _within(given: Given) -> Wanted | None:
-    value = given.request.within
-    box = None if value is None else parse_box("within", value, given.parameters)
-    return Within(box) if box else None
+def _within(reader: Reader) -> Condition | None:
+    value = reader.request.within
+    corners = None if value is None else parse_corners("within", value, reader.parameters)
+    return Box(*corners) if corners else None
 
 
-def _areas(given: Given) -> Wanted | None:
-    names = given.names("areas")
-    return InAreas(names, given.areas(), given.parameters) if names else None
+def _areas(reader: Reader) -> Condition | None:
+    names = reader.names("areas")
+    return InAreas(names, reader.areas(), pose_field("areas", reader.parameters)) if names else None
 
 
-def _since_last_visit(given: Given) -> Wanted | None:
-    place = given.place_with_radius("since_last_visit")
-    if place is None:
-        return None
-    gap = round(given.parameters.visit_gap * 1e9)
-    return SinceLastVisit(place, gap, given.decay.now, given.collections.test("m.collection"))
+def _since_last_visit(reader: Reader) -> Condition | None:
+    place = reader.place_with_radius("since_last_visit")
+    gap = round(reader.parameters.visit_gap * 1e9)
+    return SinceLastVisit(place, gap, reader.decay.now, reader.collections) if place else None
 
 
-def _context_filter(given: Given) -> Wanted | None:
-    return given.context_filter
-
-
-CONDITIONS: tuple[Callable[[Given], Wanted | None], ...] = (
-    _collections,
+CONDITIONS: tuple[Callable[[Reader], Condition | None], ...] = (
+    lambda reader: reader.collections,
     _confidence,
     _kinds,
     _representatives,
@@ -325,6 +308,6 @@ CONDITIONS: tuple[Callable[[Given], Wanted | None], ...] = (
     _within,
     _areas,
     _since_last_visit,
-    _context_filter,
+    lambda reader: reader.context_filter,
 )
 """The conditions, in the order in which they are checked: cheap ones first."""

@@ -10,7 +10,8 @@ from itertools import islice
 from ..storage import bulk, vector_rows
 from ..storage.overview import overview
 from .candidates import Candidates, filter_ids, find_candidates, newest
-from .conditions import Confirmed, LeastConfidence
+from .conditions import Confidence, Confirmed
+from .names import unknown, unsure
 from .places import Space, find_space, within
 from .query import Query
 from .result import Mode
@@ -89,11 +90,11 @@ def not_relevant(best: float, wanted: float) -> str:
 
 def why_nothing(connection: sqlite3.Connection, query: Query, mode: Mode) -> Iterator[str]:
     """Say what may be why there are no memories: names that none has, confidence that faded, vectors to come."""
-    unknown = list(islice((told for wanted in query.conditions for told in wanted.unknown(connection)), _TOLD))
-    yield from unknown
-    for wanted in query.conditions:
-        if isinstance(wanted, LeastConfidence):
-            yield from wanted.unsure(connection)
+    names = list(islice(unknown(connection, query.conditions, query.collections), _TOLD))
+    yield from names
+    for condition in query.conditions:
+        if isinstance(condition, Confidence):
+            yield from unsure(connection, condition, query.collections)
     lacking = vector_rows.lacking(connection)
-    if mode is Mode.HYBRID and lacking and not unknown:
+    if mode is Mode.HYBRID and lacking and not names:
         yield f"{lacking} of {overview(connection).memories} memories have no vector yet"

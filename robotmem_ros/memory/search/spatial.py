@@ -26,11 +26,12 @@ from ..storage.overview import overview
 from ..text import tokens
 from ..text.phrases import query_phrases
 from ..text.stop_words import ERRAND_WORDS, POSITION_WORDS
-from .candidates import Candidates, Condition, Source, enumerate_if_few, filter_ids, only
+from .candidates import Candidates, enumerate_if_few, filter_ids, only
 from .places import Place, Space, box_around, squared_distance
 from .query import Query
 from .relevance import Relevance
 from .result import Hit, Ranking
+from .sql import Source, Sql
 from .text_index import TextReader
 from .text_index.bm25 import texts_of
 
@@ -138,7 +139,7 @@ class _Many(NamedTuple):
         source = Source(_MATCHING, (tokens.all_of(wanted),))
         if not self.text.has_postings:
             found = enumerate_if_few(
-                self.connection, self.candidates.and_(Condition(check, ("\n".join(wanted),), source))
+                self.connection, self.candidates.and_(Sql(check, ("\n".join(wanted),), source))
             )
             return None if found.ids == () else found
         ids = self.text.with_all(words)
@@ -147,7 +148,7 @@ class _Many(NamedTuple):
             ids = bulk.array(self.connection, f"{_MATCHING} ORDER BY rowid", source.arguments)
         if len(ids) < _JSON:
             source = Source("SELECT value AS id FROM json_each(?)", (json.dumps(ids.tolist()),))
-        condition = Condition(check, ("\n".join(wanted),), source._replace(size=len(ids)))
+        condition = Sql(check, ("\n".join(wanted),), source._replace(size=len(ids)))
         return self._known(self.candidates.and_(condition)._replace(superset=ids), ids)
 
     def _known(self, wanted: Candidates, ids: npt.NDArray[np.int64]) -> Candidates | None:
@@ -182,7 +183,7 @@ def nearest(connection: sqlite3.Connection, candidates: Candidates, place: Place
     """
     if space.id is None:
         return []
-    check = Source("1", ()) if candidates.ids is not None else candidates.check()
+    check = Sql("1") if candidates.ids is not None else candidates.check()
     radius = place.max_distance if candidates.ids is not None else _FIRST_RADIUS
     while radius < min(place.max_distance, _LAST_RADIUS):
         ranking = _within_radius(connection, candidates, check, place, space, radius=radius, n=n)
@@ -196,7 +197,7 @@ def nearest(connection: sqlite3.Connection, candidates: Candidates, place: Place
 def _within_radius(
     connection: sqlite3.Connection,
     candidates: Candidates,
-    check: Source,
+    check: Sql,
     place: Place,
     space: Space,
     *,
@@ -230,7 +231,7 @@ def _within_radius(
 
 
 def _candidates_of(
-    connection: sqlite3.Connection, check: Source, squares: Mapping[int, float]
+    connection: sqlite3.Connection, check: Sql, squares: Mapping[int, float]
 ) -> list[tuple[float, int, int]]:
     # What orders them: squared distance, newest first, last stored first.
     rows = connection.execute(

@@ -22,9 +22,11 @@ from ..errors import InvalidFieldError
 from ..models import Kind, Pose
 from ..storage.decay import Decay
 from ..text.graphemes import beginning
-from .candidates import Condition, Wanted, enumerate_if_few, find_candidates
-from .query import Given, parse_conditions
+from .candidates import enumerate_if_few, find_candidates
+from .condition import Condition
+from .query import Reader, parse_conditions
 from .request import MAX_ENTRIES, TimelineRequest
+from .sql import Sql
 
 DEFAULT_N = 50
 SNIPPET = 100
@@ -84,10 +86,10 @@ class Position(NamedTuple):
         packed = _CURSOR.pack(*self)
         return base64.urlsafe_b64encode(packed + _CHECK.pack(zlib.crc32(packed))).decode("ascii")
 
-    def condition(self) -> Condition:
+    def sql(self) -> Sql:
         """Require to stand behind it."""
         behind = ">" if self.oldest_first else "<"
-        return Condition(f"(m.observed_at, m.id) {behind} (?, ?)", (self.observed_at, self.memory_id))
+        return Sql(f"(m.observed_at, m.id) {behind} (?, ?)", (self.observed_at, self.memory_id))
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class TimelineQuery:
     oldest_first: bool
     behind: Position | None
     """None for the first page."""
-    conditions: tuple[Wanted, ...]
+    conditions: tuple[Condition, ...]
     include_forgotten: bool
     decay: Decay
 
@@ -117,7 +119,7 @@ def parse_timeline(
         n=DEFAULT_N if n == 0 else min(max(n, 1), MAX_ENTRIES),
         oldest_first=oldest_first,
         behind=parse_cursor(request.cursor, oldest_first=oldest_first),
-        conditions=parse_conditions(Given(request.as_recall(), parameters, decay, areas)),
+        conditions=parse_conditions(Reader(request.as_recall(), parameters, decay, areas)),
         include_forgotten=validation.flag("include_forgotten", request.include_forgotten),
         decay=decay,
     )
@@ -158,7 +160,7 @@ def read_timeline(connection: sqlite3.Connection, query: TimelineQuery) -> Timel
     """
     candidates = find_candidates(connection, query.conditions, include_inactive=query.include_forgotten)
     if query.behind is not None:
-        candidates = candidates.and_(query.behind.condition())
+        candidates = candidates.and_(query.behind.sql())
     candidates = enumerate_if_few(connection, candidates)
     # As for a recall by time: the walk along the index ends at the n-th candidate.
     source = "memories AS m" if candidates.ids is not None else "memories AS m INDEXED BY idx_mem_observed"

@@ -9,12 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.candidates import Candidates, Condition, Source, narrow_down
+from robotmem_ros.memory.search.candidates import Candidates, narrow_down
+from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.storage import Database
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors
-from ...support.search.queries import queries
+from ...support.search.queries import questions
 from ...support.search.worlds import BORN, World, build
 from .test_oracle import check
 
@@ -47,14 +48,14 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_recall_where_conditions_are_narrowed_down_is_what_brute_force_gives(world: World, data: st.DataObject) -> None:
-    check(world, data.draw(queries(world)))
+    check(world, data.draw(questions(world)))
 
 
 def test_what_the_narrowest_condition_allows_is_known_without_the_memories(world: World) -> None:
     database = Database(Parameters(db_path=str(world.memory.parameters.db_path)), clock=world.clock)
-    rare = Condition("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0", ()))
-    common = Condition("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
-    most = Condition("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))
+    rare = Sql("m.id % 50 = 0", (), Source("SELECT id FROM memories WHERE id % 50 = 0", ()))
+    common = Sql("m.id % 4 = 0", (), Source("SELECT id FROM memories WHERE id % 4 = 0 ORDER BY id DESC", ()))
+    most = Sql("m.id > 5", (), Source("SELECT id FROM memories WHERE id > 5", ()))
     with database.snapshot() as connection:
         both = narrow_down(connection, Candidates((common, rare)))
         one = narrow_down(connection, Candidates((common,)))

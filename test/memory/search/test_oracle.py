@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,22 +14,20 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import FrameMismatchError, InvalidFieldError, RecallResult, RobotMemory, Timeline
 from robotmem_ros.memory.models import ScorePart
+from robotmem_ros.memory.search.fading import of_faded
+from robotmem_ros.memory.search.request import TimelineRequest
 
 from ...support.clock import Clock
 from ...support.embedders import WordVectors
 from ...support.search.errors import InvalidQueryError, UndecidedError
-from ...support.search.queries import queries
-from ...support.search.reference_model import Query
+from ...support.search.queries import questions
+from ...support.search.reference_model import Question
 from ...support.search.worlds import AREAS, BORN, World, build
 
 pytestmark = pytest.mark.slow
 SMALL_WORLDS = 16
 LISTED = 2000
 """Up to so many memories that a condition allows are looked at one by one to count those that have faded."""
-OF_TIMELINES = (
-    "collections", "session_ids", "excluded_session_ids", "kinds", "categories", "labels", "tags", "any_tags", "areas",
-)  # fmt: skip
-NOT_OF_TIMELINES = ("text", "ids", "context_filter", "near", "within", "since_last_visit", "spatial_sort")
 Worlds = Callable[[int, int, bool], World]
 
 
@@ -60,7 +58,7 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
 def test_recall_gives_the_result_of_brute_force(worlds: Worlds, data: st.DataObject) -> None:
     seed = data.draw(st.integers(0, SMALL_WORLDS - 1))
     world = worlds(seed, 50 + 16 * seed, seed % 4 != 3)
-    check(world, data.draw(queries(world)))
+    check(world, data.draw(questions(world)))
 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
@@ -71,7 +69,7 @@ def test_recall_from_many_memories_gives_the_result_of_brute_force(
 ) -> None:
     world = worlds(seed, size, embeds)
     assert is_covered(world)
-    check(world, data.draw(queries(world)))
+    check(world, data.draw(questions(world)))
 
 
 @settings(max_examples=300, suppress_health_check=list(HealthCheck))
@@ -92,18 +90,21 @@ def test_a_timeline_of_many_memories_has_those_that_brute_force_finds(worlds: Wo
 
 def check_timeline(world: World, data: st.DataObject) -> None:
     """Assert that the pages of a timeline are the memories that the oracle finds, in the order of their times."""
-    query = replace(data.draw(queries(world)), **{name: getattr(Query(now=0), name) for name in NOT_OF_TIMELINES})
+    question = data.draw(questions(world))
     n, oldest_first, forgotten = data.draw(st.tuples(st.integers(1, 1000), st.booleans(), st.booleans()))
-    shared = {name: getattr(query, name) for name in (*OF_TIMELINES, "after", "before", "min_confidence")}
-    world.clock.now = query.now
+    shared = {field.name for field in fields(TimelineRequest)} - {"n"}
+    values = {name: getattr(question.request, name) for name in shared if hasattr(question.request, name)}
+    values["min_confidence"] = values["min_confidence"] or 0.0
+    request = TimelineRequest(n=n, oldest_first=oldest_first, include_forgotten=forgotten, **values)
+    world.clock.now = question.now
 
     def page(cursor: str = "") -> Timeline:
         return world.memory.timeline(
-            n=n, cursor=cursor, oldest_first=oldest_first, include_forgotten=forgotten, **shared
-        )  # fmt: skip
+            **{field.name: getattr(request, field.name) for field in fields(request)} | {"cursor": cursor}
+        )
 
     try:
-        expected = world.oracle.candidates(query, include_forgotten=forgotten)
+        expected = world.oracle.candidates(question.page(world.memory.parameters, world.areas, request))
     except InvalidQueryError as error:
         with pytest.raises(InvalidFieldError, match=str(error)):
             page()
@@ -134,18 +135,20 @@ def is_covered(world: World) -> bool:
     return bool((blocks := world.memory._parts.texts.blocks) and blocks[-1].high == world.memories[-1].id)
 
 
-def check(world: World, query: Query) -> None:
+def check(world: World, question: Question) -> None:
     """Assert that the real memory and the oracle give the same result."""
+    query = world.plan(question)
+    instead = of_faded(query)
     try:
-        faded = world.oracle.candidates(replace(query, faded=True))
+        faded = world.oracle.candidates(instead) if instead else []
         expected = world.oracle.recall(query)
     except InvalidQueryError as error:
         with pytest.raises((InvalidFieldError, FrameMismatchError), match=str(error)):
-            world.recall(query)
+            world.recall(question)
         return
     except UndecidedError:
         assume(False)
-    result = world.recall(query)
+    result = world.recall(question)
     event(
         f"{min(len(result), 2)} results or more, by {'distance' if query.spatial_sort else query.text and 'relevance'}"
     )
@@ -164,7 +167,7 @@ def check(world: World, query: Query) -> None:
         assert [one.score / best if best > 0 else 1.0 for one in explanations] == [memory.score for memory in result]
         assert [folded(one.parts) for one in explanations] == pytest.approx([one.score for one in explanations])
     if result.memories and not (query.text or query.spatial_sort):
-        is_default = query.min_confidence is None and not any(expected.faded)
+        is_default = instead is not None and not any(expected.faded)
         check_left_out(result, len(faded) if is_default else 0, are_many=len(world.memories) > LISTED)
     if query.text:
         assert [memory.relevance for memory in result] == pytest.approx(

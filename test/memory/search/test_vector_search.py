@@ -15,7 +15,8 @@ import pytest
 from robotmem_ros.memory import Kind, Parameters
 from robotmem_ros.memory.embedding import Vectors
 from robotmem_ros.memory.models import NewMemory
-from robotmem_ros.memory.search.candidates import Candidates, Condition, Source, only
+from robotmem_ros.memory.search.candidates import Candidates, only
+from robotmem_ros.memory.search.sql import Source, Sql
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database, codec, rows, vector_rows
 from robotmem_ros.memory.storage.connection import connect
@@ -72,7 +73,7 @@ class World:
 def kept(share: float, *, listed: bool = True) -> Candidates:
     """The memories whose confidence is below a share; `listed` by an index, or only to be checked one by one."""
     source = Source("SELECT id FROM memories WHERE confidence < ?", (share,)) if listed else None
-    return Candidates((Condition("m.status = 'active'"), Condition("m.confidence < ?", (share,), source)))
+    return Candidates((Sql("m.status = 'active'"), Sql("m.confidence < ?", (share,), source)))
 
 
 @pytest.fixture(scope="module", params=[(20_000, 12_000, "in RAM"), (20_000, 60, "in RAM"), (5_000, 3_000, "in place")])

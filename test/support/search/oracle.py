@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from robotmem_ros.memory.embedding import Vector
+from robotmem_ros.memory.search.fading import of_faded
+from robotmem_ros.memory.search.places import Place
+from robotmem_ros.memory.search.query import Query
+from robotmem_ros.memory.search.spatial_conditions import distance
+from robotmem_ros.memory.search.timeline import TimelineQuery
 
-from .conditions import Conditions, distance
-from .errors import InvalidQueryError, UndecidedError
+from .conditions import candidates
+from .errors import UndecidedError
 from .evidence import SPATIAL_WORD, Evidence, evidence
 from .folding import Group, groups
-from .reference_model import DAY, Place, Polygon, Query, ReferenceMemory, Result, at_path
+from .reference_model import DAY, ReferenceMemory, Result, at_path
 from .results import normalised, result
 from .session_oracle import SessionOracle
 from .words import STOP_WORDS, best_holding, holding, query_phrases, query_words
@@ -38,14 +41,12 @@ class Oracle:
         self,
         memories: Sequence[ReferenceMemory],
         embed: Callable[[str], Vector] | None,
-        areas: Mapping[str, Polygon],
         lived_days: Iterable[int],
     ) -> None:
         self._all = self._asked = memories
         self._lived = {*lived_days}
         self._by_id = {memory.id: memory for memory in memories}
         self._embed = embed
-        self._conditions = Conditions(memories, areas, lambda: self.lived_days)
         self._sessions = SessionOracle(memories)
         self._mean_length = sum(memory.length for memory in memories) / max(len(memories), 1)
 
@@ -58,17 +59,17 @@ class Oracle:
         """
         candidates = self.candidates(query)
         # Words weigh as they do in the collections that are asked, withdrawn memories included.
-        also = {one.new.collection for one in self._all if query.searches(one.new)}
-        self._asked = [one for one in self._all if query.names(one.new.collection) or one.new.collection in also]
+        asked = {one.new.collection for one in self._all if query.collections.matches(one.row(self.lived_days))}
+        self._asked = [one for one in self._all if one.new.collection in asked]
         self._mean_length = sum(memory.length for memory in self._asked) / max(len(self._asked), 1)
         expected = self._recall(query, candidates)
-        if query.min_confidence is None and not expected.is_relevant:
-            faded = self._recall(query, self.candidates(replace(query, faded=True)))
+        if (instead := of_faded(query)) is not None and not expected.is_relevant:
+            faded = self._recall(query, self.candidates(instead))
             expected = faded if faded.is_relevant or (faded.ids and not expected.ids) else expected
         found = [self._by_id[memory_id] for memory_id in expected.ids]
         expected.confidences.extend(memory.confidence(self.lived_days) for memory in found)
         expected.faded.extend(memory.has_faded(self.lived_days) for memory in found)
-        self._lived.add(query.now // DAY)
+        self._lived.add(query.decay.now // DAY)
         return expected
 
     @property
@@ -76,17 +77,13 @@ class Oracle:
         """Return how many days were lived so far."""
         return len(self._lived)
 
-    def candidates(self, query: Query, *, include_forgotten: bool = False) -> list[ReferenceMemory]:
-        """Return the memories under all conditions of a query.
+    def candidates(self, query: Query | TimelineQuery) -> list[ReferenceMemory]:
+        """Return the memories under all conditions of a recall or of a timeline.
 
         Raises:
             InvalidQueryError: as `recall`.
         """
-        wrong = [*self._conditions.wrong(query)]
-        if wrong:
-            raise InvalidQueryError("|".join(map(re.escape, wrong)))
-        seen = (replace(memory, active=True) if include_forgotten else memory for memory in self._all)
-        return [memory for memory in seen if self._conditions.hold(memory, query)]
+        return candidates(self._all, self.lived_days, query)
 
     def _recall(self, query: Query, candidates: list[ReferenceMemory]) -> Result:
         if query.spatial_sort:
@@ -96,13 +93,13 @@ class Oracle:
             return result("structured", found, [1.0] * len(found))
         mode = self._mode(query.text, candidates)
         scores = self._fused(query.text, candidates, max(50, 5 * query.n))
-        if not scores and query.has_evidence:
+        if not scores and query.takes_best:
             found = self._groups(query, sorted(candidates, key=_newest_first), candidates)
             best = [group.best.id for group in found]
             told = self._evidence(query.text, best)
             return result(mode, found, [1.0] * len(found), evidence=told, is_relevant=not query.min_relevance)
         is_irrelevant = self._is_irrelevant(query, scores)
-        if is_irrelevant and not query.has_evidence:
+        if is_irrelevant and not query.takes_best:
             return result(mode, [], [])
         found, scores = self._by_relevance(query, candidates, scores)
         best = [group.best.id for group in found]
@@ -129,7 +126,7 @@ class Oracle:
     ) -> list[Group]:
         if not query.fold:
             return [Group(one, [one]) for one in best_first[: query.n]]
-        field = query.spatial_sort.field if query.spatial_sort else "position"
+        field = query.spatial_sort.field.name if query.spatial_sort else "position"
         return groups(best_first, candidates, query.n, field)
 
     def _is_irrelevant(self, query: Query, found: Iterable[int]) -> bool:
@@ -151,11 +148,11 @@ class Oracle:
         ]
 
     def _by_distance(self, query: Query, place: Place, candidates: list[ReferenceMemory]) -> Result:
-        distances = {memory.id: distance(memory, place) for memory in candidates}
+        distances = {memory.id: distance(memory.row(self.lived_days), place) for memory in candidates}
         distances = {memory_id: one for memory_id, one in distances.items() if one <= min(place.max_distance, _FAR)}
         placed = [memory for memory in candidates if memory.id in distances]
         matching, by_words = self._matching(query.text, placed) if query.text else (placed, True)
-        if not matching and query.has_evidence:
+        if not matching and query.takes_best:
             matching, by_words = placed, False
         nearest = sorted(matching, key=lambda memory: (distances[memory.id], *_newest_first(memory)))
         found = self._groups(query, nearest, matching)
@@ -168,7 +165,7 @@ class Oracle:
         is_weak = bool(ids) and not by_words and self._is_irrelevant(query, ids)
         depth = max(50, 5 * query.n)
         is_irrelevant = is_weak and self._is_irrelevant(query, self._fused(query.text, matching, depth))
-        if is_irrelevant and not query.has_evidence:
+        if is_irrelevant and not query.takes_best:
             return result(self._mode(query.text, matching), [], [])
         mode = self._mode(query.text, matching if is_irrelevant else best)
         told = self._evidence(query.text, ids)

@@ -1,67 +1,90 @@
-"""Hypothesis strategies for queries whose values come from a world, so that they match something."""
+"""Hypothesis strategies for recalls whose values come from a world, so that they match something."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from .reference_model import DAY, NOTES, OWN_NAMES, Box, Place, Query
+from robotmem_ros.memory.search.comparison import OWN_FIELDS
+from robotmem_ros.memory.search.request import RecallRequest
+
+from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Question
 from .worlds import AREAS, COLLECTIONS, FIELDS, OBJECTS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
 
 _CONDITIONS = (
     "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
     "categories", "labels", "tags", "any_tags", "ids", "min_relevance", "near", "within", "areas", "since_last_visit",
 )  # fmt: skip
+_UNKNOWN = ("access_count", "times_seen", "confirmed", "confidence")
+"""Fields that these worlds do not know, or do not have, or that change from one query to the next."""
 _WORDS = (*VOCABULARY, "the", "nearest", "unheard", "grip_forc", "x")
 
 
+_NAMES = {
+    "collections": (*COLLECTIONS, NOTES, "*"),
+    "session_ids": (*SESSIONS[1:], "unknown"),
+    "excluded_session_ids": (*SESSIONS[1:], "unknown"),
+    "kinds": ("fact", "perception", "note"),
+    "categories": ("grasp", "place", "constraint", "unknown"),
+    "labels": ("mug", "MUG", "desk lamp", "unknown"),
+    "tags": (*TAGS, *TAGS, "unknown"),
+    "any_tags": (*TAGS, "unknown"),
+    "areas": (*AREAS, *AREAS, "attic", "unknown"),
+}
+
+
 @st.composite
-def queries(draw: st.DrawFn, world: World) -> Query:
-    """Draw a query with a text, conditions and a spatial sort, or with some of them."""
-    conditions = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
-    now = draw(_times(world))
-    changes: dict[str, object] = {"now": now, "n": draw(st.sampled_from((1, 5)) | st.integers(1, 100))}
-    changes["fold"] = draw(st.booleans())
-    names = {
-        "collections": (*COLLECTIONS, NOTES, "*"),
-        "session_ids": (*SESSIONS[1:], "unknown"),
-        "excluded_session_ids": (*SESSIONS[1:], "unknown"),
-        "kinds": ("fact", "perception", "note"),
-        "categories": ("grasp", "place", "constraint", "unknown"),
-        "labels": ("mug", "MUG", "desk lamp", "unknown"),
-        "tags": (*TAGS, *TAGS, "unknown"),
-        "any_tags": (*TAGS, "unknown"),
-        "areas": (*AREAS, *AREAS, "attic", "unknown"),
-    }
-    if "ids" in conditions:
-        changes["ids"] = tuple(draw(st.lists(st.integers(0, len(world.memories) + 1), min_size=1, max_size=20)))
-    for name in sorted(conditions & names.keys()):
-        changes[name] = tuple(draw(st.lists(st.sampled_from(names[name]), min_size=1, max_size=2, unique=True)))
-    if "window" in conditions:
+def questions(draw: st.DrawFn, world: World) -> Question:
+    """Draw a recall with a text, conditions and a spatial sort, or with some of them."""
+    names = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
+    fields: dict[str, object] = {"collections": (DEFAULT_COLLECTION,), "min_confidence": None}
+    for name in sorted(names):
+        fields |= draw(_conditions(world, name))
+    if draw(st.booleans()):
+        fields["spatial_sort"] = draw(_places())
+    if draw(st.booleans()):
+        if "collections" not in names and draw(st.booleans()):
+            fields["collections"] = ()  # with words, no condition is needed
+        some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
+        fields["query"] = draw(st.sampled_from(world.texts) | some_words)
+    if "min_confidence" not in names:
+        fields["min_confidence"] = draw(st.sampled_from((None, 0.0)))
+    bound = fields.get("min_relevance", 0.0)
+    if draw(st.booleans()):
+        fields["min_relevance"] = bound
+    else:
+        fields.pop("min_relevance", None)
+    n = draw(st.sampled_from((1, 5)) | st.integers(1, 100))
+    request = RecallRequest(n=n, fold=draw(st.booleans()), explain=draw(st.booleans()), **fields)  # type: ignore[arg-type]
+    return Question(draw(_times(world)), request, bound)  # type: ignore[arg-type]
+
+
+@st.composite
+def _conditions(draw: st.DrawFn, world: World, name: str) -> Mapping[str, object]:
+    if name == "window":
         stamps = [memory.new.observed_at for memory in world.memories]
         ends = sorted(draw(st.tuples(st.sampled_from(stamps), st.sampled_from(stamps))))
-        changes |= draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
-    if "context_filter" in conditions:
-        changes["context_filter"] = draw(_filters(world))
-    changes["min_confidence"] = draw(_bounds(world) if "min_confidence" in conditions else st.sampled_from((None, 0.0)))
-    changes["explain"] = draw(st.booleans())
-    if "min_relevance" in conditions:
-        changes["min_relevance"] = draw(st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1))
-    changes["sets_relevance"] = draw(st.booleans())
-    place = _places(least=0.5).filter(lambda place: place.max_distance < math.inf)
-    where = {"near": place, "since_last_visit": place, "within": _boxes()}
-    changes |= {name: draw(where[name]) for name in sorted(conditions & where.keys())}
-    if draw(st.booleans()):
-        changes["spatial_sort"] = draw(_places())
-    names_a_collection = draw(st.booleans())
-    if draw(st.booleans()):
-        if not names_a_collection and "collections" not in conditions:
-            changes["collections"] = ()  # with words, no condition is needed
-        some_words = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
-        changes["text"] = draw(st.sampled_from(world.texts) | some_words)
-    return Query(**changes)  # type: ignore[arg-type]
+        return draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
+    if name == "session_ids":
+        # One of several names may be given by itself.
+        one, *more = draw(_names_of(name))
+        return {"session_id": one, "session_ids": more}
+    place = _places(least=0.5).filter(lambda place: place["max_distance"] is not None)
+    values: Mapping[str, st.SearchStrategy[object]] = {
+        "ids": st.lists(st.integers(0, len(world.memories) + 1), min_size=1, max_size=20),
+        "context_filter": _filters(world),
+        "min_confidence": _bounds(world),
+        "min_relevance": st.sampled_from((0.0, 0.2, 0.5, 1.0)) | st.floats(0, 1),
+        "near": place,
+        "since_last_visit": place,
+        "within": _boxes(),
+    }
+    return {name: draw(values[name] if name in values else _names_of(name))}
+
+
+def _names_of(name: str) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(_NAMES[name]), min_size=1, max_size=2, unique=True)
 
 
 def _bounds(world: World) -> st.SearchStrategy[float | None]:
@@ -88,17 +111,19 @@ _numbers = st.floats(-10, 10) | st.integers(-8, 8).map(float)
 
 
 @st.composite
-def _places(draw: st.DrawFn, least: float = 0.0) -> Place:
-    target = tuple(draw(st.lists(_numbers, min_size=2, max_size=3)))
-    distances = st.sampled_from((math.inf, least, 1e6)) | st.floats(least, 30) | st.integers(1, 20).map(float)
-    return Place(draw(_fields), target, draw(_frames), draw(distances))
+def _places(draw: st.DrawFn, least: float = 0.0) -> Mapping[str, object]:
+    target = draw(st.lists(_numbers, min_size=2, max_size=3))
+    distances = st.sampled_from((None, least, 1e6)) | st.floats(least, 30) | st.integers(1, 20).map(float)
+    return {
+        "field": draw(_fields), "target": target, "frame_id": draw(_frames), "max_distance": draw(distances)
+    }  # fmt: skip
 
 
 @st.composite
-def _boxes(draw: st.DrawFn) -> Box:
+def _boxes(draw: st.DrawFn) -> Mapping[str, object]:
     sides = st.lists(st.tuples(_numbers, _numbers).map(sorted), min_size=2, max_size=3)
     least, most = zip(*draw(sides), strict=True)
-    return Box(draw(_fields), least, most, draw(_frames))
+    return {"field": draw(_fields), "min_corner": least, "max_corner": most, "frame_id": draw(_frames)}
 
 
 @st.composite
@@ -122,8 +147,10 @@ def _about_lists(operands: st.SearchStrategy[object]) -> tuple[st.SearchStrategy
 @st.composite
 def _comparisons(draw: st.DrawFn, world: World) -> Mapping[str, object]:
     some = draw(st.sampled_from(world.memories))
-    own = {name: value for name, value in some.own_fields.items() if value}
-    values = dict.fromkeys((*PATHS, "context.label", "objects.name", "params.unheard", "task", "env"), None) | own
+    row = some.row(world.oracle.lived_days)
+    own = {name: value for name, field in OWN_FIELDS.items() if name not in _UNKNOWN and (value := field.value(row))}
+    paths = ("context.label", "objects.name", "params.unheard", "task", "env", "confidence")
+    values = dict.fromkeys((*PATHS, *paths), None) | own
     path = draw(st.sampled_from(("task.success", "params.force", *values)))
     scalars = [value for value in VALUES if not isinstance(value, list | dict)]
     operands = st.sampled_from([values.get(path), *scalars]) | st.integers(0, 30).map(lambda half: half / 2)
@@ -140,7 +167,7 @@ def _comparisons(draw: st.DrawFn, world: World) -> Mapping[str, object]:
             st.booleans().map(lambda wanted: {"$exists": wanted}),
             st.sampled_from((*VOCABULARY, "", "m", "杯", "a'b", "1")).map(lambda prefix: {"$prefix": prefix}),
             ordered.map(lambda operand: {"$not": {"$gt": operand}}),
-            *(() if path in OWN_NAMES else _about_lists(operands)),
+            *(() if path in OWN_FIELDS else _about_lists(operands)),
         )
     )
     others = draw(st.just({}) | st.booleans().map(lambda success: {"task.success": success}))

@@ -1,16 +1,22 @@
-"""The reference model: memories, queries and results as the oracle sees them, and the meaning of each condition."""
+"""The reference model: memories, questions and results as the oracle sees them."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
+from robotmem_ros.memory import Parameters
+from robotmem_ros.memory.areas import Area
 from robotmem_ros.memory.embedding import Vector
-from robotmem_ros.memory.models import Kind, NewMemory
+from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.condition import Row
+from robotmem_ros.memory.search.query import Query, parse_query
+from robotmem_ros.memory.search.request import RecallRequest, TimelineRequest
+from robotmem_ros.memory.search.timeline import TimelineQuery, parse_timeline
+from robotmem_ros.memory.storage.decay import Decay
 
 from .evidence import Evidence
 
@@ -83,19 +89,16 @@ class ReferenceMemory:
     def _counts(self) -> Counter[str]:
         return Counter(word for column in self.columns for word in column)
 
-    @cached_property
-    def own_fields(self) -> Mapping[str, object]:
-        """Return the fields that a filter can name, except the confidence, which changes; an empty text is absent."""
+    def row(self, lived_days: int) -> Row:
+        """Return it as conditions see it after so many lived days."""
         new = self.new
-        found: dict[str, object] = {
-            "kind": new.kind.value, "content": new.content, "human_summary": new.human_summary,
-            "perception_type": new.perception_type, "label": folded(new.label), "category": new.category,
-            "session_id": new.session_id, "collection": new.collection, "frame_id": new.frame_id, "map_id": new.map_id,
-        }  # fmt: skip
-        if new.tags:
-            found["tags"] = new.tags
-        numbers = {"id": self.id, "stamp": new.observed_at / 1e9}
-        return {name: text for name, text in found.items() if text} | numbers
+        return Row(
+            id=self.id, kind=new.kind, collection=new.collection, observed_at=new.observed_at, frame_id=new.frame_id,
+            map_id=new.map_id, context=self.context, confidence=self.confidence(lived_days),
+            stored_confidence=new.confidence, position=self.position("position"), content=new.content,
+            human_summary=new.human_summary, perception_type=new.perception_type or "", label=new.label,
+            category=new.category, session_id=new.session_id, tags=new.tags,
+        )  # fmt: skip
 
     def position(self, path: str) -> tuple[float, ...] | None:
         """Return the position of a spatial field."""
@@ -113,86 +116,27 @@ def folded(label: str) -> str:
 Polygon = Sequence[tuple[float, float]]
 
 
-class Place(NamedTuple):
-    """A place, as the target of a spatial sort or as a condition."""
-
-    field: str
-    target: tuple[float, ...]
-    frame_id: str = MAIN_FRAME
-    max_distance: float = math.inf
-
-    def arguments(self) -> dict[str, object]:
-        """Return it as an argument of recall."""
-        given = self._asdict()
-        return {**given, "max_distance": None} if math.isinf(self.max_distance) else given
-
-
-class Box(NamedTuple):
-    """A box, as a condition."""
-
-    field: str
-    min_corner: tuple[float, ...]
-    max_corner: tuple[float, ...]
-    frame_id: str = MAIN_FRAME
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query, already validated."""
+class Question(NamedTuple):
+    """A recall, and when it is asked."""
 
     now: int
-    text: str = ""
-    n: int = 5
-    min_confidence: float | None = 0.0
-    """None for the default: fresh memories, or if there is no result of them, faded ones."""
-    faded: bool = False
-    """Whether to search faded memories alone, for the default."""
+    """Nanoseconds by the robot's clock."""
+    request: RecallRequest
     min_relevance: float = 0.0
-    sets_relevance: bool = True
-    """Whether the bound of relevance is the caller's, not the parameter."""
-    explain: bool = False
-    collections: tuple[str, ...] = (DEFAULT_COLLECTION,)
-    """None if the query names none: then the default one, and the notes."""
-    session_ids: tuple[str, ...] = ()
-    excluded_session_ids: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    any_tags: tuple[str, ...] = ()
-    ids: tuple[int, ...] = ()
-    after: int | None = None
-    before: int | None = None
-    context_filter: Mapping[str, object] = field(default_factory=dict)
-    near: Place | None = None
-    within: Box | None = None
-    areas: tuple[str, ...] = ()
-    since_last_visit: Place | None = None
-    spatial_sort: Place | None = None
-    fold: bool = True
+    """The parameter."""
 
-    @property
-    def has_evidence(self) -> bool:
-        """Tell whether the best of what the conditions leave is the result, however little its text says."""
-        names = (self.session_ids, self.categories, self.labels, self.tags, self.any_tags, self.ids, self.areas)
-        places = (self.near, self.within, self.since_last_visit)
-        window = (self.after, self.before)
-        is_named = any((*names, self.context_filter)) or any(one is not None for one in (*places, *window))
-        return is_named and not self.sets_relevance
+    def plan(self, parameters: Parameters, areas: Mapping[str, Polygon]) -> Query:
+        """Return it checked, on a file that has these areas."""
+        parameters = parameters.changed(min_relevance=self.min_relevance)
+        return parse_query(parameters, self.request, decay=Decay(DECAY_RATE, self.now), areas=_by_name(areas))
 
-    @property
-    def wants_notes(self) -> bool:
-        """Tell whether notes may answer: with words all kinds do by default."""
-        return "note" in self.kinds if self.kinds else bool(self.text)
+    def page(self, parameters: Parameters, areas: Mapping[str, Polygon], request: TimelineRequest) -> TimelineQuery:
+        """Return a timeline at the same time checked, on a file that has these areas."""
+        return parse_timeline(parameters, request, decay=Decay(DECAY_RATE, self.now), areas=_by_name(areas))
 
-    def names(self, collection: str) -> bool:
-        """Tell whether all memories of a collection are searched."""
-        return "*" in self.collections or collection in (self.collections or (DEFAULT_COLLECTION,))
 
-    def searches(self, new: NewMemory) -> bool:
-        """Tell whether the collection of a memory is searched for memories of its kind."""
-        of_notes = not self.collections and new.collection == NOTES and new.kind is Kind.NOTE and self.wants_notes
-        return self.names(new.collection) or of_notes
+def _by_name(areas: Mapping[str, Polygon]) -> Callable[[], Mapping[str, Area]]:
+    return lambda: {name: Area(name, tuple(polygon)) for name, polygon in areas.items()}
 
 
 @dataclass(frozen=True)
@@ -235,49 +179,8 @@ def at_path(value: object, path: str) -> object:
 
 def is_position(value: object) -> TypeGuard[list[float]]:
     """Tell whether a value is an array of two or three numbers."""
-    return isinstance(value, list) and len(value) in (2, 3) and all(_type(part) is float for part in value)
-
-
-def holds(operator: str, operand: object, value: object) -> bool:
-    """Tell whether a value fits one comparison."""
-    if operator == "$exists":
-        return (value is not ABSENT) == operand
-    if value is ABSENT:
-        return False
-    if operator == "$contains":
-        return isinstance(value, list | tuple) and any(_equal(item, operand) for item in value)
-    if operator == "$prefix":
-        return isinstance(value, str) and value.startswith(str(operand))
-    if operator == "$in":
-        return any(_equal(value, item) for item in operand)  # type: ignore[attr-defined]
-    if operator in ("$eq", "$ne"):
-        return _equal(value, operand) == (operator == "$eq")
-    return _type(value) is _type(operand) in (float, str) and _ORDERS[operator](value, operand)
-
-
-_ORDERS: Mapping[str, Callable[..., bool]] = {
-    "$lt": lambda a, b: a < b,
-    "$lte": lambda a, b: a <= b,
-    "$gt": lambda a, b: a > b,
-    "$gte": lambda a, b: a >= b,
-}
-
-
-def _type(value: object) -> type:
-    return float if type(value) is int else type(value)
-
-
-def _equal(left: object, right: object) -> bool:
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(_equal(*pair) for pair in zip(left, right, strict=True))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return set(left) == set(right) and all(_equal(left[name], right[name]) for name in left)
-    return _type(left) is _type(right) and left == right
+    return isinstance(value, list) and len(value) in (2, 3) and all(type(part) in (int, float) for part in value)
 
 
 NOTES = "notes"
 """The collection of notes, unless their folder names another."""
-OWN_NAMES = frozenset({
-    "id", "kind", "content", "human_summary", "perception_type", "label", "category", "confidence", "session_id",
-    "collection", "frame_id", "map_id", "stamp", "tags",
-})  # fmt: skip

@@ -6,19 +6,20 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 from robotmem_ros.memory import Kind, Pose, RecallResult, RobotMemory
 from robotmem_ros.memory.embedding import Vector
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.search.query import Query
 from robotmem_ros.memory.storage import codec, rows
 from robotmem_ros.memory.storage.connection import connect
 
 from ..clock import Clock
 from ..embedders import WordVectors
 from .oracle import Oracle
-from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Polygon, Query, ReferenceMemory, evidence_day
+from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Polygon, Question, ReferenceMemory, evidence_day
 
 VOCABULARY = [
     "red", "blue", "green", "mug", "cup", "bowl", "lamp", "desk", "door", "shelf", "plant", "book", "rug", "pan", "jar",
@@ -67,43 +68,21 @@ class World:
     @cached_property
     def oracle(self) -> Oracle:
         """Return the oracle of this world."""
-        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None, self.areas, self.lived_days)
+        return Oracle(self.memories, WordVectors().embed_one if self.embeds else None, self.lived_days)
 
-    def recall(self, query: Query) -> RecallResult:
-        """Query the real memory and wait until its result counts as recalled."""
-        self.clock.now = query.now
-        self.memory.parameters = self.memory.parameters.changed(min_relevance=query.min_relevance)
-        # One of several names may be given by itself.
-        one, *more = query.session_ids or ("",)
-        answer = self.memory.recall(
-            query.text,
-            query.n,
-            query.min_confidence,
-            one,
-            query.context_filter,
-            query.spatial_sort and query.spatial_sort.arguments(),
-            query.after,
-            query.before,
-            collections=query.collections,
-            session_ids=more,
-            excluded_session_ids=query.excluded_session_ids,
-            kinds=query.kinds,
-            fold=query.fold,
-            categories=query.categories,
-            labels=query.labels,
-            tags=query.tags,
-            any_tags=query.any_tags,
-            ids=query.ids,
-            min_relevance=query.min_relevance if query.sets_relevance else None,
-            explain=query.explain,
-            near=query.near and query.near.arguments(),
-            within=query.within and query.within._asdict(),
-            areas=query.areas,
-            since_last_visit=query.since_last_visit and query.since_last_visit.arguments(),
-        )
+    def plan(self, question: Question) -> Query:
+        """Return a question checked, as this memory does."""
+        return question.plan(self.memory.parameters, self.areas)
+
+    def recall(self, question: Question) -> RecallResult:
+        """Ask the real memory and wait until its result counts as recalled."""
+        self.clock.now = question.now
+        self.memory.parameters = self.memory.parameters.changed(min_relevance=question.min_relevance)
+        request = question.request
+        result = self.memory.recall(**{field.name: getattr(request, field.name) for field in fields(request)})
         self.memory._parts.usage.write()
         self.memory._database.write(lambda connection: None).result()
-        return answer
+        return result
 
 
 def build(memory: RobotMemory, clock: Clock, seed: int, size: int, *, embeds: bool = True) -> World:

@@ -18,8 +18,9 @@ import numpy as np
 from ...embedding import Vector, Vectors
 from ...storage import Database, bulk, codec, vector_rows
 from ...storage.overview import overview
-from ..candidates import Candidates, Condition, enumerate_if_few, filter_ids, only
+from ..candidates import Candidates, enumerate_if_few, filter_ids, only
 from ..result import Ranking
+from ..sql import Sql
 from . import products
 from .exact import measured, ranked
 from .in_place import nearest_in_place
@@ -46,7 +47,7 @@ _IS_NEAR = """EXISTS (
     WHERE mv.memory_id = m.id AND round(kept_distance(v.embedding, ?), 6) <= ?
 )"""
 _VECTORS_OF = "FROM json_each(?) AS j CROSS JOIN memories_vec AS mv ON mv.memory_id = j.value"
-_FACTS = Candidates((Condition("m.status = 'active'"), Condition("m.type = 'fact'")))
+_FACTS = Candidates((Sql("m.status = 'active'"), Sql("m.type = 'fact'")))
 
 
 class VectorIndex:
@@ -119,12 +120,12 @@ class VectorIndex:
         near = [hit.memory_id for hit in hits if hit.measure <= farthest]
         unmeasured = unmeasured and vector_rows.lacking(connection) > 0
         if candidates.ids is not None:
-            others = candidates.and_(Condition(f"NOT {_HAS_VECTOR}"))
+            others = candidates.and_(Sql(f"NOT {_HAS_VECTOR}"))
             return only([*near, *filter_ids(connection, others, candidates.ids)] if unmeasured else near)
         if not unmeasured and len(near) <= _LISTED:
             return only(near)
         check = f"({_IS_NEAR} OR NOT {_HAS_VECTOR})" if unmeasured else _IS_NEAR
-        return candidates.and_(Condition(check, (query.astype(np.float32).tobytes(), farthest)))
+        return candidates.and_(Sql(check, (query.astype(np.float32).tobytes(), farthest)))
 
     def facts_within(self, connection: sqlite3.Connection, query: Vector, distance: float, most: int) -> list[int]:
         """Find the facts up to a cosine distance, not in order; some may be a little farther.

@@ -13,8 +13,9 @@ import numpy as np
 
 from ...embedding import Vector
 from ...storage import bulk, vector_rows
-from ..candidates import Candidates, Source, filter_ids
+from ..candidates import Candidates, filter_ids
 from ..result import DISTANCE_DIGITS, Hit, Ranking
+from ..sql import Sql
 from .exact import measured
 from .matrix import Distances, Ids
 
@@ -139,7 +140,7 @@ class Walk:
         return [position for position, _ in pairs], [memory_id for _, memory_id in pairs], count
 
     def _having(
-        self, vector_ids: Ids, check: Source | None, *, most: int, of_one: int
+        self, vector_ids: Ids, check: Sql | None, *, most: int, of_one: int
     ) -> tuple[list[int], list[int], int]:
         # The positions of vectors and the memories that have them, for the first vectors that have less than `most`
         # together, and how many vectors these are; at least one, of which the newest `of_one` are read if it has more.

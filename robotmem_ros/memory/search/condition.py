@@ -1,0 +1,151 @@
+"""A condition: a value that explains itself twice, to SQL and to Python.
+
+`sql` is an expression over the alias `m` of memories, and `matches` is what it means. The tests hold the two together:
+what a recall may find is `[row for row in rows if condition.matches(row)]`. No condition knows a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..models import Kind
+from ..storage.overview import Overview
+from .sql import Sql, all_of, any_of
+
+ABSENT = object()
+"""The value at a path that a memory does not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A memory as conditions see it at the time of a query."""
+
+    id: int
+    kind: Kind
+    collection: str
+    observed_at: int
+    frame_id: str
+    map_id: str
+    context: Mapping[str, object]
+    confidence: float
+    """Confidence now, decayed."""
+    stored_confidence: float
+    """Confidence without decay."""
+    position: tuple[float, ...] | None = None
+    """x, y, z of the pose."""
+    content: str = ""
+    human_summary: str = ""
+    perception_type: str = ""
+    label: str = ""
+    category: str = ""
+    session_id: str = ""
+    tags: tuple[str, ...] = ()
+    access_count: int = 0
+    times_seen: int | None = None
+    """Sightings of an object; None for what is no object."""
+    confirmed: bool | None = None
+    """Whether an object is confirmed; None for what is no object."""
+    is_represented: bool = False
+    """Whether another fact represents it."""
+
+    def at(self, path: str) -> object:
+        """Return the value at a dot path of the context, or ABSENT."""
+        value: object = self.context
+        for name in path.split("."):
+            if not isinstance(value, Mapping) or name not in value:
+                return ABSENT
+            value = value[name]
+        return value
+
+
+class Condition:
+    """What must hold of a memory before anything is ranked."""
+
+    suffices: bool = True
+    """Whether a query may have it alone, without words and other conditions."""
+    is_evidence: bool = True
+    """Whether it says what a memory is about, or where or when it was observed, so that what it leaves is an answer."""
+
+    def sql(self) -> Sql:
+        """Return it in SQL."""
+        raise NotImplementedError
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether it holds for a memory."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterable[Condition]:
+        """Return it as conditions that all must hold, so that indexes can list the memories under each by itself."""
+        return (self,)
+
+    def leaves(self) -> Iterator[Condition]:
+        """Return the conditions that it joins, at any depth; itself if it joins none."""
+        yield self
+
+    def leaves_out_any(self, overview: Overview) -> bool:
+        """Tell whether there may be a memory that it leaves out."""
+        return True
+
+
+@dataclass(frozen=True)
+class And(Condition):
+    """All of some conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    def sql(self) -> Sql:
+        """Return it in SQL."""
+        return all_of([part.sql() for part in self.parts()])
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether all of them hold."""
+        return all(condition.matches(row) for condition in self.conditions)
+
+    def parts(self) -> Iterable[Condition]:
+        """Return the parts of each."""
+        return [part for condition in self.conditions for part in condition.parts()]
+
+    def leaves(self) -> Iterator[Condition]:
+        """Return the leaves of each."""
+        return (leaf for condition in self.conditions for leaf in condition.leaves())
+
+
+@dataclass(frozen=True)
+class Or(Condition):
+    """At least one of some conditions."""
+
+    conditions: tuple[Condition, ...]
+
+    def sql(self) -> Sql:
+        """Return it in SQL."""
+        return any_of([And((condition,)).sql() for condition in self.conditions])
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether any of them holds."""
+        return any(condition.matches(row) for condition in self.conditions)
+
+    def leaves(self) -> Iterator[Condition]:
+        """Return the leaves of each."""
+        return (leaf for condition in self.conditions for leaf in condition.leaves())
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    """What a condition leaves out."""
+
+    condition: Condition
+    is_evidence = False
+
+    def sql(self) -> Sql:
+        """Return it in SQL: what is not known to hold does not."""
+        check, arguments, _ = And((self.condition,)).sql()
+        return Sql(f"NOT coalesce({check}, 0)", arguments)
+
+    def matches(self, row: Row) -> bool:
+        """Tell whether the condition does not hold."""
+        return not self.condition.matches(row)
+
+    def leaves(self) -> Iterator[Condition]:
+        """Return the leaves of the condition."""
+        return self.condition.leaves()

@@ -1,0 +1,53 @@
+"""When the robot's last visit to a place ended."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..storage import bulk
+from ..storage.connection import Connection
+from .condition import And
+from .places import POSITION, find_space, greatest_square, squared_distance
+from .spatial_conditions import NEVER, Circle, SinceLastVisit
+
+
+def last_visit(connection: sqlite3.Connection, visit: SinceLastVisit) -> int:
+    """Return when it ended, in nanoseconds, or NEVER; in a snapshot, where nothing changes, it is looked for once."""
+    seen = connection.seen if isinstance(connection, Connection) else None
+    if seen is None:
+        return _last_visit(connection, visit)
+    known = seen.get(last_visit)
+    if known is None or known[0] != visit:
+        known = seen[last_visit] = visit, _last_visit(connection, visit)
+    return int(known[1])
+
+
+def _last_visit(connection: sqlite3.Connection, visit: SinceLastVisit) -> int:
+    times = np.sort(_times(connection, visit))[::-1]
+    starts = np.concatenate(([visit.now], times[:-1])) if len(times) else times
+    (gaps,) = np.nonzero(starts - times > visit.gap)
+    return int(times[gaps[0]]) if len(gaps) else NEVER
+
+
+def _times(connection: sqlite3.Connection, visit: SinceLastVisit) -> npt.NDArray[np.int64]:
+    place = visit.place
+    there = Circle(place).sql().source
+    if there is None or find_space(connection, place.field).id is None:
+        return np.array([], np.int64)
+    check, arguments, _ = And((replace(visit.collections, of_notes=()),)).sql()
+    memories = f"({there.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id"
+    active = f"m.status = 'active' AND {check}"
+    sql = f"SELECT m.observed_at AS id FROM {memories} WHERE {active} AND m.observed_at <= ?"
+    limits = (*there.arguments, *arguments, visit.now)
+    if place.field.name == POSITION:
+        squared, square_arguments = squared_distance(place.target)
+        sql += (
+            f" UNION ALL SELECT p.observed_at FROM {memories} CROSS JOIN sightings AS p ON p.memory_id = m.id "
+            f"WHERE {active} AND p.observed_at <= ? AND {squared} <= ?"
+        )
+        limits += (*limits, *square_arguments, greatest_square(place.max_distance))
+    return bulk.array(connection, sql, limits)

@@ -32,7 +32,7 @@ ROS = [
 # The rooms of the core from the ground floor up: what stands lower imports nothing that stands higher.
 FLOORS = (
     {"argument", "clocks", "errors", "geometry", "new_file", "package_imports", "yaml_file"},
-    {"models", "validation"},
+    {"batch", "models", "validation"},
     {"maps"},
     {"text"},
     {"config"},

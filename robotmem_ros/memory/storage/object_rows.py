@@ -17,6 +17,7 @@ from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..text.normal_form import label_key
 from .decay import Decay
+from .revisions import CHANGED
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
@@ -123,8 +124,8 @@ def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at
     """
     names = ", ".join(f"{name} = :{name}" for name in columns)
     connection.execute(
-        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at "
-        "WHERE id = :id",
+        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at, "
+        f"{CHANGED} WHERE id = :id",
         {**columns, "received_at": received_at, "updated_at": iso(time.time_ns()), "id": memory_id},
     )
 
@@ -146,7 +147,7 @@ def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
     connection.execute(
         "UPDATE memories SET status = 'superseded', status_reason = 'the same object', superseded_by = ?2, "
-        "updated_at = ?3 WHERE id = ?1",
+        f"updated_at = ?3, {CHANGED} WHERE id = ?1",
         (memory_id, by, iso(time.time_ns())),
     )
     connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))

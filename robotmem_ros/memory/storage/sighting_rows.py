@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from ..geometry import Point
 from ..models import NewMemory, Sighting
+from . import revisions
 
 
 def insert(connection: sqlite3.Connection, memory_id: int, new: NewMemory, position: Point, *, subsampled: int) -> None:
@@ -37,6 +38,8 @@ def halve(connection: sqlite3.Connection, memory_id: int) -> int:
     for (gone, subsampled), (stays, _) in removed:
         connection.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (subsampled + 1, stays))
         connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
+    if removed:
+        revisions.touch(connection, [memory_id])
     return len(removed)
 
 

@@ -7,11 +7,10 @@ import base64
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator
-from contextlib import nullcontext
+from collections.abc import Generator, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from gzip import GzipFile
-from io import TextIOWrapper
 from itertools import chain, groupby, islice
 from operator import add
 from pathlib import Path
@@ -89,13 +88,13 @@ def _lines_before_release(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _import(arguments: argparse.Namespace) -> None:
-    parts = _read(arguments.file)
-    # A file that cannot be read makes no database.
-    first = next(parts, None)
     total = Applied()
-    with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
-        for part in chain(() if first is None else (first,), parts):
-            total = Applied(*map(add, total, _stored(memory, part)))
+    with closing(_read(arguments.file)) as parts:
+        # A file that cannot be read makes no database.
+        first = next(parts, None)
+        with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
+            for part in chain(() if first is None else (first,), parts):
+                total = Applied(*map(add, total, _stored(memory, part)))
     others = {"were there before": total.known, "stay deleted": total.refused}
     write_result(
         f"imported: {total.stored} memories" + "".join(f", {n} {what}" for what, n in others.items() if n) + "\n"
@@ -115,10 +114,10 @@ def _stored(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applied:
     return Applied(stored=1)
 
 
-def _read(path: Path) -> Iterator[Batch | NewMemory | _Place]:
+def _read(path: Path) -> Generator[Batch | NewMemory | _Place]:
     try:
         with opened_lines(path) as file:
-            yield from _parts(enumerate(TextIOWrapper(file, encoding="utf-8"), start=1), path)
+            yield from _parts(enumerate(file, start=1), path)
     except (OSError, EOFError, zlib.error) as cause:
         raise InvalidFieldError(
             "FILE.jsonl", path, f"cannot be read ({getattr(cause, 'strerror', '') or cause})"

@@ -9,9 +9,11 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, NamedTuple, TextIO
 
 _GZIP = b"\x1f\x8b"
 
@@ -68,9 +70,10 @@ class Applied(NamedTuple):
     """Memories that were deleted here before."""
 
 
-def opened_lines(path: Path) -> BinaryIO:
+@contextmanager
+def opened_lines(path: Path) -> Iterator[TextIO]:
     """Open a file of lines to read, compressed or not; raises OSError."""
-    file = path.open("rb")
-    if file.peek(len(_GZIP))[: len(_GZIP)] != _GZIP:
-        return file
-    return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    with path.open("rb") as file:
+        is_compressed = file.peek(len(_GZIP)).startswith(_GZIP)
+        with gzip.open(file, "rt", encoding="utf-8") if is_compressed else TextIOWrapper(file, "utf-8") as lines:
+            yield lines

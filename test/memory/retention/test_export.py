@@ -47,7 +47,11 @@ def test_every_exported_line_holds_the_whole_memory(open_memory: OpenMemory, tmp
     exported = {line["id"]: line for line in map(json.loads, path.read_text().splitlines())}
     assert set(exported) == {seen, fact}
     line = exported[fact]
-    assert (line["content"], line["context"], [*line["tags"]]) == ("蓝色的杯子", {"task": {"success": True}}, ["a", "b"])
+    assert (line["content"], line["context"], [*line["tags"]]) == (
+        "蓝色的杯子",
+        {"task": {"success": True}},
+        ["a", "b"],
+    )
     assert (line["type"], line["collection"], line["observed_at"]) == ("fact", "default", 5 * 10**9)
     assert [change["before"] for change in line["history"]] == [{"content": "红色的杯子"}]
     line = exported[seen]

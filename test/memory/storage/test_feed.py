@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,7 +33,8 @@ class World:
     """A memory, a copy that follows it, and a clock that both read."""
 
     def __init__(self) -> None:
-        self.now = 20_000 * DAY
+        # Later than the wall clock, so that what changed is older than what a purge takes, and far from midnight.
+        self.now = (time.time_ns() // DAY + 1) * DAY + DAY // 2
         self.source, self.copy, self.copied_at_once = (self.opened() for _ in range(3))
         self.seen = self.seen_at_once = BEGINNING
 
@@ -65,12 +67,16 @@ class World:
         see(self.source, *pair[: 1 + two % 2])
 
     def merge(self, one: int, two: int) -> None:
-        """Make two facts of one session say the same, and group them."""
-        first, second = TEXTS[one % len(TEXTS)], TEXTS[two % len(TEXTS)]
-        self.source.learn(first, session_id="s")
-        other = self.source.learn(f"{second} again", session_id="s").memory_id
-        self.source.update(other, first)
-        self.source.consolidate("s")
+        """Group three facts of one session, two of which say the same; then perhaps change what stands for them."""
+        text = f"carry the box number {one} to the shelf"
+        ids = [self.source.learn(f"{text} {end}", session_id="s").memory_id for end in ("", "slowly and", "at once,")]
+        self.source.update(ids[0], text)
+        self.source.update(ids[1], text)
+        (group, *_) = self.source.consolidate("s").groups or (None,)
+        self.feed(two + 1)
+        if group is not None and two % 3:
+            kept = group.representative.id
+            self.source.forget(kept) if two % 3 == 1 else self.source.update(kept, "the box is heavy")
 
     def outcome(self, one: int, two: int) -> None:
         """Recall something in a session that succeeds or fails."""
@@ -79,8 +85,14 @@ class World:
         self.source.end_session(session, two / 9)
 
     def retain(self, one: int, two: int) -> None:
-        """Delete what exceeds a budget."""
-        self.source.parameters = self.source.parameters.changed(max_memories=3 + one, retention_sightings=4)
+        """Delete what exceeds a budget: memories, or sightings of two objects."""
+        budget = {"max_memories": 3 + one, "retention_sightings": 0}
+        if two % 2:
+            budget = {"max_memories": 0, "retention_sightings": 4}
+            for _ in range(4):
+                self.now += 10**9
+                see(self.source, *(sighting(x, t=self.now / 1e9, label="mug") for x in (5.0, 9.0)))
+        self.source.parameters = self.source.parameters.changed(**budget)
         self.source.retain()
 
     def import_own(self, one: int, two: int) -> None:

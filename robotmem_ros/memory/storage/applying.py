@@ -40,14 +40,17 @@ def apply(connection: sqlite3.Connection, batch: Batch) -> Applied:
     except (sqlite3.Error, *MALFORMED) as cause:
         raise InvalidFieldError("deleted", batch.deleted, "must be UUIDs in hexadecimal digits") from cause
     writer = _Writer(connection)
-    for step, some in ((writer.choose, batch.rows), (writer.store, writer.newer), (writer.link, writer.newer)):
-        row: Row = {}
+    for step, some in (
+        (writer.choose, batch.rows), (writer.insert, (writer.newer,)), (writer.store, writer.newer),
+        (writer.link, writer.newer),
+    ):  # fmt: skip
+        row: Any = None
         try:
             for row in some:
                 step(row)
         except (sqlite3.IntegrityError, *MALFORMED) as cause:
             why = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
-            raise InvalidFieldError("row", dict(row), why) from cause
+            raise InvalidFieldError("row", row, why) from cause
     stored = sum(row["unit"] == "memory" for row in writer.newer)
     return Applied(stored, deleted, writer.known, writer.refused)
 
@@ -64,24 +67,31 @@ def _delete(connection: sqlite3.Connection, uuid: bytes) -> int:
 
 
 class _Writer:
-    """Stores units on one connection, in three steps: choose all, store all, link all."""
+    """Stores units on one connection, in four steps: choose all, insert what is new, store all, link all."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._ids: dict[str, int | None] = {}
+        self._new: dict[str, NewMemory] = {}
         self.newer: list[Row] = []
         self.known = 0
         self.refused = 0
 
     def choose(self, row: Row) -> None:
         """Keep a row if it is newer than what the file has."""
-        uuid = bytes.fromhex(row["uuid"])
+        uuid = _bytes("uuid", row)
         if self._connection.execute("SELECT 1 FROM deleted WHERE uuid = ?", (uuid,)).fetchone():
             self.refused += row["unit"] == "memory"
         elif self._is_newer(row, uuid):
             self.newer.append(row)
         else:
             self.known += row["unit"] == "memory"
+
+    def insert(self, newer: Sequence[Row]) -> None:
+        """Insert the memories among these rows that the file does not have."""
+        memories = [row for row in newer if row["unit"] == "memory" and self._id(row["uuid"]) is None]
+        self._new = {row["uuid"]: _new_memory(row) for row in memories}
+        self._ids |= zip(self._new, rows.insert_all(self._connection, [*self._new.values()]), strict=True)
 
     def store(self, row: Row) -> None:
         """Store a row without its links."""
@@ -115,14 +125,13 @@ class _Writer:
         return (mine, version[1]) > (here[2], robot)
 
     def _store_memory(self, row: Row) -> None:
-        uuid = bytes.fromhex(row["uuid"])
-        new = _new_memory(row)
-        values = {name: row[name] for name in _LATER}
-        memory_id = revisions.memory_of(self._connection, uuid)
-        if memory_id is None:
-            memory_id = rows.insert(self._connection, new)
-            values |= {"uuid": uuid, "adopted": 1}
+        memory_id, is_new = self._id(row["uuid"]), row["uuid"] in self._new
+        assert memory_id is not None
+        values: dict[str, object] = {name: row[name] for name in _LATER}
+        if is_new:
+            values |= {"uuid": bytes.fromhex(row["uuid"]), "adopted": 1}
         else:
+            new = _new_memory(row)
             values |= {name: getattr(new, name) for name in rows.COLUMNS}
             values |= dict(zip(Pose._fields, new.pose or (None,) * len(Pose._fields), strict=True))
         self._update(memory_id, values)
@@ -132,12 +141,13 @@ class _Writer:
             "WHERE id = ?",
             (int(row["evidence_age"]), _origin(row), memory_id),
         )
-        self._connection.execute("DELETE FROM memory_tags WHERE memory_id = ?", (memory_id,))
-        self._connection.executemany(
-            "INSERT INTO memory_tags VALUES (?, ?, ?)", [(memory_id, tag, by) for tag, by in row["tags"].items()]
-        )
-        for name, part in units.PARTS.items():
-            self._replace_parts(part.table, memory_id, row[name])
+        parts = {part.table: row[name] for name, part in units.PARTS.items()}
+        parts["memory_tags"] = [{"tag": tag, "source": source} for tag, source in row["tags"].items()]
+        for table, some in parts.items():
+            if not is_new:
+                self._connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
+            if some:
+                self._add_parts(table, memory_id, some)
 
     def _update(self, memory_id: int, values: Mapping[str, object]) -> None:
         # Of those that differ alone: every column that is named costs its triggers.
@@ -150,17 +160,16 @@ class _Writer:
             assignments = ", ".join(f"{name} = ?" for name in changed)
             self._connection.execute(f"UPDATE memories SET {assignments} WHERE id = ?", (*changed.values(), memory_id))
 
-    def _replace_parts(self, table: str, memory_id: int, parts: Sequence[Row]) -> None:
-        self._connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
-        if parts:
-            columns = [name for name in self._columns(table) if name not in ("id", "memory_id")]
-            self._connection.executemany(
-                f"INSERT INTO {table} (memory_id, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",
-                [(memory_id, *(units.as_stored(name, part[name]) for name in columns)) for part in parts],
-            )
-
-    def _columns(self, table: str) -> list[str]:
-        return [name for (name,) in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+    def _add_parts(self, table: str, memory_id: int, parts: Sequence[Row]) -> None:
+        columns = [
+            name
+            for (name,) in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+            if name not in ("id", "memory_id")
+        ]
+        self._connection.executemany(
+            f"INSERT INTO {table} (memory_id, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",
+            [(memory_id, *(units.as_stored(name, part[name]) for name in columns)) for part in parts],
+        )
 
     def _link_memory(self, row: Row) -> None:
         connection, memory_id = self._connection, self._id(row["uuid"])
@@ -173,15 +182,19 @@ class _Writer:
         representative = row["group"] and self._id(row["group"])
         if representative is not None:
             connection.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
-        fact_rows.unlink_contradictions(connection, memory_id)
-        fact_rows.link_contradictions(
-            connection, memory_id, [(other, link["reason"]) for other, link in self._known(row["contradictions"])]
-        )
-        fact_rows.unlink_similar(connection, memory_id)
-        fact_rows.link_similar(
-            connection, memory_id,
-            [Similarity(other, link["method"], link["similarity"]) for other, link in self._known(row["similar"])],
-        )  # fmt: skip
+        if row["type"] == Kind.FACT.value:
+            contradictions, similar = self._known(row["contradictions"]), self._known(row["similar"])
+            fact_rows.unlink_contradictions(connection, memory_id)
+            fact_rows.link_contradictions(
+                connection, memory_id, [(other, link["reason"]) for other, link in contradictions]
+            )
+            fact_rows.unlink_similar(connection, memory_id)
+            fact_rows.link_similar(
+                connection,
+                memory_id,
+                [Similarity(other, link["method"], link["similarity"]) for other, link in similar],
+            )
+            return
         connection.execute("DELETE FROM neighbours WHERE ? IN (memory_id, other_id)", (memory_id,))
         for other, link in self._known(row["neighbours"]):
             object_rows.count_neighbours(
@@ -247,7 +260,11 @@ def _new_memory(row: Row) -> NewMemory:
 
 
 def _origin(row: Row) -> bytes:
-    robot = bytes.fromhex(row["robot"])
-    if len(robot) != 16:
-        raise ValueError("a robot has 32 hexadecimal digits")
-    return robot + int(row["revision"]).to_bytes(8, "big")
+    return _bytes("robot", row) + int(row["revision"]).to_bytes(8, "big")
+
+
+def _bytes(name: str, row: Row) -> bytes:
+    value = bytes.fromhex(row[name])
+    if len(value) != 16:
+        raise ValueError(f"{name} must have 32 hexadecimal digits")
+    return value

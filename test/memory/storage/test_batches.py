@@ -96,8 +96,9 @@ def test_of_two_robots_the_later_change_stays_wherever_they_meet(open_memory: Op
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"uuid": "0"}, "non-hexadecimal|hexadecimal"),
-        ({"robot": "00"}, "a robot has 32 hexadecimal digits"),
+        ({"uuid": "0"}, "hexadecimal"),
+        ({"uuid": "00"}, "uuid must have 32 hexadecimal digits"),
+        ({"robot": "00"}, "robot must have 32 hexadecimal digits"),
         ({"type": "note"}, "a note is read from its file"),
         ({"type": "thing"}, "'thing' is not a valid Kind"),
         ({"unit": "thing"}, "'thing'"),

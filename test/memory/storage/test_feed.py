@@ -58,7 +58,7 @@ class World:
 
     def some(self, one: int, two: int) -> int:
         """Return the id of a memory, or one that no memory has."""
-        ids = [row["id"] for row in units_of(self.source)] or [1]
+        ids: list[int] = [row["id"] for row in units_of(self.source)] or [1]
         return ids[(one * 10 + two) % len(ids)]
 
     def see(self, one: int, two: int) -> None:
@@ -76,7 +76,7 @@ class World:
         self.feed(two + 1)
         if group is not None and two % 3:
             kept = group.representative.id
-            self.source.forget(kept) if two % 3 == 1 else self.source.update(kept, "the box is heavy")
+            self.source.forget(kept, "a test") if two % 3 == 1 else self.source.update(kept, "the box is heavy")
 
     def outcome(self, one: int, two: int) -> None:
         """Recall something in a session that succeeds or fails."""

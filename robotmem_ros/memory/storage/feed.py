@@ -7,7 +7,7 @@ import sqlite3
 from heapq import merge
 
 from ..batch import Batch, Cursor
-from ..errors import RobotMemoryError
+from ..errors import RewoundError
 from . import revisions, units
 
 _OF_MEMORIES = "memories INDEXED BY idx_mem_collection WHERE collection = ? AND "
@@ -19,16 +19,6 @@ _REFERENCES = """
 """
 
 
-class RewoundError(RobotMemoryError):
-    """A file is not a continuation of what a follower has seen of it."""
-
-    def __init__(self, seen: Cursor) -> None:
-        super().__init__(
-            f"revision {seen.revision} of epoch {seen.epoch!r} is no part of the history of this file, which was "
-            "replaced, as by a backup; start again at revision 0 with an empty copy"
-        )
-
-
 def changes_since(connection: sqlite3.Connection, seen: Cursor, n: int) -> Batch | None:
     """Return what changed after what a follower has seen: at least `n` changes if there are as many.
 
@@ -38,7 +28,7 @@ def changes_since(connection: sqlite3.Connection, seen: Cursor, n: int) -> Batch
         RewoundError: the file is not a continuation of what the follower has seen.
     """
     if not revisions.has_history(connection, seen):
-        raise RewoundError(seen)
+        raise RewoundError(*seen)
     first = seen.revision
     collections = [name for (name,) in connection.execute("SELECT name FROM collections ORDER BY id")]
     last = _last(connection, collections, first, n)

@@ -11,8 +11,7 @@ import pytest
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.batch import BEGINNING, Batch
-from robotmem_ros.memory.errors import InvalidFieldError
-from robotmem_ros.memory.storage.feed import RewoundError
+from robotmem_ros.memory.errors import InvalidFieldError, RewoundError
 from robotmem_ros.memory.storage.revisions import uuid7
 
 from ..conftest import OpenMemory

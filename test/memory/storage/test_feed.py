@@ -74,9 +74,15 @@ class World:
         self.source.update(ids[1], text)
         (group, *_) = self.source.consolidate("s").groups or (None,)
         self.feed(two + 1)
-        if group is not None and two % 3:
-            kept = group.representative.id
-            self.source.forget(kept, "a test") if two % 3 == 1 else self.source.update(kept, "the box is heavy")
+        if group is None:
+            return
+        kept = group.representative.id
+        if two % 3 == 0:
+            self.source.update(kept, add_tags=["kept"])
+        elif two % 3 == 1:
+            self.source.forget(kept, "a test")
+        else:
+            self.source.update(kept, "the box is heavy")
 
     def outcome(self, one: int, two: int) -> None:
         """Recall something in a session that succeeds or fails."""
@@ -245,7 +251,7 @@ def test_a_copy_that_follows_equals_its_source_however_it_is_fed(steps: list[tup
         assert stored(made.copied_at_once, but=USAGE) == stored(made.source, but=USAGE)
         assert stored(made.copy, but=USAGE) == stored(made.source, but=USAGE)
         restored = made.opened()
-        for batch in batches(made.source):
+        for batch in batches(made.source, n):
             restored.apply(received(batch))
         assert stored(restored) == stored(made.source)
         assert as_read(restored) == as_read(made.source)

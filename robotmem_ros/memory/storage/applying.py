@@ -15,7 +15,7 @@ from ..batch import Applied, Batch
 from ..errors import MALFORMED, InvalidFieldError
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..validation import check_coordinates, compact_json
-from . import fact_rows, lived_days, map_rows, object_rows, revisions, rows, units
+from . import fact_rows, lived_days, map_rows, object_rows, purge_rows, revisions, rows, units
 
 Row = Mapping[str, Any]
 _LATER = (
@@ -51,6 +51,9 @@ def apply(connection: sqlite3.Connection, batch: Batch) -> Applied:
         except (sqlite3.IntegrityError, *MALFORMED) as cause:
             why = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
             raise InvalidFieldError("row", row, why) from cause
+    if deleted:
+        # It may have been purged there.
+        purge_rows.note_traces(connection)
     stored = sum(row["unit"] == "memory" for row in writer.newer)
     return Applied(stored, deleted, writer.known, writer.refused)
 

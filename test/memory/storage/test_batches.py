@@ -14,6 +14,7 @@ from robotmem_ros.memory.batch import BEGINNING, Batch
 from robotmem_ros.memory.errors import InvalidFieldError, RewoundError
 from robotmem_ros.memory.storage.revisions import uuid7
 
+from ...support.raw_bytes import found
 from ..conftest import OpenMemory
 
 
@@ -47,10 +48,14 @@ def test_a_purge_leaves_the_uuid_and_nothing_else(memory: RobotMemory, open_memo
     assert "4711" not in "".join(after.lines())
     # The export of before brings it back nowhere where it was deleted.
     assert memory.apply(before).refused == 1
-    copy = open_memory(tmp_path / "copy.db")
-    copy.apply(after)
-    assert copy.apply(before).refused == 1
-    assert (memory.status().memories, copy.status().memories) == (0, 0)
+    copy, late = open_memory(tmp_path / "copy.db"), open_memory(tmp_path / "late.db")
+    late.apply(after)
+    assert late.apply(before).refused == 1
+    copy.apply(before)
+    assert copy.apply(after).deleted == 1
+    assert copy.finish_purge()
+    assert [memory.status().memories, copy.status().memories, late.status().memories] == [0, 0, 0]
+    assert not found(copy.path, {"code": b"4711"})
 
 
 def test_a_follower_of_a_file_that_was_rewound_starts_again(open_memory: OpenMemory, tmp_path: Path) -> None:

@@ -52,10 +52,14 @@ class World:
             VERBS[verb](self, one, two)
         except (InvalidFieldError, MemoryNotFoundError, SessionNotFoundError):
             assert verb in MAY_FAIL
+        self.follow()
+        assert stored(self.copied_at_once, but=USAGE) == stored(self.source, but=USAGE), verb
+
+    def follow(self) -> None:
+        """Let the other copy see what changed."""
         for batch in batches(self.source, seen=self.seen_at_once):
             self.seen_at_once = batch.cursor
             self.copied_at_once.apply(batch)
-        assert stored(self.copied_at_once, but=USAGE) == stored(self.source, but=USAGE), verb
 
     def some(self, one: int, two: int) -> int:
         """Return the id of a memory, or one that no memory has."""
@@ -69,10 +73,10 @@ class World:
 
     def merge(self, one: int, two: int) -> None:
         """Group three facts of one session, two of which say the same; then perhaps change what stands for them."""
-        text = f"carry the box number {one} to the shelf"
-        ids = [self.source.learn(f"{text} {end}", session_id="s").memory_id for end in ("", "slowly and", "again")]
-        self.source.update(ids[0], text)
-        self.source.update(ids[1], text)
+        texts = ("hold the thin glass softly", "hold the thin glass very softly", "the lift is slow today")
+        ids = [self.source.learn(text, session_id="s", category="grasp", confidence=0.8).memory_id for text in texts]
+        self.source.update(ids[2], texts[0])
+        self.follow()
         (group, *_) = self.source.consolidate("s").groups or (None,)
         self.feed(two + 1)
         if group is None:
@@ -99,6 +103,7 @@ class World:
             for _ in range(4):
                 self.now += 10**9
                 see(self.source, *(sighting(x, t=self.now / 1e9, label="mug") for x in (5.0, 9.0)))
+            self.follow()
         self.source.parameters = self.source.parameters.changed(**budget)
         self.source.retain()
 
@@ -159,7 +164,7 @@ VERBS: dict[str, Callable[[World, int, int], object]] = {
     "consolidate": lambda world, one, two: world.source.consolidate(f"s{two % 3}"),
     "purge": lambda world, one, two: world.source.purge(ids=[world.some(one, two)]),
     "purge session": lambda world, one, two: world.source.purge(session_id=f"s{two % 3}"),
-    "purge before": lambda world, one, two: world.source.purge(before=world.now - one * 10**9),
+    "purge before": lambda world, one, two: world.source.purge(before=world.now - one * 10**9 * 60),
     "map": lambda world, one, two: world.source.save_map(grid(two)),
     "retain": World.retain,
     "import": World.import_own,

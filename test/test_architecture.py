@@ -32,7 +32,7 @@ ROS = [
 # The rooms of the core from the ground floor up: what stands lower imports nothing that stands higher.
 FLOORS = (
     {"argument", "bounds", "clocks", "errors", "geometry", "new_file", "package_imports", "times", "yaml_file"},
-    {"models", "tracks", "validation"},
+    {"batch", "models", "tracks", "validation"},
     {"maps"},
     {"text"},
     {"config"},

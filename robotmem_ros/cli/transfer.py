@@ -7,24 +7,28 @@ import base64
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from itertools import chain, groupby
+from gzip import GzipFile
+from itertools import chain, groupby, islice
+from operator import add
 from pathlib import Path
 from typing import Any
 
+from ..memory.batch import BEGINNING, Applied, Batch, opened_lines
 from ..memory.errors import MALFORMED, InvalidFieldError, StorageError
-from ..memory.maps import Move, OccupancyGrid, Origin, PathPart, check_moves
-from ..memory.maps.occupancy_grid import check_size
+from ..memory.maps import Move, OccupancyGrid, PathPart, check_moves
 from ..memory.models import Kind, NewMemory, Pose
 from ..memory.new_file import new_file
 from ..memory.new_memory import LEFT_TO_RULES
-from ..memory.retention.export import lines
 from ..memory.robot_memory import RobotMemory
 from ..memory.storage import map_rows, path_rows, rows
 from ..memory.storage.connection import resolve
-from ..memory.storage.migrations import exportable
-from ..memory.storage.retention_rows import active_ids
+from ..memory.storage.feed import changes_since
+from ..memory.storage.map_rows import unpacked
+from ..memory.storage.migrations import exportable, is_before_release
+from ..memory.storage.retention_rows import active_ids, whole_rows
 from ..memory.validation import check_coordinates, compact_json
 from .command import DATABASE, Command, opened, option
 from .output import write_result
@@ -33,19 +37,26 @@ _MAP, _PATH = "map", "path"
 """Types of lines that hold no memory."""
 _POINTS = 500
 """Points of the path in one line."""
+_CHANGES = 256
+"""Changes in one batch, at least."""
+_MEMORY_LINES = ('{"unit": "memory"', '{"id": ')
+"""Beginnings of lines that hold a memory."""
 
 
 def _export(arguments: argparse.Namespace) -> None:
     path = resolve(arguments.db)
-    written = 0
     try:
-        with exportable(path) as connection, new_file(arguments.file, mode=0o600) as file:
-            active = active_ids(connection)
-            for start in range(0, len(active), 256):
-                some = lines(connection, active[start : start + 256])
-                file.writelines(f"{line}\n".encode() for line in some)
-                written += len(some)
-            file.writelines(f"{line}\n".encode() for line in _place_lines(connection))
+        with (
+            exportable(path) as connection,
+            new_file(arguments.file, mode=0o600) as file,
+            GzipFile(fileobj=file, mode="wb") if arguments.file.suffix == ".gz" else nullcontext(file) as output,
+        ):
+            is_old = is_before_release(connection)
+            lines = _lines_before_release(connection) if is_old else _batch_lines(connection)
+            written = 0
+            for line in chain(lines, _place_lines(connection)):
+                output.write(f"{line}\n".encode())
+                written += line.startswith(_MEMORY_LINES)
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
@@ -60,41 +71,92 @@ def _backup(arguments: argparse.Namespace) -> None:
     write_result(f"copied: {memories} memories into {copy}\n")
 
 
+def _batch_lines(connection: sqlite3.Connection) -> Iterator[str]:
+    seen = BEGINNING
+    while batch := changes_since(connection, seen, _CHANGES):
+        yield from batch.lines()
+        seen = batch.cursor
+    yield json.dumps({"end": seen.revision})
+
+
+def _lines_before_release(connection: sqlite3.Connection) -> Iterator[str]:
+    active = active_ids(connection)
+    for start in range(0, len(active), _CHANGES):
+        for row in whole_rows(connection, active[start : start + _CHANGES]):
+            data = row["perception_data"]
+            yield json.dumps({**row, "perception_data": None if data is None else _text(data)}, ensure_ascii=False)
+
+
 def _import(arguments: argparse.Namespace) -> None:
-    stored = 0
-    memories = _read(arguments.file)
-    # A file that cannot be read makes no database.
-    first = next(memories, None)
-    with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
-        for new in chain(() if first is None else (first,), memories):
-            if isinstance(new, _Place):
-                _store_place(memory, new)
-                continue
-            if new.kind is Kind.FACT:
-                memory.learn_fact(new)
-            else:
-                memory.store(new).result()
-            stored += 1
-    write_result(f"imported: {stored} memories\n")
+    total = Applied()
+    with closing(_read(arguments.file)) as parts:
+        # A file that cannot be read makes no database.
+        first = next(parts, None)
+        with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
+            for part in chain(() if first is None else (first,), parts):
+                total = Applied(*map(add, total, _stored(memory, part)))
+    others = {"were there before": total.known, "stay deleted": total.refused}
+    write_result(
+        f"imported: {total.stored} memories" + "".join(f", {n} {what}" for what, n in others.items() if n) + "\n"
+    )
 
 
-def _read(path: Path) -> Iterator[NewMemory | _Place]:
+def _stored(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applied:
+    if isinstance(part, Batch):
+        return memory.apply(part)
+    if isinstance(part, _Place):
+        _store_place(memory, part)
+        return Applied()
+    if part.kind is Kind.FACT:
+        memory.learn_fact(part)
+    else:
+        memory.store(part).result()
+    return Applied(stored=1)
+
+
+def _read(path: Path) -> Generator[Batch | NewMemory | _Place]:
     try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                yield _parsed(line, f"line {number} of {path}")
-    except OSError as cause:
-        raise InvalidFieldError("FILE.jsonl", path, f"cannot be read ({cause.strerror})") from cause
+        with opened_lines(path) as file:
+            yield from _parts(enumerate(file, start=1), path)
+    except (OSError, EOFError, zlib.error) as cause:
+        raise InvalidFieldError(
+            "FILE.jsonl", path, f"cannot be read ({getattr(cause, 'strerror', '') or cause})"
+        ) from cause
     except UnicodeDecodeError as cause:
         raise InvalidFieldError("FILE.jsonl", path, "is no UTF-8 text") from cause
 
 
-def _parsed(line: str, where: str) -> NewMemory | _Place:
-    try:
-        row = json.loads(line)
-        return _Place.read(row) if row["type"] in (_MAP, _PATH) else _new(row)
-    except (KeyError, TypeError, ValueError) as cause:
-        raise InvalidFieldError(where, line, "was not written by `robotmem export`") from cause
+def _parts(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Batch | NewMemory | _Place]:
+    is_whole = True
+    for number, line in lines:
+        where = f"line {number} of {path}"
+        try:
+            row = json.loads(line)
+            if "batch" in row:
+                is_whole = False
+                yield _batch(row, lines, path)
+            elif "end" in row:
+                is_whole = True
+            elif "unit" in row:
+                # What retention wrote before it deleted it.
+                yield Batch(row["robot"], "", 0, 0, (row,))
+            else:
+                yield _Place.read(row) if row["type"] in (_MAP, _PATH) else _new(row)
+        except (KeyError, TypeError, ValueError) as cause:
+            raise InvalidFieldError(where, line, "was not written by `robotmem export`") from cause
+    if not is_whole:
+        raise _cut_off(path)
+
+
+def _batch(head: dict[str, Any], lines: Iterator[tuple[int, str]], path: Path) -> Batch:
+    rows = tuple(json.loads(line) for _, line in islice(lines, head["rows"]))
+    if len(rows) < head["rows"]:
+        raise _cut_off(path)
+    return Batch(head["robot"], head["epoch"], head["first"], head["last"], rows, tuple(head["deleted"]))
+
+
+def _cut_off(path: Path) -> InvalidFieldError:
+    return InvalidFieldError("FILE.jsonl", path, "is cut off; what came before was imported, import a whole export")
 
 
 def _new(row: dict[str, Any]) -> NewMemory:
@@ -114,13 +176,15 @@ def _new(row: dict[str, Any]) -> NewMemory:
     )
 
 
-def _place_lines(connection: sqlite3.Connection) -> list[str]:
-    """Return the maps and the path as JSON, one map or many points a line."""
-    grids = map_rows.rows(connection)
+def _place_lines(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield the path as JSON, many points a line; of a file from before the release the maps, too."""
+    if is_before_release(connection):
+        for grid in map_rows.rows(connection):
+            packed = {name: _text(grid[name]) for name in ("digest", "cells")}
+            yield json.dumps({"type": _MAP, **grid, **packed}, ensure_ascii=False)
     points = path_rows.rows(connection)
-    parts = [points[start : start + _POINTS] for start in range(0, len(points), _POINTS)]
-    of_maps = [{"type": _MAP, **grid, **{name: _text(grid[name]) for name in ("digest", "cells")}} for grid in grids]
-    return [json.dumps(row, ensure_ascii=False) for row in (*of_maps, *({"type": _PATH, "points": p} for p in parts))]
+    for start in range(0, len(points), _POINTS):
+        yield json.dumps({"type": _PATH, "points": points[start : start + _POINTS]}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -141,7 +205,7 @@ class _Place:
             InvalidFieldError: a map cannot be used.
         """
         if row["type"] == _MAP:
-            return cls(collection=str(row["collection"]), grid=_grid(row))
+            return cls(collection=str(row["collection"]), grid=unpacked(row))
         names = ("frame_id", "map_id", "collection", "session_id")
         parts = []
         for (frame_id, map_id, collection, session_id), points in groupby(
@@ -168,19 +232,6 @@ def _store_place(memory: RobotMemory, place: _Place) -> None:
         memory.store_path(part).result()
 
 
-def _grid(row: dict[str, Any]) -> OccupancyGrid:
-    check_size(row["width"], row["height"])
-    try:
-        cells = zlib.decompressobj().decompress(base64.b64decode(row["cells"]), row["width"] * row["height"] + 1)
-    except zlib.error as cause:
-        raise ValueError(str(cause)) from cause
-    return OccupancyGrid(
-        map_id=row["map_id"], frame_id=row["frame_id"], resolution=row["resolution"],
-        origin=Origin(row["origin_x"], row["origin_y"], row["origin_yaw"]),
-        width=row["width"], height=row["height"], cells=cells, observed_at=row["observed_at"],
-    )  # fmt: skip
-
-
 def _move(point: dict[str, Any]) -> Move:
     pose = (float(point["x"]), float(point["y"]), float(point["yaw"]))
     move = Move(int(point["observed_at"]), *pose, int(point["segment"]))
@@ -196,9 +247,10 @@ def _text(blob: object) -> str:
 _FILE = option("file", type=Path, metavar="FILE.jsonl", help="file of JSON lines; an export makes a new one")
 COMMANDS = (
     Command(
-        "export", "write all active memories as JSON lines",
-        "Write all active memories of a file as JSON lines, with their sightings and history, the maps and the path "
-        "of the robot. Files of the last version before the first release can be read, too.", _export,
+        "export", "write all that a file holds as JSON lines",
+        "Write all memories of a file as JSON lines, with their sightings and history, the sessions, the maps and the "
+        "path of the robot; compressed if the name ends in .gz. Of a file of the last version before the first "
+        "release, active memories are written.", _export,
         (_FILE, DATABASE),
     ),
     Command(
@@ -207,9 +259,10 @@ COMMANDS = (
         (option("file", type=Path, metavar="FILE.db", help="the copy, a new file"), DATABASE),
     ),
     Command(
-        "import", "learn and store exported memories",
-        "Learn the facts and store the perceptions of an export. They get new ids. Of an object, the last sighting is "
-        "stored. Sessions, outcomes and history are not imported.", _import, (_FILE, DATABASE),
+        "import", "store what was exported",
+        "Store the memories, sessions, maps and the path of an export. What is there in the same or a newer version "
+        "stays, so an import can be repeated; what was deleted here stays deleted. Memories get new ids.", _import,
+        (_FILE, DATABASE),
     ),
 )  # fmt: skip
 """Commands, in the order in which help lists them."""

@@ -1,5 +1,6 @@
 """The memory itself, without ROS: learn, save perceptions, recall, forget, update."""
 
+from .batch import Applied, Batch, Cursor
 from .config.parameters import Parameters
 from .errors import (
     DatabaseUnusableError,
@@ -10,6 +11,7 @@ from .errors import (
     MemoryNotFoundError,
     PurgeUnfinishedError,
     ReadOnlyError,
+    RewoundError,
     RobotMemoryError,
     SessionNotFoundError,
     StorageError,
@@ -29,9 +31,12 @@ from .search.timeline import Timeline, TimelineEntry
 from .status import Status
 
 __all__ = [
+    "Applied",
+    "Batch",
     "BriefMemory",
     "Change",
     "Count",
+    "Cursor",
     "DatabaseUnusableError",
     "Explanation",
     "FieldOfView",
@@ -58,6 +63,7 @@ __all__ = [
     "Purged",
     "ReadOnlyError",
     "RecallResult",
+    "RewoundError",
     "RobotMemory",
     "RobotMemoryError",
     "SeenObject",

@@ -166,6 +166,16 @@ class LogHeldError(RobotMemoryError):
         )
 
 
+class RewoundError(RobotMemoryError):
+    """A file is not a continuation of what a follower has seen of it."""
+
+    def __init__(self, epoch: str, revision: int) -> None:
+        super().__init__(
+            f"revision {revision} of epoch {epoch!r} is no part of the history of this file, which was replaced, as by "
+            "a backup; start again from the beginning with an empty copy"
+        )
+
+
 class ReadOnlyError(RobotMemoryError):
     """The memory was opened read-only."""
 

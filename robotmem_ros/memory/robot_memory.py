@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from . import validation
+from .batch import BEGINNING, Applied, Batch, Cursor
 from .config.parameters import Parameters
 from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import (
@@ -68,7 +69,9 @@ from .sessions.sessions import OpenSession, SessionReport, SessionStart
 from .status import Status, status
 from .storage import Database, changes, imports, map_rows, path_rows, rows
 from .storage.activity import Activity, read_activity
+from .storage.applying import apply
 from .storage.decay import Decay
+from .storage.feed import changes_since
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, Selection, preview
@@ -684,6 +687,31 @@ class RobotMemory:
             StorageError: the database could not be read or written.
         """
         return self._parts.retention.plan() if dry_run else self._writable.retention.run()
+
+    def changes_since(self, seen: Cursor = BEGINNING, n: int = 512) -> Batch | None:
+        """Return what changed after what a follower has seen, at least `n` changes if there are as many; None for none.
+
+        Its `cursor` is what the follower has seen with it. All since the default is the whole memory, without notes.
+
+        Raises:
+            RewoundError: the file was replaced, as by a backup, and the follower must start again.
+            StorageError: the database could not be read.
+        """
+        return self._read(changes_since, seen, max(1, n))
+
+    def apply(self, batch: Batch) -> Applied:
+        """Store what is newer in a batch of any file, and delete what was deleted there, in one transaction.
+
+        A batch may come twice. What was deleted here stays deleted.
+
+        Raises:
+            InvalidFieldError: the batch holds what no file has; then nothing of it is stored.
+            StorageError: the database could not be written.
+        """
+        parts = self._writable
+        applied = parts.database.write(lambda connection: apply(connection, batch)).result()
+        parts.maintenance.notify()
+        return applied
 
     def status(self) -> Status:
         """Return what the memory holds now, and what is missing."""

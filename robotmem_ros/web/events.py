@@ -108,8 +108,7 @@ class Events:
             bell.set()
 
     async def _poll(self) -> None:
-        # A watch begins by taking the file as it is; versions go on where the last one ended.
-        base, known = self._state.version, ""
+        known = ""
         watch: FileWatch | None = None
         lonely = 0
         try:
@@ -119,7 +118,7 @@ class Events:
                     if watch is None:
                         watch = await to_thread.run_sync(self._watch)
                     state = await to_thread.run_sync(watch.look)
-                    self._note(state._replace(version=base + state.version), is_first=not known and state.version == 1)
+                    self._note(state, is_first=not known)
                     known = "seen"
                 except RobotMemoryError as error:
                     if known != str(error):

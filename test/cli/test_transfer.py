@@ -30,6 +30,9 @@ def make_older(db: Path, version: int) -> None:
         # The names of the columns then.
         connection.execute("ALTER TABLE sightings RENAME COLUMN subsampled TO thinned")
         connection.execute("ALTER TABLE memories RENAME COLUMN received_at TO refreshed_at")
+        connection.execute("DROP INDEX idx_mem_uuid")
+        for name in ("uuid", "origin"):
+            connection.execute(f"ALTER TABLE memories DROP COLUMN {name}")
     connection.close()
 
 

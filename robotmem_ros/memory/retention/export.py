@@ -5,7 +5,6 @@ The lines are on disk before the memories are deleted. After a crash between the
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import sqlite3
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import RobotMemoryError
-from ..storage.retention_rows import whole_rows
+from ..storage import units
 
 
 class ExportError(RobotMemoryError):
@@ -25,11 +24,7 @@ class ExportError(RobotMemoryError):
 
 def lines(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[str]:
     """Return memories as JSON, in the order of the ids; missing ids are skipped."""
-    found = whole_rows(connection, memory_ids)
-    for row in found:
-        if row["perception_data"] is not None:
-            row["perception_data"] = base64.b64encode(row["perception_data"]).decode()
-    return [json.dumps(row, ensure_ascii=False) for row in found]
+    return [json.dumps(row, ensure_ascii=False) for row in units.memories(connection, memory_ids)]
 
 
 def append(path: Path, written: Sequence[str], *, database: Path) -> None:

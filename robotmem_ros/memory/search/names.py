@@ -87,9 +87,7 @@ def notes(connection: sqlite3.Connection, conditions: Iterable[Condition]) -> It
         yield f"nor {len(unknown_paths) - _PATHS} other paths of the filter"
 
 
-def unknown(
-    connection: sqlite3.Connection, conditions: Iterable[Condition], collections: Collections
-) -> Iterator[str]:
+def unknown(connection: sqlite3.Connection, conditions: Iterable[Condition], collections: Collections) -> Iterator[str]:
     """Say what conditions name that no memory of the collections has, and name near ones."""
     for condition in conditions:
         if (field := _field(condition)) is not None:

@@ -230,9 +230,7 @@ class _Recall:
         self.times.lap("conditions and time")
         return groups
 
-    def _first(
-        self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Sql
-    ) -> list[Group]:
+    def _first(self, candidates: Candidates, find: Callable[[Candidates, int], list[int]], *more: Sql) -> list[Group]:
         # The first groups in the order in which `find` gives the candidates under further conditions.
         groups: list[Group] = []
         while True:

@@ -138,9 +138,7 @@ class _Many(NamedTuple):
         check = "(SELECT holds_words(?, c.c0, c.c1, c.c2, c.c3) FROM memories_fts_content AS c WHERE c.id = m.id)"
         source = Source(_MATCHING, (tokens.all_of(wanted),))
         if not self.text.has_postings:
-            found = enumerate_if_few(
-                self.connection, self.candidates.and_(Sql(check, ("\n".join(wanted),), source))
-            )
+            found = enumerate_if_few(self.connection, self.candidates.and_(Sql(check, ("\n".join(wanted),), source)))
             return None if found.ids == () else found
         ids = self.text.with_all(words)
         if phrases and len(ids) >= _JSON:

@@ -12,6 +12,7 @@ from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..models import Change, Pose
 from ..new_memory import TOLD
 from .note_rows import check_no_notes
+from .revisions import CHANGED
 from .rows import check_active, replace_tags, tags_of
 
 KEPT = 100
@@ -49,9 +50,11 @@ def update(
     before = _before(connection, memory_id, columns, tags)
     if before:
         record(connection, memory_id, change, when=now, reason=reason, before=before)
+    if "content" in before:
+        undo_consolidation(connection, memory_id)
     assignments = "".join(f"{column} = ?, " for column in columns)
     connection.execute(
-        f"UPDATE memories SET {assignments}updated_at = ? WHERE id = ?", (*columns.values(), now, memory_id)
+        f"UPDATE memories SET {assignments}updated_at = ?, {CHANGED} WHERE id = ?", (*columns.values(), now, memory_id)
     )
     if tags is not None:
         replace_tags(connection, memory_id, tags, tags if tags_given is None else tags_given)
@@ -66,15 +69,14 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> b
     """
     check_active(connection, memory_id)
     check_no_notes(connection, [memory_id])
-    sql = "SELECT 1 FROM memories WHERE superseded_by = ? AND status_reason = 'consolidated' LIMIT 1"
-    superseded = connection.execute(sql, (memory_id,)).fetchone() is not None
     now = iso(time.time_ns())
     record(connection, memory_id, "forget", when=now, reason=reason)
+    restored = undo_consolidation(connection, memory_id)
     connection.execute(
-        "UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ? WHERE id = ?",
+        f"UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ?, {CHANGED} WHERE id = ?",
         (reason, now, memory_id),
     )
-    return superseded
+    return restored
 
 
 def restore(connection: sqlite3.Connection, memory_id: int) -> None:
@@ -102,9 +104,23 @@ def restore(connection: sqlite3.Connection, memory_id: int) -> None:
     record(connection, memory_id, "restore", when=now, reason=reason, before=before)
     connection.execute(
         "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
-        "updated_at = ? WHERE id = ?",
+        f"updated_at = ?, {CHANGED} WHERE id = ?",
         (now, memory_id),
     )
+
+
+def undo_consolidation(connection: sqlite3.Connection, memory_id: int) -> bool:
+    """Bring back the facts that an active memory superseded; return whether there were any.
+
+    To be called before it is withdrawn or says something else: it represents them only while it says what it said then.
+    """
+    restored = connection.execute(
+        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
+        f"{CHANGED} WHERE superseded_by = ?1 AND status = 'superseded' AND status_reason = 'consolidated' "
+        "AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND status = 'active')",
+        (memory_id,),
+    )
+    return restored.rowcount > 0
 
 
 def _before(

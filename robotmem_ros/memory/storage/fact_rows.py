@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..clocks import iso
 from ..models import Contradiction, Decision, Similarity
-from . import bulk
+from . import bulk, revisions
 
 
 class TagMeta(NamedTuple):
@@ -53,7 +53,7 @@ def reinforce(connection: sqlite3.Connection, memory_id: int, confidence: float,
     """Note that a fact was learned again: set its new confidence, and keep the later time of observation."""
     connection.execute(
         "UPDATE memories SET confidence = ?, times_learned = times_learned + 1, updated_at = ?, "
-        "observed_at = max(observed_at, ?) WHERE id = ?",
+        f"observed_at = max(observed_at, ?), {revisions.CHANGED} WHERE id = ?",
         (confidence, iso(time.time_ns()), observed_at, memory_id),
     )
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import sqlite3
 import zlib
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ..maps import OccupancyGrid, Origin
+from ..maps.occupancy_grid import check_size
 from ..models import ImportKey
-from . import imports
+from . import imports, revisions
 from .path_rows import newest_map
 
 _LEVEL = 3
@@ -67,16 +70,34 @@ def save(
         return False
     if found and found[0] == new.digest:
         connection.execute(
-            "UPDATE occupancy_grids SET observed_at = ? WHERE map_id = ?", (grid.observed_at, grid.map_id)
+            f"UPDATE occupancy_grids SET observed_at = ?, {revisions.CHANGED} WHERE map_id = ?",
+            (grid.observed_at, grid.map_id),
         )
         return False
     connection.execute(
-        f"INSERT OR REPLACE INTO occupancy_grids ({_COLUMNS}, collection, digest, cells) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO occupancy_grids ({_COLUMNS}, collection, digest, cells, uuid, revision) "
+        f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {revisions.NEXT}) "
+        f"ON CONFLICT (map_id) DO UPDATE SET ({_COLUMNS}, collection, digest, cells) = "
+        f"({', '.join(f'excluded.{name}' for name in (*_COLUMNS.split(', '), 'collection', 'digest', 'cells'))}), "
+        f"{revisions.CHANGED}",
         (grid.map_id, grid.frame_id, grid.resolution, *grid.origin, grid.width, grid.height, grid.observed_at,
-         collection, new.digest, new.cells),
+         collection, new.digest, new.cells, revisions.uuid7()),
     )  # fmt: skip
     return True
+
+
+def unpacked(row: Mapping[str, Any]) -> OccupancyGrid:
+    """Return the grid of a row of `units.maps`; raises LookupError, TypeError or ValueError for what is none."""
+    check_size(row["width"], row["height"])
+    try:
+        cells = zlib.decompressobj().decompress(base64.b64decode(row["cells"]), row["width"] * row["height"] + 1)
+    except zlib.error as cause:
+        raise ValueError(str(cause)) from cause
+    return OccupancyGrid(
+        map_id=row["map_id"], frame_id=row["frame_id"], resolution=row["resolution"],
+        origin=Origin(row["origin_x"], row["origin_y"], row["origin_yaw"]),
+        width=row["width"], height=row["height"], cells=cells, observed_at=row["observed_at"],
+    )  # fmt: skip
 
 
 def load(connection: sqlite3.Connection, map_id: str | None) -> OccupancyGrid | None:

@@ -102,6 +102,11 @@ def exportable(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def is_before_release(connection: sqlite3.Connection) -> bool:
+    """Tell whether a file that can be exported is from before the first release."""
+    return _application(connection) == BEFORE_RELEASE
+
+
 def _application(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA application_id").fetchone()[0])
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import NoteError
 from ..models import NewMemory
-from . import rows
+from . import revisions, rows
 
 _NOTES = """
     SELECT m.id, json_extract(m.context, '$.note.path')
@@ -37,7 +37,7 @@ _FILES = """
     FROM note_files AS f ORDER BY path
 """
 _ORPHANS = """
-    DELETE FROM memories WHERE type = 'note' AND NOT EXISTS (SELECT 1 FROM note_chunks WHERE memory_id = memories.id)
+    type = 'note' AND NOT EXISTS (SELECT 1 FROM note_chunks WHERE memory_id = memories.id)
 """
 
 
@@ -152,7 +152,7 @@ def replace_file(
         memory_id, told = same.pop(0)
         if told != part.human_summary + "\n" + part.context:
             connection.execute(
-                "UPDATE memories SET human_summary = ?, context = ? WHERE id = ?",
+                f"UPDATE memories SET human_summary = ?, context = ?, {revisions.CHANGED} WHERE id = ?",
                 (part.human_summary, part.context, memory_id),
             )
     # What is new comes first: a text that only moved to another collection does not lose its vector.
@@ -196,7 +196,7 @@ def has_orphans(connection: sqlite3.Connection) -> bool:
 
 def delete_orphans(connection: sqlite3.Connection) -> None:
     """Delete notes without a file."""
-    connection.execute(_ORPHANS)
+    revisions.bury(connection, "memories", _ORPHANS, ())
 
 
 def text_of(connection: sqlite3.Connection, path: str) -> tuple[str, str] | None:

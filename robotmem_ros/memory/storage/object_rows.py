@@ -17,8 +17,9 @@ from ..clocks import iso
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
-from . import rows, sighting_rows
+from . import revisions, rows, sighting_rows
 from .decay import Decay
+from .revisions import CHANGED
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
@@ -115,7 +116,10 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
         (ids.get(lower, lower), ids.get(higher, higher), *messages)
         for (lower, higher), messages in sorted(changes.neighbours.items())
     ]
-    connection.executemany(_COUNT_NEIGHBOURS, counted)
+    count_neighbours(connection, counted)
+    related = {memory_id for lower, higher, *_ in counted for memory_id in (lower, higher)} | changes.tracks.keys()
+    if beside := related - changes.columns.keys():
+        revisions.touch(connection, beside)
     for goes, stays in changes.merged:
         supersede(connection, ids.get(goes, goes), by=stays)
 
@@ -127,8 +131,8 @@ def _update_memory(connection: sqlite3.Connection, memory_id: int, columns: Mapp
     """
     names = ", ".join(f"{name} = :{name}" for name in columns if name != "received_at")
     connection.execute(
-        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at "
-        "WHERE id = :id",
+        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at, "
+        f"{CHANGED} WHERE id = :id",
         {"received_at": 0, **columns, "updated_at": now, "id": memory_id},
     )
 
@@ -150,7 +154,7 @@ def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
     connection.execute(
         "UPDATE memories SET status = 'superseded', status_reason = 'the same object', superseded_by = ?2, "
-        "updated_at = ?3 WHERE id = ?1",
+        f"updated_at = ?3, {CHANGED} WHERE id = ?1",
         (memory_id, by, iso(time.time_ns())),
     )
     connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
@@ -160,10 +164,15 @@ def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",
         (memory_id,),
     ).fetchall()
-    connection.executemany(
-        _COUNT_NEIGHBOURS,
+    count_neighbours(
+        connection,
         [(min(by, other), max(by, other), together, alone) for other, together, alone in moved if other != by],
     )
+
+
+def count_neighbours(connection: sqlite3.Connection, counts: Iterable[tuple[int, int, int, int]]) -> None:
+    """Count messages in which two neighbours, the lower id first, were both seen, and those with only one of them."""
+    connection.executemany(_COUNT_NEIGHBOURS, counts)
 
 
 def seen_last(

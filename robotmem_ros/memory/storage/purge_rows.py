@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import note_rows, rows
+from . import changes, note_rows, revisions, rows
 
 # A memory that a chosen one superseded has the same text, so it is chosen, too.
 _CHOSEN = """
@@ -233,7 +233,7 @@ def delete_sessions(connection: sqlite3.Connection, selection: Selection) -> int
     sessions = selection.sessions_in(connection)
     named = {*sessions, *((selection.session_id,) if selection.is_only_a_session else ())}
     arguments = (json.dumps(sorted(filter(None, named))),)
-    gone = connection.execute(f"DELETE FROM sessions WHERE external_id {_LISTED}", arguments).rowcount
+    gone = revisions.bury(connection, "sessions", f"external_id {_LISTED}", arguments)
     # Outcomes and whatever else names sessions; memories, their parts and the path have conditions of their own.
     tables = connection.execute(
         "SELECT t.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c ON c.name = 'session_id' WHERE "
@@ -261,7 +261,7 @@ def delete_path(connection: sqlite3.Connection, selection: Selection, limit: int
 def delete_maps(connection: sqlite3.Connection, selection: Selection) -> int:
     """Delete the chosen occupancy grids and return their number."""
     condition, arguments = selection.maps()
-    deleted = connection.execute(f"DELETE FROM occupancy_grids WHERE {condition}", arguments).rowcount
+    deleted = revisions.bury(connection, "occupancy_grids", condition, arguments)
     if deleted:
         note_traces(connection)
     return deleted
@@ -271,9 +271,11 @@ def reduce_fact(
     connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], *, gone: int, left: int
 ) -> None:
     """Set columns of a fact that lost `gone` of its learnings and keeps `left`; its history goes with them."""
+    if "content" in columns:
+        changes.undo_consolidation(connection, memory_id)
     assignments = "".join(f"{name} = ?, " for name in columns)
     connection.execute(
-        f"UPDATE memories SET {assignments}times_learned = max(times_learned - ?, ?) WHERE id = ?",
+        f"UPDATE memories SET {assignments}times_learned = max(times_learned - ?, ?), {revisions.CHANGED} WHERE id = ?",
         (*columns.values(), gone, left, memory_id),
     )
     delete_history(connection, memory_id)
@@ -299,19 +301,20 @@ def reduce_object(
     )
     connection.execute(
         "UPDATE memories SET label = ?, context = ?, session_id = iif(session_id IN ("
-        "SELECT session_id FROM sightings WHERE memory_id = memories.id), session_id, '') WHERE id = ?",
+        "SELECT session_id FROM sightings WHERE memory_id = memories.id), session_id, ''), "
+        f"{revisions.CHANGED} WHERE id = ?",
         (label, context, memory_id),
     )
     delete_history(connection, memory_id)
     # An object that was merged into it keeps a description of its own, whose time is unknown.
-    connection.execute(f"{_MERGED} DELETE FROM memories WHERE id IN (SELECT id FROM part)", (memory_id,))
+    revisions.bury(connection, "memories", f"id IN ({_MERGED} SELECT id FROM part)", (memory_id,))
 
 
 def delete_description(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
     """Describe an object by its label alone until it is seen again."""
     connection.execute(
-        "UPDATE memories SET content = ?, human_summary = '', perception_data = NULL, perception_metadata = NULL "
-        "WHERE id = ?",
+        "UPDATE memories SET content = ?, human_summary = '', perception_data = NULL, perception_metadata = NULL, "
+        f"{revisions.CHANGED} WHERE id = ?",
         (label, memory_id),
     )
     connection.execute(
@@ -329,11 +332,13 @@ def delete_older_changes(connection: sqlite3.Connection, selection: Selection) -
     if selection.before is None:
         return 0
     scope, arguments = replace(selection, before=None)._condition()
-    return connection.execute(
+    deleted = connection.execute(
         "DELETE FROM memory_history WHERE changed_at < ? "
-        f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope})",
+        f"AND memory_id IN (SELECT m.id FROM memories AS m WHERE {scope}) RETURNING memory_id",
         (clocks.iso(selection.before), *arguments),
-    ).rowcount
+    ).fetchall()
+    revisions.touch(connection, {memory_id for (memory_id,) in deleted})
+    return len(deleted)
 
 
 def delete_names(connection: sqlite3.Connection) -> None:

@@ -14,7 +14,7 @@ from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import bulk, fact_rows, lived_days
+from . import bulk, fact_rows, lived_days, revisions
 from .decay import Decay
 from .indexing import index
 
@@ -25,7 +25,10 @@ _ELSEWHERE = frozenset({
 COLUMNS = tuple(one.name for one in fields(NewMemory) if one.name not in _ELSEWHERE)
 """Fields of NewMemory that are columns of `memories`."""
 _same = attrgetter(*COLUMNS)
-_MORE = ("evidence_day", "type", "text_key", "label_key", "content_hash", *Pose._fields, "created_at", "updated_at")
+_MORE = (
+    "evidence_day", "type", "text_key", "label_key", "content_hash", *Pose._fields, "created_at", "updated_at", "uuid",
+    "revision",
+)  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
 _NO_POSE = (None,) * len(Pose._fields)
@@ -92,7 +95,11 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
     now = iso(time.time_ns())
     added = list(zip(ids, new, strict=True))
     days = lived_days.numbers(connection, (max(one.observed_at, one.received_at) for one in new))
-    values = [_values(memory_id, one, day, now) for (memory_id, one), day in zip(added, days, strict=True)]
+    revision = revisions.upcoming(connection)
+    values = [
+        (*_values(memory_id, one, day, now), revisions.uuid7(memory_id), revision)
+        for (memory_id, one), day in zip(added, days, strict=True)
+    ]
     bulk.insert(connection, _NEW, _NEW_ROW, values)
     index(connection, added)
     for memory_id, one in added:
@@ -109,7 +116,7 @@ def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
 def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
     """Delete memories for good, with all that was derived from them; return how many there were."""
     those = json.dumps(list(memory_ids))
-    return connection.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (those,)).rowcount
+    return revisions.bury(connection, "memories", "id IN (SELECT value FROM json_each(?))", (those,))
 
 
 def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:

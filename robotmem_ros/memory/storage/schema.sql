@@ -52,6 +52,11 @@ CREATE TABLE memories (
     return_count INTEGER NOT NULL DEFAULT 0,
     last_accessed TEXT,  -- whole seconds; NULL if never recalled
     recalled_at INTEGER NOT NULL DEFAULT 0,  -- last recalled, by the robot's clock; 0 for never
+    -- Identity and change: see "Feed"
+    uuid BLOB NOT NULL,
+    revision INTEGER NOT NULL,
+    origin BLOB,
+    adopted INTEGER NOT NULL DEFAULT 0,  -- whether another file made it: then its UUID does not have this id in it
     created_at TEXT NOT NULL,
     updated_at TEXT NOT NULL,  -- '' until the memory is changed
     -- Last, so that the columns before them are read without the pages of a large value
@@ -59,7 +64,7 @@ CREATE TABLE memories (
     perception_data BLOB  -- NULL if there is none
 );
 CREATE INDEX idx_mem_observed ON memories (observed_at);
-CREATE INDEX idx_mem_collection ON memories (collection);
+CREATE INDEX idx_mem_collection ON memories (collection, revision);
 CREATE INDEX idx_mem_session ON memories (session_id) WHERE session_id <> '';
 CREATE INDEX idx_mem_category ON memories (category) WHERE category <> '';
 CREATE INDEX idx_mem_label_key ON memories (label_key) WHERE label_key <> '';
@@ -69,6 +74,8 @@ CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT N
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 -- Few memories as a rule, which are counted off where all are counted from an index.
 CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
+
+CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 
 -- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that. SQLite
 -- copies each row for a trigger that fires before, so this one fires after.
@@ -86,12 +93,6 @@ CREATE TRIGGER text_key_update AFTER UPDATE OF content ON memories WHEN old.cont
 END;
 CREATE TRIGGER superseded_by_goes BEFORE DELETE ON memories BEGIN
     UPDATE memories SET superseded_by = NULL WHERE superseded_by = old.id;
-END;
--- A memory represents those that were merged into it only while it says what it said then.
-CREATE TRIGGER consolidation_undone AFTER UPDATE OF status, content ON memories
-WHEN old.status = 'active' AND (new.status = 'invalidated' OR new.content IS NOT old.content) BEGIN
-    UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL
-    WHERE superseded_by = old.id AND status = 'superseded' AND status_reason = 'consolidated';
 END;
 
 -- The days on which something was written, numbered in the order in which they were lived: see decay.py.
@@ -486,8 +487,13 @@ CREATE TABLE sessions (
     ended_at INTEGER,  -- NULL while it is active
     end_reason TEXT NOT NULL DEFAULT '',
     superseded INTEGER,  -- facts that its consolidation superseded; NULL until it is consolidated
-    expires_at INTEGER  -- when it is closed if nobody ends it; NULL for never
+    expires_at INTEGER,  -- when it is closed if nobody ends it; NULL for never
+    -- Identity and change: see "Feed"
+    uuid BLOB NOT NULL UNIQUE,
+    revision INTEGER NOT NULL,
+    origin BLOB
 );
+CREATE INDEX idx_sessions_revision ON sessions (revision);
 CREATE INDEX idx_sessions_active ON sessions (collection) WHERE status = 'active';
 CREATE INDEX idx_sessions_ended ON sessions (collection, ended_at) WHERE status = 'ended';
 CREATE INDEX idx_sessions_unconsolidated ON sessions (id) WHERE status = 'ended' AND superseded IS NULL;
@@ -649,8 +655,13 @@ CREATE TABLE occupancy_grids (
     height INTEGER NOT NULL,
     observed_at INTEGER NOT NULL,
     digest BLOB NOT NULL,  -- of all but the time and the collection
+    -- Identity and change: see "Feed"
+    uuid BLOB NOT NULL UNIQUE,
+    revision INTEGER NOT NULL,
+    origin BLOB,
     cells BLOB NOT NULL  -- an int8 for each cell, row by row from the origin; compressed by zlib
 );
+CREATE INDEX idx_occupancy_grids_revision ON occupancy_grids (revision);
 
 -- Where the robot was: a row when it had moved or turned. A robot is in one place at a time.
 CREATE TABLE path_points (
@@ -664,6 +675,27 @@ CREATE TABLE path_points (
     segment INTEGER NOT NULL,  -- the time of its first row: between two rows of one segment the robot did not jump
     PRIMARY KEY (observed_at, collection)
 ) WITHOUT ROWID;
+
+
+-- Feed ----------------------------------------------------------------------------------------------------------------
+
+-- Memories, sessions and maps are its units: see revisions.py. Each has
+--   uuid      16 bytes of version 7, the same in every file that has the unit,
+--   revision  the number of the transaction of this file that changed it last, or what hangs on it,
+--   origin    robot and revision that the version is from, if another file made it: 16 bytes, and 8, highest first.
+
+-- What was deleted: its name, and nothing of what it said. It never comes back.
+CREATE TABLE deleted (
+    uuid BLOB PRIMARY KEY,
+    revision INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX idx_deleted_revision ON deleted (revision);
+
+-- The processes that wrote revisions, each from its first one on.
+CREATE TABLE epochs (
+    after INTEGER PRIMARY KEY,  -- the revision before its first one
+    epoch BLOB NOT NULL UNIQUE  -- 8 random bytes
+);
 
 
 -- History, imports, retention, settings -------------------------------------------------------------------------------
@@ -712,13 +744,14 @@ CREATE TABLE openings (
     at INTEGER NOT NULL  -- by the wall clock as it stands now
 );
 
--- What holds for the whole file: `schema` (a digest of the steps of migrations.py that made it), `embedding_model`,
--- `tokens` and `statements` (how its indexes read texts, see index_schemes.py), `log` (see log_mark), `purge_unfinished`
--- (if traces of purged memories may still be in the file).
+-- What holds for the whole file: `robot` (its lineage, in hexadecimal digits), `schema` (a digest of the steps of
+-- migrations.py that made it), `embedding_model`, `tokens` and `statements` (how its indexes read texts, see
+-- index_schemes.py), `log` (see log_mark), `purge_unfinished` (if traces of purged memories may still be in the file).
 CREATE TABLE settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) WITHOUT ROWID;
+INSERT INTO settings VALUES ('robot', lower(hex(randomblob(16))));
 
 -- A number that is `log` of the settings, unless the file was parted from its write-ahead log: see log_loss.py. It has a
 -- page of its own.

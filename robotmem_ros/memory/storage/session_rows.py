@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..models import ENDED, EXPIRED, Session
+from . import revisions
 from .decay import Decay
+from .revisions import CHANGED
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
@@ -26,9 +28,10 @@ _FACTS = f"""
     AND category NOT IN ({", ".join(map(repr, NEVER_GROUPED))}) AND confidence < {SURE}
     ORDER BY confidence DESC, access_count DESC, created_at DESC, id DESC
 """
-_SUPERSEDE = """
+_SUPERSEDE = f"""
     UPDATE memories
-    SET status = 'superseded', status_reason = 'consolidated', superseded_by = ?1, superseded_at = ?2, updated_at = ?2
+    SET status = 'superseded', status_reason = 'consolidated', superseded_by = ?1, superseded_at = ?2, updated_at = ?2,
+    {CHANGED}
     WHERE id = ?3 AND content = ?4 AND status = 'active'
     AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content = ?5 AND status = 'active')
 """
@@ -82,24 +85,34 @@ def set_group(
 ) -> list[SessionFact]:
     """Make facts one group in place of those that they were in; return the members that have not changed."""
     ids = json.dumps([representative.id, *(member.id for member in members)])
-    connection.execute(
+    before = connection.execute(
         "DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1)) "
-        "OR representative_id IN (SELECT value FROM json_each(?1))",
+        "OR representative_id IN (SELECT value FROM json_each(?1)) RETURNING memory_id",
         (ids,),
-    )
+    ).fetchall()
     kept = (representative.id, representative.content)
-    return [
+    joined = [
         member
         for member in members
         if connection.execute(_JOIN_GROUP, (member.id, member.content, *kept)).rowcount == 1
     ]
+    revisions.touch(connection, {memory_id for (memory_id,) in before} | {member.id for member in joined})
+    return joined
 
 
 def start(connection: sqlite3.Connection, session: Session) -> None:
     """Open a session."""
     connection.execute(
-        "INSERT INTO sessions (external_id, collection, context, started_at, expires_at) VALUES (?, ?, ?, ?, ?)",
-        (session.session_id, session.collection, session.context_json, session.started_at, session.expires_at),
+        "INSERT INTO sessions (external_id, collection, context, started_at, expires_at, uuid, revision) "
+        f"VALUES (?, ?, ?, ?, ?, ?, {revisions.NEXT})",
+        (
+            session.session_id,
+            session.collection,
+            session.context_json,
+            session.started_at,
+            session.expires_at,
+            revisions.uuid7(),
+        ),
     )
 
 
@@ -132,7 +145,7 @@ def unconsolidated(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 def note_consolidated(connection: sqlite3.Connection, session_id: str, collection: str, superseded: int) -> None:
     """Note that the facts of a session that has ended were consolidated, and how many were superseded."""
     connection.execute(
-        "UPDATE sessions SET superseded = coalesce(superseded, 0) + ? "
+        f"UPDATE sessions SET superseded = coalesce(superseded, 0) + ?, {CHANGED} "
         "WHERE external_id = ? AND collection = ? AND status = 'ended'",
         (superseded, session_id, collection),
     )
@@ -194,8 +207,8 @@ def end(connection: sqlite3.Connection, session_id: str, when: int) -> None:
     """End a session at a time of the robot's clock in nanoseconds; one that expired keeps the time of that."""
     connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
     connection.execute(
-        "UPDATE sessions SET status = 'ended', ended_at = coalesce(ended_at, max(started_at, ?)), end_reason = ? "
-        "WHERE external_id = ?",
+        "UPDATE sessions SET status = 'ended', ended_at = coalesce(ended_at, max(started_at, ?)), end_reason = ?, "
+        f"{CHANGED} WHERE external_id = ?",
         (when, ENDED, session_id),
     )
 
@@ -214,7 +227,7 @@ def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, s
     sql = "SELECT external_id, collection FROM sessions WHERE status = 'active' AND expires_at <= ? ORDER BY id"
     expired = connection.execute(sql, (now,)).fetchall()
     connection.executemany(
-        "UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ? WHERE external_id = ?",
+        f"UPDATE sessions SET status = 'ended', ended_at = expires_at, end_reason = ?, {CHANGED} WHERE external_id = ?",
         [(EXPIRED, session_id) for session_id, _ in expired],
     )
     return expired
@@ -223,12 +236,14 @@ def close_expired(connection: sqlite3.Connection, now: int) -> list[tuple[str, s
 def set_outcome(connection: sqlite3.Connection, session_id: str, score: float) -> None:
     """Store the outcome of a session, and add it to the outcomes of the memories that were recalled in it."""
     connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)", (session_id, score))
-    connection.execute(
+    recalled = connection.execute(
         "INSERT INTO memory_outcomes (memory_id, total, weight) "
         "SELECT memory_id, share * ?1, share FROM session_recalls WHERE session_id = ?2 "
-        "ON CONFLICT DO UPDATE SET total = total + excluded.total, weight = weight + excluded.weight",
+        "ON CONFLICT DO UPDATE SET total = total + excluded.total, weight = weight + excluded.weight "
+        "RETURNING memory_id",
         (score, session_id),
-    )
+    ).fetchall()
+    revisions.touch(connection, [memory_id for (memory_id,) in recalled])
 
 
 def note_recalls(connection: sqlite3.Connection, ranks: Mapping[int, int]) -> None:

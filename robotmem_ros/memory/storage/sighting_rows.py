@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ..models import Sighting
+from . import revisions
 
 
 def halve(connection: sqlite3.Connection, memory_id: int) -> int:
@@ -20,6 +21,8 @@ def halve(connection: sqlite3.Connection, memory_id: int) -> int:
     for (gone, subsampled), (stays, _) in removed:
         connection.execute("UPDATE sightings SET subsampled = subsampled + ? WHERE id = ?", (subsampled + 1, stays))
         connection.execute("DELETE FROM sightings WHERE id = ?", (gone,))
+    if removed:
+        revisions.touch(connection, [memory_id])
     return len(removed)
 
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from ..background import QueryPriority
 from ..errors import RobotMemoryError, StorageError
 from ..models import NewMemory, Stored
-from . import lived_days
+from . import lived_days, revisions
 from .disk_room import DiskRoom, is_full
 from .file_guard import FileGuard
 from .write_queue import Insert, Job, Store, WriteQueue
@@ -57,6 +57,7 @@ class Writer:
         clock: Callable[[], int],
     ) -> None:
         self._connection = connection
+        self._has_epoch = False
         self._clock = clock
         self._path = path
         self._room = DiskRoom(connection, path)
@@ -72,6 +73,7 @@ class Writer:
         self._flood_ends = 0.0
         self.trouble = ""
         """Why the last transaction failed; empty if it was committed."""
+        revisions.prepare(connection)
         self._wait_for_locks(min(_ATTEMPT, busy_timeout))
         self._thread = threading.Thread(target=self._run, name="robotmem-writer", daemon=True)
         self._thread.start()
@@ -210,6 +212,7 @@ class Writer:
     def _transaction(self, jobs: Sequence[Job[Any]]) -> BaseException | None:
         # It has begun.
         try:
+            revisions.begin(self._connection)
             lived_days.note(self._connection, self._clock)
             for kind, alike in groupby(jobs, key=type):
                 if kind is Insert:
@@ -217,7 +220,9 @@ class Writer:
                 else:
                     for job in alike:
                         job.run(self._connection)
+            has_epoch = self._has_epoch or revisions.note_epoch(self._connection)
             self._connection.execute("COMMIT")
+            self._has_epoch = has_epoch
         except sqlite3.Error as error:
             self._roll_back()
             return error

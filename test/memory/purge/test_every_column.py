@@ -25,10 +25,10 @@ FRIEND = f"{MARK}friend"
 # What no caller's text can reach: fixed words, times, digests, numbers as text, and what an operator configures.
 NO_TEXT = {
     "memories": {"type", "perception_type", "status", "content_hash", "last_accessed", "created_at", "updated_at",
-                 "superseded_at"},
+                 "superseded_at", "uuid", "origin"},
     "memory_tags": {"source"},
     "tag_meta": {"tag", "parent", "display_name"},
-    "sessions": {"external_id", "status", "client_type", "end_reason"},
+    "sessions": {"external_id", "status", "client_type", "end_reason", "uuid", "origin"},
     "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
@@ -43,7 +43,9 @@ NO_TEXT = {
     "vectors": {"embedding"},
     "note_folders": {"name", "path", "collection", "error"},
     "path_points": {"session_id"},
-    "occupancy_grids": {"frame_id", "digest", "cells"},
+    "occupancy_grids": {"frame_id", "digest", "cells", "uuid", "origin"},
+    "deleted": {"uuid"},
+    "epochs": {"epoch"},
     "note_files": {"path", "collection", "stamp", "digest", "error"},
     "note_texts": {"text"},
 }  # fmt: skip

@@ -64,7 +64,10 @@ def test_a_purge_by_session_deletes_the_session_and_its_memories(memory: RobotMe
 def add_session(memory: RobotMemory, session: str, collection: str) -> None:
     """Notes a session with an outcome."""
     with sqlite3.connect(memory.path) as connection:
-        connection.execute("INSERT INTO sessions (external_id, collection) VALUES (?, ?)", (session, collection))
+        connection.execute(
+            "INSERT INTO sessions (external_id, collection, uuid, revision) VALUES (?, ?, randomblob(16), 1)",
+            (session, collection),
+        )
         connection.execute("INSERT INTO session_outcomes (session_id, score) VALUES (?, 0.5)", (session,))
     connection.close()
 

@@ -47,13 +47,17 @@ def test_every_exported_line_holds_the_whole_memory(open_memory: OpenMemory, tmp
     exported = {line["id"]: line for line in map(json.loads, path.read_text().splitlines())}
     assert set(exported) == {seen, fact}
     line = exported[fact]
-    assert (line["content"], line["context"], line["tags"]) == ("蓝色的杯子", {"task": {"success": True}}, ["a", "b"])
+    assert (line["content"], line["context"], [*line["tags"]]) == (
+        "蓝色的杯子",
+        {"task": {"success": True}},
+        ["a", "b"],
+    )
     assert (line["type"], line["collection"], line["observed_at"]) == ("fact", "default", 5 * 10**9)
     assert [change["before"] for change in line["history"]] == [{"content": "红色的杯子"}]
     line = exported[seen]
     assert (line["label"], line["x"], line["perception_metadata"]) == ("cup", 1.0, {"camera": 1})
     assert base64.b64decode(line["perception_data"]) == b"\xff\x00"
-    assert [sighting["observed_at"] for sighting in line["sightings"]] == [3 * 10**9, 10**9]
+    assert [sighting["observed_at"] for sighting in line["sightings"]] == [10**9, 3 * 10**9]
     assert path.stat().st_mode & 0o777 == 0o600
 
 

@@ -103,7 +103,7 @@ def test_a_job_that_fails_takes_no_other_with_it(tmp_path: Path) -> None:
         broken.result(60)
     with database.reader() as connection:
         found = {name for (name,) in connection.execute("SELECT name FROM settings")}
-    assert found == {"schema", "tokens", "statements", "last", *(f"n{n}" for n in range(5))}
+    assert found == {"robot", "schema", "tokens", "statements", "last", *(f"n{n}" for n in range(5))}
     database.close()
 
 

@@ -56,8 +56,8 @@ def stored(database: Database, world: Iterable[Plain]) -> None:
     def work(connection: sqlite3.Connection) -> None:
         for name, status in ((OPEN_SESSION, "active"), (ENDED_SESSION, "ended")):
             connection.execute(
-                "INSERT OR IGNORE INTO sessions (external_id, collection, status, superseded) "
-                "VALUES (?1, '', ?2, iif(?2 = 'ended', 0, NULL))",
+                "INSERT INTO sessions (external_id, collection, status, superseded, uuid, revision) "
+                "VALUES (?1, '', ?2, iif(?2 = 'ended', 0, NULL), randomblob(16), 1) ON CONFLICT DO NOTHING",
                 (name, status),
             )
         for plain in world:

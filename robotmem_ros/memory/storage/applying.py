@@ -1,0 +1,276 @@
+"""Apply a batch to a file: store what is newer, delete what was deleted.
+
+A unit has one UUID in all files. Of two versions of one robot the higher revision is newer; of two robots, that which
+was changed later by the clock, then that of the robot whose name is greater. A deletion is final: no version of a
+deleted unit is stored again. So a batch can be applied twice, late, or in another file.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..batch import Applied, Batch
+from ..errors import MALFORMED, InvalidFieldError
+from ..models import Kind, NewMemory, Pose, Similarity
+from ..validation import check_coordinates, compact_json
+from . import fact_rows, lived_days, map_rows, object_rows, purge_rows, revisions, rows, units
+
+Row = Mapping[str, Any]
+_LATER = (
+    "times_learned", "status", "status_reason", "superseded_at", "access_count", "return_count",
+    "last_accessed", "recalled_at", "created_at", "updated_at",
+)  # fmt: skip
+"""Columns of a memory that it does not begin with."""
+_SESSION = (
+    "external_id", "collection", "context", "status", "client_type", "started_at", "ended_at", "end_reason",
+    "superseded", "expires_at",
+)  # fmt: skip
+
+
+def apply(connection: sqlite3.Connection, batch: Batch) -> Applied:
+    """Apply a batch in the transaction of the caller; if this raises, that must be undone.
+
+    Raises:
+        InvalidFieldError: the batch holds what no file has.
+    """
+    try:
+        deleted = sum(_delete(connection, bytes.fromhex(uuid)) for uuid in batch.deleted)
+    except (sqlite3.Error, *MALFORMED) as cause:
+        raise InvalidFieldError("deleted", batch.deleted, "must be UUIDs in hexadecimal digits") from cause
+    writer = _Writer(connection)
+    for step, some in (
+        (writer.choose, batch.rows), (writer.insert, (writer.newer,)), (writer.store, writer.newer),
+        (writer.link, writer.newer),
+    ):  # fmt: skip
+        row: Any = None
+        try:
+            for row in some:
+                step(row)
+        except (sqlite3.IntegrityError, *MALFORMED) as cause:
+            why = f"was not written by `robotmem export` ({type(cause).__name__}: {cause})"
+            raise InvalidFieldError("row", row, why) from cause
+    if deleted:
+        # It may have been purged there.
+        purge_rows.note_traces(connection)
+    stored = sum(row["unit"] == "memory" for row in writer.newer)
+    return Applied(stored, deleted, writer.known, writer.refused)
+
+
+def _delete(connection: sqlite3.Connection, uuid: bytes) -> int:
+    if len(uuid) != 16:
+        raise ValueError("a UUID has 16 bytes")
+    memory_id = revisions.memory_of(connection, uuid)
+    gone = rows.delete(connection, [memory_id]) if memory_id is not None else 0
+    for table in ("sessions", "occupancy_grids"):
+        gone += revisions.bury(connection, table, "uuid = ?", (uuid,))
+    connection.execute(f"INSERT OR IGNORE INTO deleted VALUES (?, {revisions.NEXT})", (uuid,))
+    return gone
+
+
+class _Writer:
+    """Stores units on one connection, in four steps: choose all, insert what is new, store all, link all."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._ids: dict[str, int | None] = {}
+        self._new: dict[str, NewMemory] = {}
+        self.newer: list[Row] = []
+        self.known = 0
+        self.refused = 0
+
+    def choose(self, row: Row) -> None:
+        """Keep a row if it is newer than what the file has."""
+        uuid = _bytes("uuid", row)
+        if self._connection.execute("SELECT 1 FROM deleted WHERE uuid = ?", (uuid,)).fetchone():
+            self.refused += row["unit"] == "memory"
+        elif self._is_newer(row, uuid):
+            self.newer.append(row)
+        else:
+            self.known += row["unit"] == "memory"
+
+    def insert(self, newer: Sequence[Row]) -> None:
+        """Insert the memories among these rows that the file does not have."""
+        memories = [row for row in newer if row["unit"] == "memory" and self._id(row["uuid"]) is None]
+        self._new = {row["uuid"]: _new_memory(row) for row in memories}
+        self._ids |= zip(self._new, rows.insert_all(self._connection, [*self._new.values()]), strict=True)
+
+    def store(self, row: Row) -> None:
+        """Store a row without its links."""
+        {"memory": self._store_memory, "session": self._store_session, "map": self._store_map}[row["unit"]](row)
+
+    def link(self, row: Row) -> None:
+        """Link a memory with the memories that it names, as far as the file has them."""
+        if row["unit"] == "session":
+            self._link_session(row)
+        elif row["unit"] == "memory":
+            self._link_memory(row)
+
+    def _is_newer(self, row: Row, uuid: bytes) -> bool:
+        version = int(row["revision"]), str(row["robot"])
+        if row["unit"] == "memory":
+            where, key = "memories WHERE id = ?", revisions.memory_of(self._connection, uuid)
+            changed = "iif(updated_at = '', created_at, updated_at)"
+            mine = row["updated_at"] or row["created_at"]
+        elif row["unit"] == "session":
+            where, key = "sessions WHERE external_id = ?", row["external_id"]
+            changed, mine = "coalesce(ended_at, started_at)", row["ended_at"] or row["started_at"]
+        else:
+            where, key = "occupancy_grids WHERE map_id = ?", row["map_id"]
+            changed, mine = "observed_at", row["observed_at"]
+        here = self._connection.execute(f"SELECT origin, revision, {changed} FROM {where}", (key,)).fetchone()
+        if here is None:
+            return True
+        robot, revision = units.origin_of(self._connection, here[0], here[1])
+        if robot == version[1]:
+            return version[0] > revision
+        return (mine, version[1]) > (here[2], robot)
+
+    def _store_memory(self, row: Row) -> None:
+        memory_id, is_new = self._id(row["uuid"]), row["uuid"] in self._new
+        assert memory_id is not None
+        values: dict[str, object] = {name: row[name] for name in _LATER}
+        if is_new:
+            values |= {"uuid": bytes.fromhex(row["uuid"]), "adopted": 1}
+        else:
+            new = _new_memory(row)
+            values |= {name: getattr(new, name) for name in rows.COLUMNS}
+            values |= dict(zip(Pose._fields, new.pose or (None,) * len(Pose._fields), strict=True))
+        self._update(memory_id, values)
+        # Last, since the day of evidence follows the times.
+        self._connection.execute(
+            f"UPDATE memories SET evidence_day = {lived_days.LATEST} - ?, revision = {revisions.NEXT}, origin = ? "
+            "WHERE id = ?",
+            (int(row["evidence_age"]), _origin(row), memory_id),
+        )
+        parts = {part.table: row[name] for name, part in units.PARTS.items()}
+        parts["memory_tags"] = [{"tag": tag, "source": source} for tag, source in row["tags"].items()]
+        for table, some in parts.items():
+            if not is_new:
+                self._connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
+            if some:
+                self._add_parts(table, memory_id, some)
+
+    def _update(self, memory_id: int, values: Mapping[str, object]) -> None:
+        # Of those that differ alone: every column that is named costs its triggers.
+        names = [*values]
+        here = self._connection.execute(
+            f"SELECT {', '.join(names)} FROM memories WHERE id = ?", (memory_id,)
+        ).fetchone()
+        changed = {name: values[name] for name, old in zip(names, here, strict=True) if old != values[name]}
+        if changed:
+            assignments = ", ".join(f"{name} = ?" for name in changed)
+            self._connection.execute(f"UPDATE memories SET {assignments} WHERE id = ?", (*changed.values(), memory_id))
+
+    def _add_parts(self, table: str, memory_id: int, parts: Sequence[Row]) -> None:
+        columns = [
+            name
+            for (name,) in self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+            if name not in ("id", "memory_id")
+        ]
+        self._connection.executemany(
+            f"INSERT INTO {table} (memory_id, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",
+            [(memory_id, *(units.as_stored(name, part[name]) for name in columns)) for part in parts],
+        )
+
+    def _link_memory(self, row: Row) -> None:
+        connection, memory_id = self._connection, self._id(row["uuid"])
+        assert memory_id is not None
+        replacement = row["replacement"] and self._id(row["replacement"])
+        connection.execute(
+            "UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND superseded_by IS NOT ?1", (replacement, memory_id)
+        )
+        connection.execute("DELETE FROM group_members WHERE memory_id = ?", (memory_id,))
+        representative = row["group"] and self._id(row["group"])
+        if representative is not None:
+            connection.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
+        if row["type"] == Kind.FACT.value:
+            contradictions, similar = self._known(row["contradictions"]), self._known(row["similar"])
+            fact_rows.unlink_contradictions(connection, memory_id)
+            fact_rows.link_contradictions(
+                connection, memory_id, [(other, link["reason"]) for other, link in contradictions]
+            )
+            fact_rows.unlink_similar(connection, memory_id)
+            fact_rows.link_similar(
+                connection,
+                memory_id,
+                [Similarity(other, link["method"], link["similarity"]) for other, link in similar],
+            )
+            return
+        connection.execute("DELETE FROM neighbours WHERE ? IN (memory_id, other_id)", (memory_id,))
+        object_rows.count_neighbours(
+            connection,
+            [
+                (min(memory_id, other), max(memory_id, other), int(link["together"]), int(link["alone"]))
+                for other, link in self._known(row["neighbours"])
+            ],
+        )
+
+    def _known(self, links: Sequence[Row]) -> list[tuple[int, Row]]:
+        found = [(self._id(link["uuid"]), link) for link in links]
+        return [(other, link) for other, link in found if other is not None]
+
+    def _id(self, uuid: str) -> int | None:
+        # All that a batch stores is stored when links are made.
+        if uuid not in self._ids:
+            self._ids[uuid] = revisions.memory_of(self._connection, bytes.fromhex(uuid))
+        return self._ids[uuid]
+
+    def _store_session(self, row: Row) -> None:
+        connection, session_id = self._connection, row["external_id"]
+        values = {name: units.as_stored(name, row[name]) for name in _SESSION}
+        values["context"] = compact_json(row["context"])
+        values |= {"uuid": bytes.fromhex(row["uuid"]), "origin": _origin(row)}
+        names = ", ".join(values)
+        marks, excluded = ", ".join("?" * len(values)), ", ".join(f"excluded.{name}" for name in values)
+        connection.execute(
+            f"INSERT INTO sessions ({names}, revision) VALUES ({marks}, {revisions.NEXT}) "
+            f"ON CONFLICT (external_id) DO UPDATE SET ({names}, revision) = ({excluded}, excluded.revision)",
+            (*values.values(),),
+        )
+        connection.execute("DELETE FROM session_outcomes WHERE session_id = ?", (session_id,))
+        if row["outcome"] is not None:
+            sql = "INSERT INTO session_outcomes (session_id, score) VALUES (?, ?)"
+            connection.execute(sql, (session_id, float(row["outcome"])))
+
+    def _link_session(self, row: Row) -> None:
+        session_id = row["external_id"]
+        self._connection.execute("DELETE FROM session_recalls WHERE session_id = ?", (session_id,))
+        for uuid, share in row["recalls"].items():
+            memory_id = self._id(uuid)
+            if memory_id is not None:
+                sql = "INSERT INTO session_recalls VALUES (?, ?, ?)"
+                self._connection.execute(sql, (session_id, memory_id, float(share)))
+
+    def _store_map(self, row: Row) -> None:
+        grid = map_rows.unpacked(row)
+        map_rows.save(self._connection, map_rows.packed(grid), str(row["collection"]))
+        self._connection.execute(
+            "UPDATE occupancy_grids SET uuid = ?, origin = ? WHERE map_id = ?",
+            (bytes.fromhex(row["uuid"]), _origin(row), grid.map_id),
+        )
+
+
+def _new_memory(row: Row) -> NewMemory:
+    if row["type"] == Kind.NOTE.value:
+        raise ValueError("a note is read from its file")
+    values = {name: units.as_stored(name, row[name]) for name in rows.COLUMNS}
+    values["context"] = compact_json(row["context"])
+    if row["perception_metadata"] is not None:
+        values["perception_metadata"] = compact_json(row["perception_metadata"])
+    pose = None if row["x"] is None else Pose(*(row[axis] for axis in Pose._fields))
+    if pose is not None:
+        check_coordinates("pose", pose[:3])
+    return NewMemory(**values, kind=Kind(row["type"]), pose=pose)
+
+
+def _origin(row: Row) -> bytes:
+    return _bytes("robot", row) + int(row["revision"]).to_bytes(8, "big")
+
+
+def _bytes(name: str, row: Row) -> bytes:
+    value = bytes.fromhex(row[name])
+    if len(value) != 16:
+        raise ValueError(f"{name} must have 32 hexadecimal digits")
+    return value

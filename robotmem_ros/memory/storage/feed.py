@@ -1,0 +1,81 @@
+"""Read what changed in a file after a revision, as batches."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from heapq import merge
+
+from ..batch import Batch, Cursor
+from ..errors import RewoundError
+from . import revisions, units
+
+_OF_MEMORIES = "memories INDEXED BY idx_mem_collection WHERE collection = ? AND "
+_REFERENCES = """
+    SELECT m.id FROM memories AS m WHERE m.revision > ?2 AND m.type <> 'note' AND m.id IN (
+        SELECT superseded_by FROM memories WHERE id IN (SELECT value FROM json_each(?1))
+        UNION SELECT representative_id FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1))
+    )
+"""
+
+
+def changes_since(connection: sqlite3.Connection, seen: Cursor, n: int) -> Batch | None:
+    """Return what changed after what a follower has seen: at least `n` changes if there are as many.
+
+    What a row refers to and the follower does not have comes with it. None if nothing changed.
+
+    Raises:
+        RewoundError: the file is not a continuation of what the follower has seen.
+    """
+    if not revisions.has_history(connection, seen):
+        raise RewoundError(*seen)
+    first = seen.revision
+    collections = [name for (name,) in connection.execute("SELECT name FROM collections ORDER BY id")]
+    last = _last(connection, collections, first, n)
+    if last is None:
+        return None
+    ids = [
+        memory_id
+        for name in collections
+        for (memory_id,) in connection.execute(
+            f"SELECT id FROM {_OF_MEMORIES} revision > ? AND revision <= ? AND type <> 'note'", (name, first, last)
+        )
+    ]
+    ids = sorted(_with_references(connection, {*ids}, last))
+    rows = units.memories(connection, ids)
+    rows += units.sessions(connection, first, last) + units.maps(connection, first, last)
+    deleted = connection.execute(
+        "SELECT lower(hex(uuid)) FROM deleted WHERE revision > ? AND revision <= ? ORDER BY revision, uuid",
+        (first, last),
+    )
+    epoch = revisions.epoch_of(connection, last)
+    return Batch(revisions.robot(connection), epoch, first, last, tuple(rows), tuple(uuid for (uuid,) in deleted))
+
+
+def _last(connection: sqlite3.Connection, collections: list[str], first: int, n: int) -> int | None:
+    # The revision of the n-th change, or of the last one.
+    changed = [
+        connection.execute(
+            f"SELECT revision FROM {_OF_MEMORIES} revision > ? ORDER BY revision LIMIT ?", (name, first, n)
+        )
+        for name in collections
+    ]
+    changed += [
+        connection.execute(f"SELECT revision FROM {table} WHERE revision > ? ORDER BY revision LIMIT ?", (first, n))
+        for table in ("sessions", "occupancy_grids", "deleted")
+    ]
+    last = None
+    for number, (revision,) in enumerate(merge(*changed), start=1):
+        last = revision
+        if number == n:
+            break
+    return last
+
+
+def _with_references(connection: sqlite3.Connection, ids: set[int], last: int) -> set[int]:
+    new = ids
+    while new:
+        found = connection.execute(_REFERENCES, (json.dumps(list(new)), last))
+        new = {memory_id for (memory_id,) in found} - ids
+        ids |= new
+    return ids

@@ -1,0 +1,122 @@
+"""Number the transactions that change what a reader sees, and keep the names of what was deleted.
+
+Memories, sessions and maps are the units of the feed. Each has a UUID, which is the same in every file, and the
+revision of this file that changed it last, whatever hangs on it included: the tags, history and sightings of a memory,
+the outcome of a session. All that one transaction changes has one revision, which follows the last one.
+
+No revision: how often a memory was recalled (a recall would be a change, and whoever follows would never come to rest;
+what is exported has the counts as they are then), what is derived (indexes, vectors), and points of the path.
+
+An epoch begins with the first revision that a process writes. A follower keeps the epoch with the revision that it has
+seen: where a backup was put back, the epoch is missing or ended before that revision, and the follower starts again.
+
+A page that each save writes costs it a twentieth of its time. So there is no counter, the revisions of memories share
+the index of their collections, and the UUID of a memory has the id in it, so that those of other files alone need an
+index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Collection
+
+from ..batch import Cursor
+
+NEXT = "(SELECT next FROM temp.feed)"
+"""The revision of the open transaction, as an SQL expression."""
+CHANGED = f"revision = {NEXT}, origin = NULL"
+"""Assignments of an UPDATE that changes what a reader sees of a unit."""
+_LATEST = """
+    SELECT max(
+        coalesce((
+            SELECT max((SELECT max(revision) FROM memories INDEXED BY idx_mem_collection WHERE collection = c.name))
+            FROM collections AS c
+        ), 0),
+        coalesce((SELECT max(revision) FROM sessions), 0),
+        coalesce((SELECT max(revision) FROM occupancy_grids), 0),
+        coalesce((SELECT max(revision) FROM deleted), 0)
+    )
+"""
+_ID_BYTES = 5
+
+
+def uuid7(row_id: int = 0) -> bytes:
+    """Return a UUID of version 7 (RFC 9562), a time in milliseconds and noise, with the id of its row at the end."""
+    noise = bytearray(os.urandom(10 - _ID_BYTES))
+    noise[0] = noise[0] & 0x0F | 0x70
+    noise[2] = noise[2] & 0x3F | 0x80
+    return (time.time_ns() // 1_000_000).to_bytes(6, "big") + noise + row_id.to_bytes(_ID_BYTES, "big")
+
+
+def memory_of(connection: sqlite3.Connection, uuid: bytes) -> int | None:
+    """Return the id of the memory with a UUID; None if there is none."""
+    found = connection.execute(
+        "SELECT id FROM memories WHERE id = ?1 AND uuid = ?2 "
+        "UNION ALL SELECT id FROM memories INDEXED BY idx_mem_uuid WHERE uuid = ?2 AND adopted",
+        (int.from_bytes(uuid[-_ID_BYTES:], "big"), uuid),
+    ).fetchone()
+    return found and int(found[0])
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Let a connection write revisions."""
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS feed (next INTEGER NOT NULL)")
+    connection.execute("INSERT INTO temp.feed VALUES (0)")
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Choose the revision of the transaction that has begun."""
+    connection.execute(f"UPDATE temp.feed SET next = ({_LATEST}) + 1")
+
+
+def upcoming(connection: sqlite3.Connection) -> int:
+    """Return the revision of the open transaction."""
+    return int(connection.execute(f"SELECT {NEXT}").fetchone()[0])
+
+
+def latest(connection: sqlite3.Connection) -> int:
+    """Return the last revision; 0 in a new file."""
+    return int(connection.execute(_LATEST).fetchone()[0])
+
+
+def note_epoch(connection: sqlite3.Connection) -> bool:
+    """Begin an epoch at the end of a transaction, if that has changed a unit; return whether it has."""
+    changed = latest(connection) == upcoming(connection)
+    if changed:
+        connection.execute(f"INSERT INTO epochs SELECT {NEXT} - 1, randomblob(8)")
+    return changed
+
+
+def touch(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+    """Note that memories have changed, in what hangs on them if not in their own rows."""
+    ids = json.dumps(list(memory_ids))
+    connection.execute(f"UPDATE memories SET {CHANGED} WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+
+
+def bury(connection: sqlite3.Connection, table: str, condition: str, arguments: tuple[object, ...]) -> int:
+    """Delete units for good and keep their UUIDs; return how many there were."""
+    connection.execute(f"INSERT OR IGNORE INTO deleted SELECT uuid, {NEXT} FROM {table} WHERE {condition}", arguments)
+    return connection.execute(f"DELETE FROM {table} WHERE {condition}", arguments).rowcount
+
+
+def epoch_of(connection: sqlite3.Connection, revision: int) -> str:
+    """Return the epoch of a revision, in hexadecimal digits; empty if there is none."""
+    row = connection.execute(
+        "SELECT lower(hex(epoch)) FROM epochs WHERE after < ? ORDER BY after DESC LIMIT 1", (revision,)
+    ).fetchone()
+    return row[0] if row else ""
+
+
+def has_history(connection: sqlite3.Connection, seen: Cursor) -> bool:
+    """Return whether what a follower has seen is history of this file, so that it can go on from there."""
+    return seen.revision == 0 or (
+        seen.revision <= latest(connection) and seen.epoch == epoch_of(connection, seen.revision)
+    )
+
+
+def robot(connection: sqlite3.Connection) -> str:
+    """Return the name of the lineage of this file: 32 hexadecimal digits, made with it."""
+    return str(connection.execute("SELECT value FROM settings WHERE name = 'robot'").fetchone()[0])

@@ -1,0 +1,162 @@
+"""The units of the feed as JSON: memories, sessions and maps, each with all that hangs on it.
+
+Names of other units are UUIDs. What is derived is left out, and so are notes, which belong to their files.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from . import lived_days, revisions
+
+Row = dict[str, Any]
+JSON_COLUMNS = frozenset({"context", "perception_metadata", "before", "votes", "sources", "fact"})
+"""Columns that hold JSON."""
+BINARY_COLUMNS = frozenset({"perception_data", "cells"})
+
+
+class Part(NamedTuple):
+    """A table with rows that belong to one memory, and their order."""
+
+    table: str
+    order: str = "id"
+
+
+PARTS = {
+    "object": Part("objects", "memory_id"),
+    "sightings": Part("sightings"),
+    "history": Part("memory_history"),
+    "decisions": Part("decisions", "place"),
+    "contributions": Part("contributions"),
+    "outcomes": Part("memory_outcomes", "memory_id"),
+}
+"""What belongs to a memory alone, by the names of the lists."""
+LINKS = {"neighbours": "neighbours", "contradictions": "contradictions", "similar": "similar_facts"}
+"""What links a memory with others from both sides: names of lists, and the tables of their rows."""
+_LOCAL = {"text_key", "label_key", "content_hash", "evidence_day", "superseded_by", "origin", "adopted", "digest"}
+"""Columns of units that are derived, or mean something in this file alone."""
+_TABLES = {"memory": "memories", "session": "sessions", "map": "occupancy_grids"}
+_LISTED = "IN (SELECT value FROM json_each(?))"
+
+
+def memories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[Row]:
+    """Return memories with all that hangs on them, in the order of the ids; missing ids are skipped."""
+    ids = json.dumps(list(memory_ids))
+    found = {
+        row["id"]: row
+        for row in _units(
+            connection, "memory", f"id {_LISTED}", (ids,),
+            f", {lived_days.LATEST} - evidence_day AS evidence_age, "
+            "(SELECT lower(hex(uuid)) FROM memories AS s WHERE s.id = memories.superseded_by) AS replacement",
+        )
+    }  # fmt: skip
+    for row in found.values():
+        row |= {"tags": {}, "group": None, **{name: [] for name in (*PARTS, *LINKS)}}
+    for memory_id, tag, source in connection.execute(
+        f"SELECT memory_id, tag, source FROM memory_tags WHERE memory_id {_LISTED} ORDER BY memory_id, tag", (ids,)
+    ):
+        found[memory_id]["tags"][tag] = source
+    for name, (table, order) in PARTS.items():
+        for part in _read(connection, f"SELECT * FROM {table} WHERE memory_id {_LISTED} ORDER BY {order}", (ids,)):
+            part.pop("id", None)
+            found[part.pop("memory_id")][name].append(part)
+    for name, table in LINKS.items():
+        for link in _links(connection, table, ids):
+            found[link.pop("own_id")][name].append(link)
+    for memory_id, uuid in connection.execute(
+        "SELECT g.memory_id, lower(hex(r.uuid)) FROM group_members AS g "
+        f"JOIN memories AS r ON r.id = g.representative_id WHERE g.memory_id {_LISTED}",
+        (ids,),
+    ):
+        found[memory_id]["group"] = uuid
+    return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+
+
+def sessions(connection: sqlite3.Connection, first: int, last: int) -> list[Row]:
+    """Return the sessions of which the last change has a revision in (first, last]."""
+    outcome = "(SELECT score FROM session_outcomes WHERE session_id = external_id) AS outcome"
+    found = _units(connection, "session", "revision > ? AND revision <= ?", (first, last), f", {outcome}")
+    for row in found:
+        recalls = connection.execute(
+            "SELECT lower(hex(m.uuid)), r.share FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
+            "WHERE r.session_id = ? ORDER BY m.id",
+            (row["external_id"],),
+        )
+        row["recalls"] = dict(recalls.fetchall())
+    return found
+
+
+def maps(connection: sqlite3.Connection, first: int, last: int) -> list[Row]:
+    """Return the maps of which the last change has a revision in (first, last]."""
+    return _units(connection, "map", "revision > ? AND revision <= ?", (first, last))
+
+
+def origin_of(connection: sqlite3.Connection, origin: bytes | None, revision: int) -> tuple[str, int]:
+    """Return the robot and the revision that the version of a unit is from."""
+    if origin is None:
+        return revisions.robot(connection), revision
+    return origin[:16].hex(), int.from_bytes(origin[16:], "big")
+
+
+def _units(
+    connection: sqlite3.Connection, unit: str, condition: str, arguments: tuple[object, ...], more: str = ""
+) -> list[Row]:
+    rows = []
+    sql = f"SELECT *{more} FROM {_TABLES[unit]} WHERE {condition} ORDER BY rowid"
+    for row in _read(connection, sql, arguments):
+        uuid = row.pop("uuid").hex()
+        robot, revision = origin_of(connection, row["origin"], row.pop("revision"))
+        others = {name: value for name, value in row.items() if name not in _LOCAL}
+        rows.append({"unit": unit, "uuid": uuid, "robot": robot, "revision": revision, **others})
+    return rows
+
+
+def _links(connection: sqlite3.Connection, table: str, ids: str) -> Iterable[Row]:
+    # Both sides of a link have a row of their own, but neighbours share one.
+    sides = [("memory_id", "other_id"), ("other_id", "memory_id")]
+    for own, other in sides if table == "neighbours" else sides[:1]:
+        for link in _read(
+            connection,
+            f"SELECT l.*, l.{own} AS own_id, lower(hex(o.uuid)) AS uuid FROM {table} AS l "
+            f"JOIN memories AS o ON o.id = l.{other} WHERE l.{own} {_LISTED} ORDER BY l.{own}, l.{other}",
+            (ids,),
+        ):
+            del link["memory_id"], link["other_id"]
+            yield link
+
+
+def _read(connection: sqlite3.Connection, sql: str, arguments: tuple[object, ...]) -> list[Row]:
+    cursor = connection.execute(sql, arguments)
+    names = [column[0] for column in cursor.description]
+    return [_as_json(dict(zip(names, values, strict=True))) for values in cursor]
+
+
+def _as_json(row: Row) -> Row:
+    for name in JSON_COLUMNS & row.keys():
+        row[name] = None if row[name] is None else json.loads(row[name])
+    for name in BINARY_COLUMNS & row.keys():
+        row[name] = None if row[name] is None else base64.b64encode(row[name]).decode()
+    return row
+
+
+def as_stored(name: str, value: Any) -> Any:
+    """Return the value of a column as the database has it.
+
+    Raises:
+        TypeError: it is of no type that a column has; or ValueError.
+    """
+    if value is None:
+        return None
+    if name in JSON_COLUMNS:
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} is no JSON object")
+        return json.dumps(value, ensure_ascii=False)
+    if name in BINARY_COLUMNS:
+        return base64.b64decode(value, validate=True)
+    if not isinstance(value, (str, int, float)):
+        raise TypeError(f"{name} is no text or number")
+    return value

@@ -28,7 +28,7 @@ from ..models import ScoreExplanation
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
-from ..text.tokens import spellings
+from ..text.analysis import analyse
 from .candidates import (
     Candidates,
     Condition,
@@ -91,7 +91,7 @@ class Pipeline:
         blocks = self.texts.blocks  # before the snapshot, never newer than it
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
-            text = TextReader(connection, blocks, query.text, parameters, query.collections.searched(connection))
+            text = TextReader(connection, blocks, analyse(query.text), parameters, query.collections.searched(connection))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
@@ -271,7 +271,7 @@ class _Recall:
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
         score = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
-        spelling = spellings(self.query.text) if self.query.text else {}
+        spelling = analyse(self.query.text).spellings
         told: dict[int, dict[str, Any]] = {}
         for group in groups:
             told[group.shown] = {

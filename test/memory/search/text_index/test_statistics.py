@@ -20,6 +20,7 @@ from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.search.text_index.bm25 import Terms, read_statistics
 from robotmem_ros.memory.storage import Database, changes, rows
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.tokens import indexed_text
 
 WORDS = ("mug", "lamp", "shelf", "käse", "杯子")
@@ -90,6 +91,6 @@ def test_without_postings_what_holds_a_word_that_only_others_often_have_is_found
         request = RecallRequest("red mug", min_confidence=0.0)
         candidates = find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
         parameters = Parameters(text_candidates=LIMIT)
-        hits = TextReader(connection, (), "red mug", parameters, ["default"]).search(candidates, 50)
+        hits = TextReader(connection, (), analyse("red mug"), parameters, ["default"]).search(candidates, 50)
     assert [hit.memory_id for hit in hits] == [number + 1 for number in range(999, 0, -1) if number % 20 == 7]
     database.close()

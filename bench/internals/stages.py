@@ -115,7 +115,8 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
     if method == "scores":
-        return scoring.blend(text, vector, _WEIGHTS, max_score)
+        measured = scoring.Measured.of(text, vector)
+        return measured.by_id(scoring.blend(measured, _WEIGHTS, max_score))
     return scoring.reciprocal_rank_fusion(text, vector, _WEIGHTS, 60)
 
 

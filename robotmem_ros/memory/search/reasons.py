@@ -51,7 +51,10 @@ def without_position(
     if is_full and not is_listed:
         return
     most = _FEW if is_full or (found and not is_listed) else _MANY
-    ids = text.newest_with_all(analyse(query.text).criteria, most + 1) if query.text else newest(connection, candidates, most + 1)
+    if query.text:
+        ids = text.newest_with_all(analyse(query.text).criteria, most + 1)
+    else:
+        ids = newest(connection, candidates, most + 1)
     check = candidates.check()
     arguments = (json.dumps(ids[:most]), space.id or 0, *check.arguments)
     elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)

@@ -110,30 +110,33 @@ class Match(NamedTuple):
 
     score: float
     """BM25; 0 if it contains no word."""
-    texts: str
-    """Its indexed texts."""
+    words: tuple[bool, ...]
+    """Of each word of the query whether it contains it."""
 
 
 def matches(
     connection: sqlite3.Connection, ids: Iterable[int], query: Analysis, statistics: Statistics, formula: Formula
-) -> Iterator[tuple[int, Match]]:
-    """Match some memories with the words."""
+) -> dict[int, Match]:
+    """Match some memories with the words of a query."""
     words = [(word, statistics.weight(word)) for word in query.words]
     compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in query.phrases]
     k1, least, per_word = formula
+    found: dict[int, Match] = {}
     for memory_id, texts in _texts(connection, ids):
         held = texts.split()
         norm = least + per_word * (len(held) - _BARS)
         score = 0.0
-        for word, weight in words:
-            if word in texts and (count := held.count(word)):
+        counts = [held.count(word) if word in texts else 0 for word, _ in words]
+        for count, (_, weight) in zip(counts, words, strict=True):
+            if count:
                 score += weight * (count * (k1 + 1) / (count + norm))
         if score and compounds:
             spaced = _spaced(texts)
             for compound, weight in compounds:
                 count = spaced.count(compound)
                 score += weight * (count * (k1 + 1) / (count + norm))
-        yield memory_id, Match(score, texts)
+        found[memory_id] = Match(score, tuple(map(bool, counts)))
+    return found
 
 
 def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:

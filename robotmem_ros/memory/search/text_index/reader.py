@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ _MORE, _GROWTH = 16, 8
 """By how many more than are wanted a search by the postings begins, and how it goes on if these are not enough."""
 _ROUNDING = 1e-9
 """Relative error of the scores that postings give."""
-_NO_MATCH = Match(0.0, "")
+_NO_MATCH = Match(0.0, ())
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
     SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
@@ -56,6 +57,7 @@ class TextReader:
         self._limit = parameters.text_candidates
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._known: Statistics | None = None
+        self._rarity_of: dict[str, float] | None = None
         self._rarities: dict[str, float] | None = None
         self._asked = 0.0
         self._matches: dict[int, Match] = {}
@@ -94,24 +96,37 @@ class TextReader:
         found = self._matches
         return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
 
-    def score(self, memory_id: int) -> float:
-        """Return the BM25 of a ranked memory; 0 if it contains no word."""
-        return self._match(memory_id).score
-
     def matched_words(self, memory_id: int) -> tuple[str, ...]:
         """Return the words of the query that a memory contains; none if it was not ranked."""
-        held = self._match(memory_id).texts.split()
-        return tuple(word for word in self._query.words if word in held)
+        return tuple(compress(self._query.words, self._matches.get(memory_id, _NO_MATCH).words))
 
     def share(self, words: Sequence[str]) -> float:
         """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
         if not words:
             return 0.0
         if self._rarities is None:
-            statistics = self._statistics()
-            self._rarities = {word: statistics.rarity(word) for word in self._query.subject}
+            weights = self._weights(self._statistics())
+            self._rarities = {word: weights[word] for word in self._query.subject}
             self._asked = sum(self._rarities.values())
         return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Return the words of the query, as they are indexed."""
+        return self._query.words
+
+    def words_of(self, ids: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Return of each word of the query, by column, whether ranked memories contain it, by row."""
+        none = (False,) * len(self._query.words)
+        held = [self._matches[one].words if one in self._matches else none for one in ids]
+        return np.array(held, np.bool_).reshape(len(held), len(none))
+
+    def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """Return the `share` of the words in each row."""
+        if not words.any():
+            return np.zeros(len(words))
+        found: npt.NDArray[np.float64] = words @ np.array([self.share([word]) for word in self._query.words])
+        return found
 
     @property
     def is_unknown(self) -> bool:
@@ -120,8 +135,12 @@ class TextReader:
 
     def weights(self) -> Mapping[str, float]:
         """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
-        known = self._known
-        return {word: known.rarity(word) if known else 1.0 for word in self._query.words}
+        return self._weights(self._known) if self._known else dict.fromkeys(self._query.words, 1.0)
+
+    def _weights(self, known: Statistics) -> Mapping[str, float]:
+        if self._rarity_of is None:
+            self._rarity_of = {word: known.rarity(word) for word in self._query.words}
+        return self._rarity_of
 
     def max_score(self) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
@@ -170,9 +189,6 @@ class TextReader:
         order = "DESC" if newest_first else "ASC"
         sql = f"SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid {order} LIMIT ?"
         return bulk.ids(self._connection, sql, (tokens.all_of(words), limit))
-
-    def _match(self, memory_id: int) -> Match:
-        return self._matches.get(memory_id, _NO_MATCH)
 
     def _statistics(self) -> Statistics:
         if self._known is None:

@@ -17,7 +17,7 @@ from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextReader
-from robotmem_ros.memory.search.text_index.bm25 import Terms, read_statistics
+from robotmem_ros.memory.search.text_index.bm25 import read_statistics
 from robotmem_ros.memory.storage import Database, changes, rows
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text.analysis import analyse
@@ -64,7 +64,7 @@ def test_the_statistics_are_those_of_the_collections_together(many: sqlite3.Conn
         for collection, text in many.execute("SELECT collection, content FROM memories")
         if not collections or collection in collections
     ]
-    found = read_statistics(many, Terms(WORDS, ("mug lamp",)), collections)
+    found = read_statistics(many, WORDS, collections)
     assert found.memories == len(texts)
     assert found.mean_length == pytest.approx(sum(map(len, texts)) / max(len(texts), 1))
     assert found.frequencies == {

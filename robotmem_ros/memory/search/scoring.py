@@ -49,7 +49,7 @@ class Measured(NamedTuple):
         ids = sorted({*bm25, *distances})
         return cls(
             np.array(ids, np.int64),
-            np.array([-bm25.get(one, 0.0) for one in ids], np.float64),
+            0.0 - np.array([bm25.get(one, 0.0) for one in ids], np.float64),
             1.0 - np.array([distances.get(one, math.nan) for one in ids], np.float64),
         )
 

@@ -52,7 +52,7 @@ class Analysis:
 
     @cached_property
     def _pieces(self) -> Sequence[scripts.Piece]:
-        return list(scripts.pieces(self._plain.text))
+        return scripts.pieces(self._plain.text)
 
 
 @lru_cache(maxsize=16)

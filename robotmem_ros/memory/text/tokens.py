@@ -80,7 +80,7 @@ def indexed_text(text: str) -> str:
 
 def query_words(text: str) -> list[str]:
     """Return the words of a query, each once, in order, without function words."""
-    return content_words(list(scripts.pieces(plain_text(text))))
+    return content_words(scripts.pieces(plain_text(text)))
 
 
 def content_words(pieces: Sequence[scripts.Piece], extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
@@ -95,16 +95,15 @@ def content_words(pieces: Sequence[scripts.Piece], extra_stop_words: frozenset[s
     return list(dict.fromkeys(term for word in whole for term in terms(word)))
 
 
-def written_words(text: str) -> Iterator[WrittenWord]:
-    """Give the words of a text as `indexed_text` does, in the same order."""
+def written_words(text: str) -> list[WrittenWord]:
+    """Return the words of a text as `indexed_text` does, in the same order."""
     plain = PlainText.of(text)
     return words_of(plain, scripts.pieces(plain.text))
 
 
-def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> Iterator[WrittenWord]:
-    """Give the words of a plain text that is cut into pieces, as they are indexed, in order."""
-    for piece in pieces:
-        yield from _of_word(plain, piece) if piece.kind == "word" else _of_run(plain, piece)
+def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenWord]:
+    """Return the words of a plain text that is cut into pieces, as they are indexed, in order."""
+    return [word for one in pieces for word in (_of_word if one.kind == "word" else _of_run)(plain, one)]
 
 
 def only_qualifies(word: str) -> bool:

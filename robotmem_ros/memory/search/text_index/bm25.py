@@ -110,8 +110,8 @@ class Match(NamedTuple):
 
     score: float
     """BM25; 0 if it contains no word."""
-    words: tuple[bool, ...]
-    """Of each word of the query whether it contains it."""
+    texts: str
+    """Its indexed texts."""
 
 
 def matches(
@@ -126,16 +126,15 @@ def matches(
         held = texts.split()
         norm = least + per_word * (len(held) - _BARS)
         score = 0.0
-        counts = [held.count(word) if word in texts else 0 for word, _ in words]
-        for count, (_, weight) in zip(counts, words, strict=True):
-            if count:
+        for word, weight in words:
+            if word in texts and (count := held.count(word)):
                 score += weight * (count * (k1 + 1) / (count + norm))
         if score and compounds:
             spaced = _spaced(texts)
             for compound, weight in compounds:
                 count = spaced.count(compound)
                 score += weight * (count * (k1 + 1) / (count + norm))
-        found[memory_id] = Match(score, tuple(map(bool, counts)))
+        found[memory_id] = Match(score, texts)
     return found
 
 

@@ -28,7 +28,7 @@ _MORE, _GROWTH = 16, 8
 """By how many more than are wanted a search by the postings begins, and how it goes on if these are not enough."""
 _ROUNDING = 1e-9
 """Relative error of the scores that postings give."""
-_NO_MATCH = Match(0.0, ())
+_NO_MATCH = Match(0.0, "")
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
     SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
@@ -98,7 +98,7 @@ class TextReader:
 
     def matched_words(self, memory_id: int) -> tuple[str, ...]:
         """Return the words of the query that a memory contains; none if it was not ranked."""
-        return tuple(compress(self._query.words, self._matches.get(memory_id, _NO_MATCH).words))
+        return tuple(compress(self._query.words, self.words_of([memory_id])[0]))
 
     def share(self, words: Sequence[str]) -> float:
         """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
@@ -117,9 +117,9 @@ class TextReader:
 
     def words_of(self, ids: Sequence[int]) -> npt.NDArray[np.bool_]:
         """Return of each word of the query, by column, whether ranked memories contain it, by row."""
-        none = (False,) * len(self._query.words)
-        held = [self._matches[one].words if one in self._matches else none for one in ids]
-        return np.array(held, np.bool_).reshape(len(held), len(none))
+        words = self._query.words
+        texts = [self._matches.get(one, _NO_MATCH).texts.split() for one in ids]
+        return np.array([[word in text for word in words] for text in texts], np.bool_).reshape(len(ids), len(words))
 
     def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
         """Return the `share` of the words in each row."""

@@ -117,8 +117,8 @@ class TextReader:
 
     def words_of(self, ids: Sequence[int]) -> npt.NDArray[np.bool_]:
         """Return of each word of the query, by column, whether ranked memories contain it, by row."""
-        words = self._query.words
-        texts = [self._matches.get(one, _NO_MATCH).texts.split() for one in ids]
+        words = [f" {word} " for word in self._query.words]
+        texts = [f" {self._matches.get(one, _NO_MATCH).texts} " for one in ids]
         return np.array([[word in text for word in words] for text in texts], np.bool_).reshape(len(ids), len(words))
 
     def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -21,6 +21,7 @@ from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import stemmer, stop_words, tokens
+from robotmem_ros.memory.text.analysis import analyse
 
 __all__ = [
     "STOP_WORDS", "UNKNOWN", "Embedder", "Ranking", "Scores", "Stages", "Vector", "Vectors",
@@ -66,25 +67,23 @@ class Stages:
     def text(self, query: str, depth: int, *, bounded: bool = True) -> Ranking:
         """Search the texts; if not `bounded`, without postings, and rank every memory that has a word of the query."""
         blocks, parameters = (self._blocks, self._parameters) if bounded else ((), self._unbounded)
-        return TextReader(self._connection, blocks, query, parameters, ()).search(self._candidates, depth)
+        return TextReader(self._connection, blocks, analyse(query), parameters, ()).search(self._candidates, depth)
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
-        terms = bm25.parse_terms(query)
-        found = bm25.read_statistics(self._connection, terms, ()).frequencies
-        return not self._blocks and bool(
-            rare_and_common(terms.words, found, found, self._parameters.text_candidates)[1]
-        )
+        words = analyse(query).words
+        found = bm25.read_statistics(self._connection, words, ()).frequencies
+        return not self._blocks and bool(rare_and_common(words, found, found, self._parameters.text_candidates)[1])
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""
-        reader = TextReader(self._connection, (), query, self._unbounded, ())
+        reader = TextReader(self._connection, (), analyse(query), self._unbounded, ())
         reader.rank(memory_ids)
         return [reader.share(reader.matched_words(memory_id)) for memory_id in memory_ids]
 
     def is_unknown(self, query: str) -> bool:
         """Tell whether no memory contains a word of a query."""
-        return TextReader(self._connection, (), query, self._unbounded, ()).is_unknown
+        return TextReader(self._connection, (), analyse(query), self._unbounded, ()).is_unknown
 
     def shared_words(self, query: str, memory_id: int) -> int:
         """Count the words of the query that a memory holds."""
@@ -93,7 +92,7 @@ class Stages:
 
     def max_score(self, query: str) -> float:
         """Return the BM25 score of a memory of mean length that holds each word of the query once."""
-        return TextReader(self._connection, (), query, self._unbounded, ()).max_score()
+        return TextReader(self._connection, (), analyse(query), self._unbounded, ()).max_score()
 
     def vector(self, vector: Vector, depth: int) -> Ranking:
         """Search the vectors."""
@@ -114,7 +113,8 @@ def nearest_vectors(memory: RobotMemory, arguments: Mapping[str, Any]) -> list[i
 def fuse(method: str, text: Ranking, vector: Ranking, max_score: float) -> Scores:
     """Fuse two rankings as recall does by the parameter `fusion`: `scores` or `rrf`."""
     if method == "scores":
-        return scoring.blend(text, vector, _WEIGHTS, max_score)
+        measured = scoring.Measured.of(text, vector)
+        return measured.by_id(scoring.blend(measured, _WEIGHTS, max_score))
     return scoring.reciprocal_rank_fusion(text, vector, _WEIGHTS, 60)
 
 
@@ -123,7 +123,7 @@ def plainer_words(*, without_stop_words: bool, stems: bool) -> Iterator[None]:
     """Index and query words without a list of stop words, or without stemming."""
     before = {name: vars(tokens)[name] for name in ("STOP_WORDS", "stem")}
     listed = stop_words.STOP_WORDS if without_stop_words else frozenset()
-    cached = (tokens.indexed_text, vars(tokens)["_indexed_word"])
+    cached = (tokens.indexed_text, vars(tokens)["_indexed_word"], analyse)
     vars(tokens).update(STOP_WORDS=listed, stem=stemmer.stem if stems else str)
     for function in cached:
         function.cache_clear()
@@ -151,7 +151,7 @@ def text_statistics(
     """Read what BM25 knows of words in each of some collections of a file; `*` is all of them together."""
     with closing(Database(Parameters(db_path=str(path)), read_only=True)) as database, database.snapshot() as reader:
         for one in collections:
-            yield one, bm25.read_statistics(reader, bm25.Terms(words, ()), () if one == "*" else (one,))
+            yield one, bm25.read_statistics(reader, words, () if one == "*" else (one,))
 
 
 def load_model(model: str) -> Embedder:

@@ -19,6 +19,7 @@ from robotmem_ros.memory.search.text_index import TextIndex, TextReader
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.text.analysis import analyse
 
 WORDS = (
     "red", "blue", "mug", "mug", "mug", "mug", "mug", "lamp", "grip_force", "grip", "force", "12.5", "12.7 N", "杯子",
@@ -128,7 +129,7 @@ def search(connection: sqlite3.Connection, blocks: Sequence[Block], one: TextQue
     if blocks:
         wanted = narrow_down(connection, wanted) if one.most is None else enumerate_if_few(connection, wanted, one.most)
     parameters = Parameters(text_candidates=UNBOUNDED)
-    return TextReader(connection, blocks, one.query, parameters, [one.collection]).search(wanted, one.depth)
+    return TextReader(connection, blocks, analyse(one.query), parameters, [one.collection]).search(wanted, one.depth)
 
 
 def check(database: Database, blocks: Sequence[Block], queries: Sequence[TextQuery]) -> None:

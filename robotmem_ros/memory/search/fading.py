@@ -13,12 +13,12 @@ from itertools import chain
 from ..storage import Database, bulk
 from ..storage.decay import Decay
 from ..storage.overview import overview
+from ..text.analysis import analyse
 from .candidates import enumerate_if_few, filter_ids, find_candidates
 from .conditions import Confidence
 from .places import find_space, within
 from .query import Query
 from .result import RecallResult
-from .spatial import query_words
 from .text_index import TextReader
 
 ALL_FADED = "nothing fresh matches: what is returned has faded"
@@ -85,6 +85,6 @@ def _matching(query: Query, text: TextReader, best: int, limit: int) -> list[int
     # The oldest memories with a word that weighs at least half of what the best result has, or else with all of that.
     held = text.matched_words(best)
     least = text.share(held) / 2
-    alone = [word for word in query_words(query) if text.share([word]) >= least]
+    alone = [word for word in analyse(query.text).criteria if text.share([word]) >= least]
     found = [text.oldest_with_all([word], limit) for word in alone] or [text.oldest_with_all(held, limit)]
     return sorted({*chain.from_iterable(found)})[:limit]

@@ -28,7 +28,7 @@ from ..models import ScoreExplanation
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
-from ..text.tokens import spellings
+from ..text.analysis import analyse
 from .candidates import (
     Candidates,
     enumerate_if_few,
@@ -44,7 +44,7 @@ from .folding import Folding, Group
 from .names import notes, searched
 from .places import Place, find_space, unknown_positions, within
 from .query import Query
-from .reasons import not_relevant, unconfirmed, why_nothing, without_position
+from .reasons import unconfirmed, why_nothing, without_position
 from .relevance import Evidence, Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
@@ -90,9 +90,10 @@ class Pipeline:
         if embedding is not None and self.database.in_memory:
             wait([embedding])  # there the snapshot is the only connection, and writers need it
         blocks = self.texts.blocks  # before the snapshot, never newer than it
+        analysis = analyse(query.text)
         times = Stopwatch(is_on=_LOG.isEnabledFor(logging.DEBUG))
         with self.database.snapshot() as connection:
-            text = TextReader(connection, blocks, query.text, parameters, searched(connection, query.collections))
+            text = TextReader(connection, blocks, analysis, parameters, searched(connection, query.collections))
             relevance = Relevance(
                 connection, parameters, query.text, text, self.database.tokens_missing, self.vectors, embedding,
                 self.embedder.name, times.lap, self.failures,
@@ -252,10 +253,7 @@ class _Recall:
         return self.relevance.rank(candidates, depth, explain=self.query.explain)
 
     def _judged(self, ranked: Ranked) -> Ranked:
-        if not ranked.lacks_relevance(self.query.min_relevance):
-            return ranked
-        why = not_relevant(ranked.best_relevance, self.query.min_relevance)
-        return replace(ranked, is_relevant=False, reason="; ".join(filter(None, (ranked.reason, why))))
+        return ranked.judged(self.query.min_relevance)
 
     def _is_empty(self, ranked: Ranked) -> bool:
         return not (ranked.is_relevant or self.query.takes_best)
@@ -270,7 +268,7 @@ class _Recall:
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
         score = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
-        spelling = spellings(self.query.text) if self.query.text else {}
+        spelling = analyse(self.query.text).spellings
         told: dict[int, dict[str, Any]] = {}
         for group in groups:
             told[group.shown] = {
@@ -278,7 +276,7 @@ class _Recall:
                 "folded_count": len(group.others), "folded_ids": group.others[:_LISTED],
             }  # fmt: skip
             if ranked.evidence is not None:
-                told[group.shown] |= _told(ranked.evidence(group.best), spelling)
+                told[group.shown] |= _told(ranked.evidence.get(group.best, Evidence()), spelling)
             if self.query.explain and self.query.text:
                 told[group.shown]["explanation"] = ranked.explanations.get(group.best, _UNSCORED)
         found = read(self.connection, [*told], self.query.decay, told=told)

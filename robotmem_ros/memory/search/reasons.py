@@ -9,13 +9,13 @@ from itertools import islice
 
 from ..storage import bulk, vector_rows
 from ..storage.overview import overview
+from ..text.analysis import analyse
 from .candidates import Candidates, filter_ids, find_candidates, newest
 from .conditions import Confidence, Confirmed
 from .names import unknown, unsure
 from .places import Space, find_space, within
 from .query import Query
 from .result import Mode
-from .spatial import query_words
 from .text_index import TextReader
 
 _FEW, _MANY = 32, 2000
@@ -52,7 +52,10 @@ def without_position(
     if is_full and not is_listed:
         return
     most = _FEW if is_full or (found and not is_listed) else _MANY
-    ids = text.newest_with_all(query_words(query), most + 1) if query.text else newest(connection, candidates, most + 1)
+    if query.text:
+        ids = text.newest_with_all(analyse(query.text).criteria, most + 1)
+    else:
+        ids = newest(connection, candidates, most + 1)
     check = candidates.check()
     arguments = (json.dumps(ids[:most]), space.id or 0, *check.arguments)
     elsewhere = bulk.ids(connection, _ELSEWHERE.format(check=check.sql), arguments)
@@ -74,7 +77,7 @@ def unconfirmed(connection: sqlite3.Connection, query: Query) -> Iterator[str]:
         candidates = candidates.and_(within(place, find_space(connection, place.field)))
     newest_ones = bulk.ids(connection, _UNCONFIRMED, (_CHECKED + 1,))
     found = filter_ids(connection, candidates, newest_ones[:_CHECKED])
-    if words := query_words(query):
+    if words := analyse(query.text).criteria:
         texts = connection.execute(_TEXTS, (json.dumps(list(found)),))
         found = {memory_id for memory_id, text in texts if not set(text.split()).isdisjoint(words)}
     if found:

@@ -5,27 +5,32 @@ A search that fails does not fail the recall: the reason says what it could not 
 
 from __future__ import annotations
 
-import logging
 import math
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import compress
 from typing import NamedTuple
+
+import numpy as np
 
 from ..config.parameters import Parameters
 from ..embedding import ModelUnavailableError, Vector
 from ..embedding.embedder import check_kept_model
 from ..models import ScoreExplanation, ScorePart
 from ..storage.overview import overview
+from ..storage.traits import read_traits
 from .candidates import Candidates, filter_ids, only
 from .failures import Failures
+from .reasons import not_relevant
 from .result import Mode, Ranking
 from .scoring import (
     ADD,
     Gain,
+    Measured,
     Parts,
     Scores,
     Step,
@@ -34,6 +39,7 @@ from .scoring import (
     apply_steps,
     blend,
     blend_depth,
+    meaning,
     reciprocal_rank_fusion,
     relevance,
     rrf_depth,
@@ -44,18 +50,18 @@ from .session_context import Places, gains_in_session, measure_in_session, neigh
 from .text_index import TextReader
 from .vector_index import VectorIndex, VectorsUnreadError
 
-_LOG = logging.getLogger(__name__)
+_NO_GAINS: Sequence[Gain] = ()
 
 
 class Evidence(NamedTuple):
     """What there is of a query in a memory."""
 
-    similarity: float
-    """Cosine; NaN without a vector."""
-    words: tuple[str, ...]
-    """The words of the query that it contains, as they are indexed."""
-    relevance: float
+    relevance: float = 0.0
     """In [0, 1], see `scoring.relevance`."""
+    similarity: float = math.nan
+    """Cosine; NaN without a vector."""
+    words: tuple[str, ...] = ()
+    """The words of the query that it contains, as they are indexed."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,8 @@ class Ranked:
     scores: Scores
     mode: Mode
     reason: str = ""
-    evidence: Callable[[int], Evidence] | None = None
-    """Gives that of a memory, if the query has a text; few are asked for."""
+    evidence: Mapping[int, Evidence] | None = None
+    """By memory id; None if the query has no text."""
     is_relevant: bool = True
     """Whether one of them is as relevant as the query wants, if they were judged."""
     explanations: Mapping[int, ScoreExplanation] = field(default_factory=dict)
@@ -83,15 +89,14 @@ class Ranked:
     @property
     def best_relevance(self) -> float:
         """Return the relevance of the most relevant memory; 0 if there is none."""
-        return max(self._relevances(), default=0.0)
+        return max((one.relevance for one in (self.evidence or {}).values()), default=0.0)
 
-    def lacks_relevance(self, wanted: float) -> bool:
-        """Tell whether there are memories, and none is so relevant."""
-        # The first ones are the best by their words: nearly always one look is enough.
-        return self.evidence is not None and bool(self.scores) and all(found < wanted for found in self._relevances())
-
-    def _relevances(self) -> Iterator[float]:
-        return (self.evidence(one).relevance for one in self.scores) if self.evidence else iter(())
+    def judged(self, least: float) -> Ranked:
+        """Return the ranking with the word whether a memory is as relevant as `least`, if there are memories."""
+        if self.evidence is None or not self.scores or self.best_relevance >= least:
+            return self
+        why = not_relevant(self.best_relevance, least)
+        return replace(self, is_relevant=False, reason="; ".join(filter(None, (self.reason, why))))
 
 
 @dataclass(frozen=True)
@@ -134,62 +139,57 @@ class Relevance:
         vector = self._search_vectors(candidates, depth)
         self.lap("vector search")
         measured = self._measured(text.ranking, vector.ranking)
-        rankings = (text.ranking, vector.ranking) if self.parameters.fusion == "rrf" else measured
-        fused = self._fused(*rankings)
-        gains: Sequence[Gain] = ()
-        if fused and in_session:
-            fused, measured = self._joined(candidates, fused, measured)
-            if places := read_places(self.connection, fused):
-                rankings = measured[0], self._measured_in_session(measured[1], places)
-                fused |= self._fused(*rankings)
-                gains = gains_in_session(fused, places, self.parameters)
+        near, gains = measured, _NO_GAINS
+        scores = self._fused(measured, text.ranking, vector.ranking)
+        if scores and in_session:
+            measured = self._with_neighbors(candidates, scores, measured)
+            places = read_places(self.connection, measured.ids.tolist())
+            near = self._measured_in_session(measured, places)
+            scores = self._fused(near, text.ranking, vector.ranking)
+            gains = gains_in_session(scores, places, self.parameters)
         self.lap("fusion")
-        parts = self._parts_of_fusion(rankings, fused) if explain else None
-        scores = apply_steps(self.connection, add_gains(fused, gains, parts), self._steps, parts)
+        parts = self._parts_of_fusion(near, scores, text.ranking, vector.ranking) if explain else None
+        scores = add_gains(scores, gains, parts)
+        scores = apply_steps(scores, read_traits(self.connection, scores), self._steps, parts)
         self.lap("scoring")
-        ranked = Ranked(scores, *_mode_and_reason(text, vector, has_text=self.has_text))
-        ranked = replace(ranked, evidence=self._evidence(measured[1]))
-        if parts is None:
-            return ranked
-        return replace(ranked, explanations=self._explanations(scores, parts, text.ranking, vector.ranking))
+        mode, reason = _mode_and_reason(text, vector, has_text=self.has_text)
+        explanations = {} if parts is None else self._explanations(scores, parts, measured, text, vector)
+        return Ranked(scores, mode, reason, self._evidence(measured), explanations=explanations)
 
-    def _fused(self, text: Ranking, vector: Ranking) -> Scores:
+    def _fused(self, measured: Measured, text: Ranking, vector: Ranking) -> Scores:
         if self.parameters.fusion == "rrf":
             return reciprocal_rank_fusion(text, vector, self._weights, self.parameters.rrf_k)
-        return blend(text, vector, self._weights, self.text.max_score() if text else 0.0)
+        return measured.by_id(blend(measured, self._weights, self.text.max_score() if text else 0.0))
 
-    def _parts_of_fusion(self, rankings: tuple[Ranking, Ranking], fused: Scores) -> Parts:
+    def _parts_of_fusion(self, measured: Measured, scores: Scores, text: Ranking, vector: Ranking) -> Parts:
+        if self.parameters.fusion == "rrf":
+            by_meaning = reciprocal_rank_fusion([], vector, self._weights, self.parameters.rrf_k)
+            why_words, why_meaning = ({one: f"rank {rank}" for one, rank in _ranks(r).items()} for r in (text, vector))
+        else:
+            by_meaning = measured.by_id(meaning(measured.cosine, self._weights))
+            rows = list(zip(*(column.tolist() for column in measured), strict=True))
+            why_words = {one: f"BM25 {bm25:.2f}, over that of each word once" for one, bm25, _ in rows}
+            why_meaning = {one: f"cosine {cosine:.3f}, over the greatest one" for one, _, cosine in rows}
         parts: Parts = defaultdict(list)
-        by_meaning = self._fused([], rankings[1])
-        why_words = self._reasons(rankings[0], lambda bm25: f"BM25 {-bm25:.2f}, over that of each word once")
-        why_meaning = self._reasons(rankings[1], lambda distance: f"cosine {1 - distance:.3f}, over the greatest one")
-        for memory_id, score in fused.items():
-            meaning = by_meaning.get(memory_id, 0.0)
-            if meaning:
-                parts[memory_id].append(ScorePart("meaning", ADD, meaning, why_meaning[memory_id], meaning))
-            if words := score - meaning:
+        for memory_id, score in scores.items():
+            own = by_meaning.get(memory_id, 0.0)
+            if own:
+                parts[memory_id].append(ScorePart("meaning", ADD, own, why_meaning[memory_id], own))
+            if words := score - own:
                 parts[memory_id].append(ScorePart("words", ADD, words, why_words[memory_id], score))
         return parts
 
-    def _reasons(self, ranking: Ranking, tell: Callable[[float], str]) -> dict[int, str]:
-        if self.parameters.fusion == "rrf":
-            return {hit.memory_id: f"rank {rank}" for rank, hit in enumerate(ranking, start=1)}
-        return {hit.memory_id: tell(hit.measure) for hit in ranking}
-
     def _explanations(
-        self, scores: Scores, parts: Parts, text: Ranking, vector: Ranking
+        self, scores: Scores, parts: Parts, measured: Measured, text: _Retrieved, vector: _Retrieved
     ) -> Mapping[int, ScoreExplanation]:
-        text_ranks, vector_ranks = (
-            {hit.memory_id: rank for rank, hit in enumerate(found, start=1)} for found in (text, vector)
-        )
+        text_ranks, vector_ranks = _ranks(text.ranking), _ranks(vector.ranking)
         most = self.text.max_score()
-        bm25 = {memory_id: self.text.score(memory_id) for memory_id in scores}
         return {
-            memory_id: ScoreExplanation(
-                bm25[memory_id], bm25[memory_id] / most if most else 0.0,
-                text_ranks.get(memory_id, 0), vector_ranks.get(memory_id, 0), tuple(parts[memory_id]), score,
+            one: ScoreExplanation(
+                bm25, bm25 / most if most else 0.0,
+                text_ranks.get(one, 0), vector_ranks.get(one, 0), tuple(parts[one]), scores[one],
             )
-            for memory_id, score in scores.items()
+            for one, bm25 in measured.by_id(measured.bm25).items()
         }  # fmt: skip
 
     def similar(self, candidates: Candidates, margin: float, *, unmeasured: bool = False) -> Candidates | None:
@@ -216,7 +216,7 @@ class Relevance:
 
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
-        return scoring_steps(self.parameters, has_outcomes=overview(self.connection).has_outcomes)
+        return scoring_steps(self.parameters)
 
     @cached_property
     def _vector(self) -> Vector:
@@ -245,34 +245,33 @@ class Relevance:
             # Whatever a model or a damaged index does, the text search still answers.
             return _Retrieved([], self.failures.note("vector", error))
 
-    def _measured(self, text: Ranking, vector: Ranking) -> tuple[Ranking, Ranking]:
+    def _measured(self, text: Ranking, vector: Ranking) -> Measured:
         # What one search found is measured by the other one too.
         by_text, by_vector = _ids(text), _ids(vector)
-        if text and vector:
-            text = [*text, *self.text.rank(sorted(by_vector - by_text))]
-            if only_by_text := sorted(by_text - by_vector):
-                vector = [*vector, *self._search_vectors(only(only_by_text), len(only_by_text)).ranking]
-        return text, vector
+        return self._with(Measured.of(text, vector), by_vector - by_text, by_text - by_vector)
 
-    def _joined(
-        self, candidates: Candidates, fused: Scores, measured: tuple[Ranking, Ranking]
-    ) -> tuple[Scores, tuple[Ranking, Ranking]]:
+    def _with(self, measured: Measured, textless: Collection[int], vectorless: Collection[int]) -> Measured:
+        # With the words of some memories and the vectors of others, if the search by these found any memory at all.
+        has_words, has_vectors = bool(measured.bm25.any()), not np.isnan(measured.cosine).all()
+        text = self.text.rank(textless) if has_words and textless else []
+        vector = self._ranked_by_vector(vectorless) if has_vectors and vectorless else []
+        return measured.joined(Measured.of(text, vector))
+
+    def _ranked_by_vector(self, ids: Collection[int]) -> Ranking:
+        return self._search_vectors(only(sorted(ids)), len(ids)).ranking
+
+    def _with_neighbors(self, candidates: Candidates, scores: Scores, measured: Measured) -> Measured:
         # A neighbour of what was found need not share a word with the query. The conditions hold for it too.
-        beside = neighbors_of_best(self.connection, fused) if self.parameters.session_neighbor_weight else set()
-        joined = sorted(filter_ids(self.connection, candidates, beside))
-        text, vector = measured
-        if text and joined:
-            text = [*text, *self.text.rank(joined)]
-        if vector and joined:
-            vector = [*vector, *self._search_vectors(only(joined), len(joined)).ranking]
-        return fused | dict.fromkeys(joined, 0.0), (text, vector)
+        beside = neighbors_of_best(self.connection, scores) if self.parameters.session_neighbor_weight else set()
+        ids = filter_ids(self.connection, candidates, beside)
+        return self._with(measured.joined(Measured.unmeasured(ids)), ids, ids)
 
-    def _measured_in_session(self, vector: Ranking, places: Places) -> Ranking:
-        if not vector:
-            return vector
+    def _measured_in_session(self, measured: Measured, places: Places) -> Measured:
+        if np.isnan(measured.cosine).all():
+            return measured
         query, weight = self._vector, self.parameters.session_vector_weight
         vectors_of = partial(self.vectors.vectors_of, self.connection, dim=len(query))
-        return measure_in_session(vectors_of, query, vector, places, weight)
+        return measure_in_session(vectors_of, query, measured, places, weight)
 
     @cached_property
     def _in_session(self) -> bool:
@@ -287,22 +286,24 @@ class Relevance:
         except sqlite3.Error:
             return False  # the text search failed, and has said so
 
-    def _evidence(self, vector: Ranking) -> Callable[[int], Evidence]:
-        similarities = {hit.memory_id: 1.0 - hit.measure for hit in vector}
-        counts = tells_meaning(self.query)
-
-        def evidence(memory_id: int) -> Evidence:
-            similarity = similarities.get(memory_id, math.nan)
-            words = self.text.matched_words(memory_id)
-            share = self.text.share(words)
-            probable = relevance(similarity if counts else math.nan, share, is_unknown=self._is_unknown)
-            return Evidence(similarity, words, probable)
-
-        return evidence
+    def _evidence(self, measured: Measured) -> Mapping[int, Evidence]:
+        ids: list[int] = measured.ids.tolist()
+        if not ids:
+            return {}
+        query_words, words = self.text.words, self.text.words_of(ids)
+        cosine = measured.cosine if tells_meaning(self.query) else np.full(len(ids), math.nan)
+        probable = relevance(cosine, self.text.shares(words), is_unknown=self._is_unknown)
+        names = [tuple(compress(query_words, row)) for row in words.tolist()]
+        rows = zip(probable.tolist(), measured.cosine.tolist(), names, strict=True)
+        return {one: Evidence(*row) for one, row in zip(ids, rows, strict=True)}
 
 
 def _ids(ranking: Ranking) -> set[int]:
     return {hit.memory_id for hit in ranking}
+
+
+def _ranks(ranking: Ranking) -> Mapping[int, int]:
+    return {hit.memory_id: rank for rank, hit in enumerate(ranking, start=1)}
 
 
 def _mode_and_reason(text: _Retrieved, vector: _Retrieved, *, has_text: bool) -> tuple[Mode, str]:

@@ -5,16 +5,17 @@ A new step is an entry in `scoring_steps` with its parameter; the depth of the s
 
 from __future__ import annotations
 
-import json
 import math
-import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from ..config.parameters import Parameters
 from ..models import ScorePart
-from ..storage.overview import Overview, overview
+from ..storage.traits import Traits
 from .result import Ranking
 
 Scores = dict[int, float]
@@ -28,120 +29,113 @@ UNKNOWN = 0.035
 """By how much less a cosine counts if no memory contains a word of the query."""
 _LAST_LATIN = "\u024f"
 
-_IS_REAL = """EXISTS (
-    SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
-    AND value = 'real' AND memory_id = m.id)"""
-_CONTRADICTED_BY = """(
-    SELECT max(other.id) FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
-    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id))"""
-_LIKELY_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
+Floats = npt.NDArray[np.float64]
+
+
+class Measured(NamedTuple):
+    """What the two searches measured of memories, each of these once."""
+
+    ids: npt.NDArray[np.int64]
+    """Ascending."""
+    bm25: Floats
+    """0 if a memory contains no word of the query."""
+    cosine: Floats
+    """Similarity to the query; NaN without a vector."""
+
+    @classmethod
+    def of(cls, text: Ranking, vector: Ranking) -> Measured:
+        """Join what each of the two searches found."""
+        bm25, distances = ({hit.memory_id: hit.measure for hit in found} for found in (text, vector))
+        ids = sorted({*bm25, *distances})
+        return cls(
+            np.array(ids, np.int64),
+            0.0 - np.array([bm25.get(one, 0.0) for one in ids], np.float64),
+            1.0 - np.array([distances.get(one, math.nan) for one in ids], np.float64),
+        )
+
+    @classmethod
+    def unmeasured(cls, ids: Iterable[int]) -> Measured:
+        """Return memories of which nothing is known."""
+        known = sorted(ids)
+        return cls(np.array(known, np.int64), np.zeros(len(known)), np.full(len(known), math.nan))
+
+    def joined(self, others: Measured) -> Measured:
+        """Return these memories and others, and of those in both what either of them knows."""
+        ids = np.union1d(self.ids, others.ids)
+        bm25, cosine = np.zeros(len(ids)), np.full(len(ids), math.nan)
+        for part in (self, others):
+            at = np.searchsorted(ids, part.ids)
+            bm25[at] = np.maximum(bm25[at], part.bm25)
+            cosine[at] = np.where(np.isnan(cosine[at]), part.cosine, cosine[at])
+        return Measured(ids, bm25, cosine)
+
+    def by_id(self, values: Floats) -> Scores:
+        """Return a value of each memory by its id."""
+        return dict(zip(self.ids.tolist(), values.tolist(), strict=True))
 
 
 class Step(NamedTuple):
-    """One step of scoring, which adds to a score or multiplies it."""
+    """One step of scoring, which multiplies a score by a factor."""
 
     name: str
-    operation: str
-    """`add` or `multiply`."""
-    columns: tuple[str, ...]
-    """What it reads of a memory: SQL expressions over the alias `m` of memories."""
-    value: Callable[..., float]
-    """The addend or factor of a memory, given all scores before this step, and the values of its columns."""
-    reason: Callable[..., str]
-    """The reason in words, given the same."""
+    factor: Callable[[Traits], float]
+    reason: Callable[[Traits], str]
+    """The reason in words."""
     least: float
-    """It multiplies no score by less than this."""
+    """The least factor."""
     greatest: float
-    """It multiplies no score by more than this."""
-    is_any: Callable[[Overview], bool] = lambda _: True
-    """Whether it may change the score of any memory."""
-
-    def part(self, scores: Scores, before: float, values: Sequence[Any]) -> ScorePart:
-        """Explain what the step makes of a score."""
-        value = self.value(scores, *values)
-        return ScorePart(self.name, self.operation, value, self.reason(scores, *values), self.after(before, value))
-
-    def after(self, score: float, value: float) -> float:
-        """Return a score after this step with an addend or factor."""
-        return score + value if self.operation == ADD else score * value
+    """The greatest factor."""
 
 
-def scoring_steps(parameters: Parameters, *, has_outcomes: bool) -> tuple[Step, ...]:
-    """List the steps in their order. `has_outcomes` tells whether any memory was recalled in a rated session."""
+def scoring_steps(parameters: Parameters) -> tuple[Step, ...]:
+    """List the steps in their order: real runs, newer contradictions, outcomes of sessions."""
+    real, contradicted = parameters.real_weight, parameters.contradicted_weight
     steps = (
-        _weight(
+        Step(
             "real world",
-            _IS_REAL,
-            lambda there: there.has_real,
-            parameters.real_weight,
+            lambda memory: real if memory.is_real else 1.0,
             lambda _: "env.sim_or_real is real",
+            *_bounds(real),
         ),
-        _weight(
+        Step(
             "contradicted",
-            _CONTRADICTED_BY,
-            lambda there: there.has_contradictions,
-            parameters.contradicted_weight,
-            "memory {} contradicts it and is newer".format,
+            lambda memory: contradicted if memory.contradicted_by else 1.0,
+            lambda memory: f"memory {memory.contradicted_by} contradicts it and is newer",
+            *_bounds(contradicted),
         ),
-        _outcomes(parameters.outcome_weight if has_outcomes else 0.0),
+        _outcomes(parameters.outcome_weight),
     )
     return tuple(step for step in steps if (step.least, step.greatest) != (1.0, 1.0))
 
 
-def _weight(
-    name: str, condition: str, is_any: Callable[[Overview], bool], weight: float, reason: Callable[[int], str]
-) -> Step:
-    # Real runs count more than simulated ones; facts that a newer active fact contradicts count less. Newer is what was
-    # observed later, and of two observed at once, what was stored later.
-    def value(_: Scores, holds: int | None) -> float:
-        return weight if holds else 1.0
-
-    least, greatest = min(weight, 1.0), max(weight, 1.0)
-    return Step(name, MULTIPLY, (condition,), value, lambda _, holds: reason(holds), least, greatest, is_any)
+def _bounds(weight: float) -> tuple[float, float]:
+    return min(weight, 1.0), max(weight, 1.0)
 
 
 def _outcomes(bound: float) -> Step:
     # weight = 1 + bound * (2 * u - 1),  u = (sum of share * outcome + 1) / (sum of shares + 2)
     # The sums are over the sessions in which the memory was recalled; a share is 1 / rank at which it was returned
     # there. u is Laplace's estimate of how well such a session goes: one half while nothing is known, never 0 or 1.
-    def value(_: Scores, likely: float | None) -> float:
-        return 1.0 if likely is None else 1.0 + bound * (2.0 * likely - 1.0)
+    def factor(memory: Traits) -> float:
+        return 1.0 if memory.outcome is None else 1.0 + bound * (2.0 * memory.outcome - 1.0)
 
-    def reason(_: Scores, likely: float) -> str:
-        return f"sessions in which it was recalled have an outcome of {likely:.2f}, as far as is known"
+    def reason(memory: Traits) -> str:
+        return f"sessions in which it was recalled have an outcome of {memory.outcome:.2f}, as far as is known"
 
-    least, greatest = 1.0 - bound, 1.0 + bound
-    return Step(
-        "outcomes", MULTIPLY, (_LIKELY_OUTCOME,), value, reason, least, greatest, lambda there: there.has_outcomes
-    )
+    return Step("outcomes", factor, reason, 1.0 - bound, 1.0 + bound)
 
 
 def apply_steps(
-    connection: sqlite3.Connection, scores: Scores, steps: Sequence[Step], parts: Parts | None = None
+    scores: Scores, traits: Mapping[int, Traits], steps: Sequence[Step], parts: Parts | None = None
 ) -> Scores:
-    """Return the scores after all steps. All columns are read by one statement.
-
-    `parts`, if given, gets what each step does to each memory, unless it changes nothing.
-    """
-    if scores and steps:
-        there = overview(connection)
-        steps = [step for step in steps if step.is_any(there)]
-    if not scores or not steps:
-        return scores
-    columns = ", ".join(column for step in steps for column in step.columns)
-    rows = connection.execute(
-        f"SELECT m.id, {columns} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
-        (json.dumps(list(scores)),),
-    ).fetchall()
-    first = 1
-    for step in steps:
-        last = first + len(step.columns)
-        after = {row[0]: step.after(scores[row[0]], step.value(scores, *row[first:last])) for row in rows}
-        if parts is not None:
-            for row in rows:
-                if after[row[0]] != scores[row[0]]:
-                    parts[row[0]].append(step.part(scores, scores[row[0]], row[first:last]))
-        scores, first = after, last
+    """Return the scores after all steps; `parts`, if given, gets what each step does, unless it changes nothing."""
+    scores = dict(scores)
+    for memory_id, memory in traits.items():
+        for step in steps:
+            before, factor = scores[memory_id], step.factor(memory)
+            scores[memory_id] = after = before * factor
+            if parts is not None and after != before:
+                parts[memory_id].append(ScorePart(step.name, MULTIPLY, factor, step.reason(memory), after))
     return scores
 
 
@@ -202,7 +196,7 @@ def rrf_depth(n: int, k: int, weights: Weights, steps: Sequence[Step]) -> int:
     return math.ceil(sum(weights) / max(weights) * ratio * (k + n)) - k
 
 
-def blend(text: Ranking, vector: Ranking, weights: Weights, max_score: float) -> Scores:
+def blend(measured: Measured, weights: Weights, max_score: float) -> Floats:
     """Average what the words and the meaning score, by their weights; both searches should measure each memory.
 
     The words: BM25 over `max_score`, that of a memory of mean length that contains each word of the query once. The
@@ -210,15 +204,16 @@ def blend(text: Ranking, vector: Ranking, weights: Weights, max_score: float) ->
     nothing for it. If a memory has no vector yet, the words count for both.
     """
     by_words = weights.text / sum(weights)
-    measured = {hit.memory_id for hit in vector}
-    scores: Scores = {}
-    for hit in text if max_score > 0 else ():
-        scores[hit.memory_id] = -hit.measure / max_score * (by_words if hit.memory_id in measured else 1.0)
-    nearest = max((1.0 - hit.measure for hit in vector), default=0.0)
-    for hit in vector:
-        similarity = max(1.0 - hit.measure, 0.0) / nearest if nearest > 0 else 0.0
-        scores[hit.memory_id] = scores.get(hit.memory_id, 0.0) + similarity * (1.0 - by_words)
-    return scores
+    has_vector = ~np.isnan(measured.cosine)
+    words = measured.bm25 / max_score if max_score > 0 else np.zeros(len(measured.ids))
+    return words * np.where(has_vector, by_words, 1.0) + meaning(measured.cosine, weights)
+
+
+def meaning(cosine: Floats, weights: Weights) -> Floats:
+    """Return the part of the meaning in a blend."""
+    similarity = np.maximum(np.nan_to_num(cosine, nan=0.0), 0.0)
+    nearest = similarity.max(initial=0.0)
+    return similarity / (nearest or 1.0) * (1.0 - weights.text / sum(weights))
 
 
 def blend_depth(n: int) -> int:
@@ -232,8 +227,8 @@ def normalise(scores: Scores) -> Scores:
     return {memory_id: score / best if best > 0 else 1.0 for memory_id, score in scores.items()}
 
 
-def relevance(similarity: float, share: float, *, is_unknown: bool = False) -> float:
-    """Return how probable it is that a memory answers a query, by its own text alone, in [0, 1].
+def relevance(similarity: npt.ArrayLike, share: npt.ArrayLike, *, is_unknown: bool = False) -> Floats:
+    """Return how probable it is that memories answer a query, by their own texts alone, in [0, 1].
 
         1 / (1 + exp(-x)),  x = 7.3 * similarity + 3.1 * share ** 3 - 4.1,  or  x = 7.3 * share ** 3 - 1.7
 
@@ -244,9 +239,14 @@ def relevance(similarity: float, share: float, *, is_unknown: bool = False) -> f
     regressions over queries that a memory answers and queries that none does, one half each; `python3 -m bench
     relevance` fits them again.
     """
-    if math.isnan(similarity):
-        return _logistic(_SHARE_ALONE * share**3 + _NOTHING) if share else 0.0
-    return _logistic(_COSINE * (similarity - (UNKNOWN if is_unknown else 0.0)) + _SHARE * share**3 + _NEITHER)
+    cosine, cube = np.asarray(similarity, np.float64), np.asarray(share, np.float64) ** 3
+    x = np.where(
+        np.isnan(cosine),
+        np.where(cube > 0, _SHARE_ALONE * cube + _NOTHING, -np.inf),
+        _COSINE * (cosine - (UNKNOWN if is_unknown else 0.0)) + _SHARE * cube + _NEITHER,
+    )
+    probable: Floats = 1.0 / (1.0 + np.exp(-x))
+    return probable
 
 
 def tells_meaning(query: str) -> bool:
@@ -258,7 +258,3 @@ def tells_meaning(query: str) -> bool:
         return True
     letters = [letter for letter in query if letter.isalpha()]
     return 2 * sum(letter > _LAST_LATIN for letter in letters) <= len(letters)
-
-
-def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x))

@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..config.parameters import Parameters
 from ..embedding import Vector, Vectors
 from ..storage import bulk
-from .result import DISTANCE_DIGITS, Hit, Ranking
-from .scoring import Gain, Scores
+from .result import DISTANCE_DIGITS
+from .scoring import Floats, Gain, Measured, Scores
 
 _REACH = 2
 """How many memories before it, and after it, belong to a memory."""
@@ -78,36 +78,39 @@ def neighbors_of_best(connection: sqlite3.Connection, scores: Scores) -> set[int
 def measure_in_session(
     vectors_of: Callable[[Collection[int]], tuple[Sequence[int], Vectors]],
     query: Vector,
-    ranking: Ranking,
+    measured: Measured,
     places: Places,
     weight: float,
-) -> Ranking:
-    """Measure the distance of each memory again: alone, or with those before it in its session, whichever is nearer.
+) -> Measured:
+    """Measure the cosine of each memory again: alone, or with those before it in its session, whichever is nearer.
 
-    With them it is that of the sum of its vector and `weight` times theirs, which stands for the vector of the texts
-    together; they would have to be embedded again. `vectors_of` reads vectors of memories, and tells whose they are.
+    The vector is the memory's own plus `weight` times each predecessor's; this approximates embedding the texts
+    together. `vectors_of` reads vectors of memories, and tells whose they are.
     """
-    before = {hit.memory_id: places[hit.memory_id].before if hit.memory_id in places else () for hit in ranking}
-    if not weight or not any(before.values()):
-        return ranking
-    wanted = {*before, *(other for others in before.values() for other in others)}
-    found, kept = vectors_of(wanted)
+    rows = np.flatnonzero(~np.isnan(measured.cosine))
+    ids: list[int] = measured.ids[rows].tolist()
+    before = [places[one].before if one in places else () for one in ids]
+    if not weight or not any(before):
+        return measured
+    found, kept = vectors_of({*ids, *chain.from_iterable(before)})
     row_of = {memory_id: row for row, memory_id in enumerate(found)}
     # All are measured in double precision, so that equal ones tie: v is as near as v + 0.3 v, and u1 + u2 as u2 + u1.
     # The last row stands for what has no vector, or is not there.
     vectors = np.vstack([kept, np.zeros((1, len(query)))])
-    alone = vectors[[row_of[one] for one in before]]
+    alone = vectors[[row_of[one] for one in ids]]
     total = alone.copy()
     for step in range(_REACH):
-        others = (beside[step] if step < len(beside) else 0 for beside in before.values())
+        others = (beside[step] if step < len(beside) else 0 for beside in before)
         total += weight * vectors[[row_of.get(other, -1) for other in others]]
-    cosines = np.maximum(_cosines(alone, query), _cosines(total, query))
-    return [Hit(*hit) for hit in zip(before, (1.0 - cosines).round(DISTANCE_DIGITS).tolist(), strict=True)]
+    best = np.maximum(_cosines(alone, query), _cosines(total, query))
+    cosine = measured.cosine.copy()
+    cosine[rows] = 1.0 - (1.0 - best).round(DISTANCE_DIGITS)
+    return measured._replace(cosine=cosine)
 
 
-def _cosines(vectors: npt.NDArray[np.float64], query: Vector) -> npt.NDArray[np.float64]:
+def _cosines(vectors: Floats, query: Vector) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    cosines: npt.NDArray[np.float64] = np.einsum("ij,j->i", vectors, query) / np.maximum(lengths, 1e-9)
+    cosines: Floats = np.einsum("ij,j->i", vectors, query) / np.maximum(lengths, 1e-9)
     return cosines
 
 

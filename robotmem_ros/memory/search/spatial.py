@@ -14,7 +14,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +23,7 @@ from ..storage import bulk
 from ..storage.functions import holds_all
 from ..storage.overview import overview
 from ..text import tokens
-from ..text.phrases import query_phrases
-from ..text.stop_words import ERRAND_WORDS, POSITION_WORDS
+from ..text.analysis import analyse
 from .candidates import Candidates, enumerate_if_few, filter_ids, only
 from .places import Place, Space, box_around, squared_distance
 from .query import Query
@@ -47,18 +45,6 @@ _LAST_RADIUS = 64.0
 _FETCHED = 256
 
 
-def query_words(query: Query) -> list[str]:
-    """Return the words that a matching memory should contain: not those that only say where, such as "near"."""
-    return list(_query_words(query.text))
-
-
-@lru_cache(maxsize=16)
-def _query_words(text: str) -> tuple[str, ...]:
-    named = {word for phrase in query_phrases(text) for word in phrase.split()}
-    unneeded = {word for word in POSITION_WORDS if named.isdisjoint(tokens.terms(word))}  # but not robot in `robot 2`
-    return tuple(tokens.query_words(text, extra_stop_words=ERRAND_WORDS | unneeded))
-
-
 class Matching(NamedTuple):
     """The candidates that match a query."""
 
@@ -69,8 +55,8 @@ class Matching(NamedTuple):
 
 def matching(relevance: Relevance, query: Query, candidates: Candidates) -> Matching:
     """Find the candidates that match the query."""
-    connection, words = relevance.connection, query_words(query)
-    phrases: Sequence[str] = query_phrases(query.text)
+    connection, words = relevance.connection, analyse(query.text).criteria
+    phrases = analyse(query.text).phrases
     if not relevance.has_text:
         return similar_enough(relevance, enumerate_if_few(connection, candidates))
     holding = _holding(_Many(connection, relevance.text, candidates, query.n), words, phrases)

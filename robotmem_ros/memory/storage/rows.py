@@ -17,6 +17,7 @@ from ..text.normal_form import digest, label_key, text_key
 from . import bulk, fact_rows, lived_days, revisions
 from .decay import Decay
 from .indexing import index
+from .traits import CONTRADICTED_BY
 
 _ELSEWHERE = frozenset({
     "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "given", "decisions",
@@ -33,11 +34,6 @@ _NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
 _NO_POSE = (None,) * len(Pose._fields)
 
-_CONTRADICTED_BY = """(
-    SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
-    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
-    ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
-)"""
 _SIMILAR_IDS = """(
     SELECT json_group_array(other.id) FROM similar_facts AS s JOIN memories AS other ON other.id = s.other_id
     WHERE s.memory_id = m.id AND other.status = 'active'
@@ -49,7 +45,7 @@ _SOURCES = {
     "last_seen": "o.last_seen",
     "times_seen": "o.times_seen",
     "confirmed": "o.confirmed",
-    "contradicted_by": _CONTRADICTED_BY,
+    "contradicted_by": CONTRADICTED_BY,
     "similar_ids": _SIMILAR_IDS,
     "confidence": "{confidence}",
     "faded": "{faded}",

@@ -7,15 +7,14 @@ of its kind (`dock A`, `room 3.14`, `x axis`, `3号`), or a longer word of a scr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 
 from . import scripts
 from .scripts import Piece
 from .stop_words import ERRAND_WORDS, STOP_WORDS
-from .tokens import indexed_piece, plain_text, split_word, terms
+from .tokens import indexed_piece, split_word, terms
 
 _JOINT = re.compile(r"[._\-/:]")
 _ONLY_WORDS = re.compile(r"[\s,;?!]*(?:[a-z]{2,}(?:[\s,;?!]+|\Z))*")
@@ -25,13 +24,11 @@ _LONGEST = 8
 _UNNUMBERED = STOP_WORDS | ERRAND_WORDS | {""}
 
 
-@lru_cache(maxsize=16)
-def query_phrases(text: str) -> tuple[str, ...]:
-    """Return the phrases of a query, each once: words as they are indexed, a space between two."""
-    plain = plain_text(text)
+def phrases(plain: str, pieces: Iterable[Piece]) -> tuple[str, ...]:
+    """Return the phrases of a plain text that is cut into pieces, each once: words as they are indexed."""
     if _ONLY_WORDS.fullmatch(plain):
         return ()
-    units = list(_units(plain))
+    units = list(_units(plain, pieces))
     compounds = (unit.indexed for unit in units if not unit.is_unspaced and len(unit.indexed) > 1)
     long_words = (word for unit in units if unit.is_unspaced for word in unit.long_words())
     return tuple(dict.fromkeys(map(" ".join, chain(compounds, long_words, _numbered(plain, units)))))
@@ -68,9 +65,9 @@ class _Unit:
                 yield pairs
 
 
-def _units(plain: str) -> Iterator[_Unit]:
+def _units(plain: str, pieces: Iterable[Piece]) -> Iterator[_Unit]:
     joined: list[Piece] = []
-    for piece in scripts.pieces(plain):
+    for piece in pieces:
         if joined and not _makes_compound(plain, joined[-1], piece):
             yield _unit(joined)
             joined = []

@@ -10,7 +10,6 @@ import importlib.util
 import logging
 import re
 import threading
-from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -56,10 +55,10 @@ class Piece(NamedTuple):
         return self.kind != "word"
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> list[Piece]:
     """Cut a folded text into pieces, in order; what is between them is no part of a word."""
-    for match in _PIECE.finditer(text):
-        yield Piece(match.lastgroup or "word", match[0], match.start(), match.end())
+    found = _PIECE.finditer(text)
+    return [Piece(match.lastgroup or "word", match[0], match.start(), match.end()) for match in found]
 
 
 def kind(word: str) -> str:

@@ -78,38 +78,32 @@ def indexed_text(text: str) -> str:
     return " ".join(word for piece in scripts.pieces(plain) for word in indexed_piece(piece))
 
 
-def query_words(text: str, *, extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
-    """Return the words of a query, each once, in order, without function words.
+def query_words(text: str) -> list[str]:
+    """Return the words of a query, each once, in order, without function words."""
+    return content_words(scripts.pieces(plain_text(text)))
+
+
+def content_words(pieces: Sequence[scripts.Piece], extra_stop_words: frozenset[str] = frozenset()) -> list[str]:
+    """Return the words of a query that is cut into pieces, each once, in order, without function words.
 
     A single letter or digit counts like any other word: `dock A` is not `dock B`. A query of function words alone keeps
     them.
     """
-    pieces = list(scripts.pieces(plain_text(text)))
     words = [word for piece in pieces for word in _words(piece)]
-    whole = [piece.text for piece in pieces]
     kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
-    return list(dict.fromkeys(term for word in kept or words or whole for term in terms(word)))
+    whole = kept or words or [piece.text for piece in pieces]
+    return list(dict.fromkeys(term for word in whole for term in terms(word)))
 
 
-def spellings(text: str) -> dict[str, str]:
-    """Return how each word of a query is written there, by the word as it is indexed."""
-    found: dict[str, str] = {}
-    for match in _WRITTEN.finditer(composed(text)):
-        if match[0].isascii() and match[0].isalpha():  # as below, but quicker
-            found[stem(folded(match[0]))] = match[0]
-            continue
-        for piece in scripts.pieces(plain_text(match[0])):
-            words = list(_words(piece))
-            whole = match[0] if not piece.is_unspaced and len(words) == 1 else ""
-            found |= {term: whole or term for word in words for term in terms(word)}
-    return found
+def written_words(text: str) -> list[WrittenWord]:
+    """Return the words of a text as `indexed_text` does, in the same order."""
+    plain = PlainText.of(text)
+    return words_of(plain, scripts.pieces(plain.text))
 
 
-def written_words(text: str) -> Iterator[WrittenWord]:
-    """Give the words of a text as `indexed_text` does, in the same order."""
-    plain = _plain(text)
-    for piece in scripts.pieces(plain.text):
-        yield from _of_word(plain, piece) if piece.kind == "word" else _of_run(plain, piece)
+def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenWord]:
+    """Return the words of a plain text that is cut into pieces, as they are indexed, in order."""
+    return [word for one in pieces for word in (_of_word if one.kind == "word" else _of_run)(plain, one)]
 
 
 def only_qualifies(word: str) -> bool:
@@ -153,7 +147,7 @@ def split_word(word: str) -> tuple[str, ...]:
 
 def terms(word: str) -> list[str]:
     """Return the words of the index that stand for a word of a query."""
-    kind = scripts.kind(word)
+    kind = "word" if word.isascii() else scripts.kind(word)
     return [stem(word)] if kind == "word" else scripts.pairs(scripts.characters(word, kind))
 
 
@@ -214,19 +208,41 @@ def _before(match: re.Match[str]) -> str:
     return match.string[max(match.start() - _SIGHT, 0) : match.start()]
 
 
-class _Plain(NamedTuple):
+class PlainText(NamedTuple):
     """A text as words are cut from it, and where each of its characters comes from."""
 
     text: str
     starts: Sequence[int]
     ends: Sequence[int]
 
+    @classmethod
+    def of(cls, text: str) -> PlainText:
+        """Make `plain_text` of a text, one character after the other."""
+        places = list(clusters(text)) if not text.isascii() else [(at, at + 1) for at in range(len(text))]
+        parts = [_composed(text[start:end]) for start, end in places] if not text.isascii() else text
+        whole = "".join(parts)
+        spaced = without_function_letters(whole, " ")
+        if text.isascii() and spaced == text:
+            return cls(_with_points_and_signs(folded(text)), range(len(text)), range(1, len(text) + 1))
+        starts: list[int] = []
+        ends: list[int] = []
+        written, at = [], 0
+        for (start, end), part in zip(places, parts, strict=True):
+            # What a space stands for now is no part of a word.
+            kept = "".join(new for new, old in zip(spaced[at:], part, strict=False) if new == old)
+            characters = _folded(kept)
+            written.append(characters)
+            starts += [start] * len(characters)
+            ends += [end] * len(characters)
+            at += len(part)
+        return _with_digits(cls(_with_points_and_signs("".join(written)), starts, ends))
+
     def at(self, start: int, end: int, word: str) -> WrittenWord:
         """Return a word with the place where it is written."""
         return WrittenWord(word, self.starts[start], self.ends[end - 1])
 
 
-def _of_word(plain: _Plain, piece: scripts.Piece) -> Iterator[WrittenWord]:
+def _of_word(plain: PlainText, piece: scripts.Piece) -> Iterator[WrittenWord]:
     parts = split_word(piece.text)
     if len(parts) == 1:
         yield plain.at(piece.start, piece.end, stem(parts[0]))  # with the ending of 3rd
@@ -237,7 +253,7 @@ def _of_word(plain: _Plain, piece: scripts.Piece) -> Iterator[WrittenWord]:
         start += len(part)
 
 
-def _of_run(plain: _Plain, piece: scripts.Piece) -> Iterator[WrittenWord]:
+def _of_run(plain: PlainText, piece: scripts.Piece) -> Iterator[WrittenWord]:
     characters = scripts.characters(piece.text, piece.kind)
     places, start = [], piece.start
     for character in characters:
@@ -249,27 +265,7 @@ def _of_run(plain: _Plain, piece: scripts.Piece) -> Iterator[WrittenWord]:
         yield plain.at(start, end, one + other)
 
 
-def _plain(text: str) -> _Plain:
-    # As `plain_text`, one character of the text after the other.
-    if text.isascii():
-        spaced = without_function_letters(text, " ")
-        return _Plain(_with_points_and_signs(folded(spaced)), range(len(text)), range(1, len(text) + 1))
-    places = list(clusters(text))
-    parts = [_composed(text[start:end]) for start, end in places]
-    spaced = without_function_letters("".join(parts), " ")
-    starts: list[int] = []
-    ends: list[int] = []
-    written, at = [], 0
-    for (start, end), part in zip(places, parts, strict=True):
-        characters = _folded(spaced[at : at + len(part)])
-        written.append(characters)
-        starts += [start] * len(characters)
-        ends += [end] * len(characters)
-        at += len(part)
-    return _with_digits(_Plain(_with_points_and_signs("".join(written)), starts, ends))
-
-
-def _with_digits(plain: _Plain) -> _Plain:
+def _with_digits(plain: PlainText) -> PlainText:
     text, starts, ends = plain.text, list(plain.starts), list(plain.ends)
     for match in reversed(list(_HAN_NUMERAL.finditer(text))):
         start, end = match.span()
@@ -277,4 +273,4 @@ def _with_digits(plain: _Plain) -> _Plain:
         text = text[:start] + digits + text[end:]
         starts[start:end] = [starts[start]] * len(digits)
         ends[start:end] = [ends[end - 1]] * len(digits)
-    return _Plain(text, starts, ends)
+    return PlainText(text, starts, ends)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory.search.result import Hit, Ranking
 from robotmem_ros.memory.search.scoring import (
+    Measured,
     Step,
     Weights,
     blend,
@@ -45,9 +46,7 @@ def test_being_first_twice_beats_being_first_once() -> None:
 
 @given(n=st.integers(1, 100), k=st.integers(1, 1000), weights=WEIGHTS)
 def test_a_memory_that_both_searches_left_out_cannot_reach_the_best_n(n: int, k: int, weights: Weights) -> None:
-    outside = (
-        1.5 * sum(weights) / (k + 1 + rrf_depth(n, k, weights, [Step("real", "multiply", (), float, str, 1.0, 1.5)]))
-    )
+    outside = 1.5 * sum(weights) / (k + 1 + rrf_depth(n, k, weights, [Step("real", lambda _: 1.5, str, 1.0, 1.5)]))
     nth_best_at_least = max(weights) / (k + n)
     assert outside < nth_best_at_least
 
@@ -56,13 +55,20 @@ MEASURES = st.dictionaries(st.integers(1, 20), st.floats(-50, -0.01), max_size=1
 DISTANCES = st.dictionaries(st.integers(1, 20), st.floats(0, 2), max_size=10)
 
 
+def blended_from(
+    measures: dict[int, float], distances: dict[int, float], weights: Weights, marks: float
+) -> dict[int, float]:
+    """Blend BM25 and cosine distances by memory."""
+    text, vector = ([Hit(*item) for item in found.items()] for found in (measures, distances))
+    measured = Measured.of(text, vector)
+    return measured.by_id(blend(measured, weights, marks))
+
+
 @given(measures=MEASURES, distances=DISTANCES, weights=WEIGHTS, marks=st.floats(0.1, 50))
 def test_a_blend_is_its_formula(
     measures: dict[int, float], distances: dict[int, float], weights: Weights, marks: float
 ) -> None:
-    text = [Hit(*item) for item in measures.items()]
-    vector = [Hit(*item) for item in distances.items()]
-    blended = blend(text, vector, weights, marks)
+    blended = blended_from(measures, distances, weights, marks)
     share = weights.text / (weights.text + weights.vector)
     assert blended.keys() == measures.keys() | distances.keys()
     nearest = max((1 - distance for distance in distances.values()), default=0)
@@ -73,9 +79,9 @@ def test_a_blend_is_its_formula(
 
 
 def test_without_words_the_meaning_decides_and_without_a_model_the_words() -> None:
-    assert blend([], [Hit(1, 0.2), Hit(2, 0.6)], EQUAL, 0.0) == pytest.approx({1: 0.5, 2: 0.25})
-    assert blend([Hit(1, -4.0), Hit(2, -1.0)], [], EQUAL, 4.0) == pytest.approx({1: 1.0, 2: 0.25})
-    assert blend([], [], EQUAL, 0.0) == {}
+    assert blended_from({}, {1: 0.2, 2: 0.6}, EQUAL, 0.0) == pytest.approx({1: 0.5, 2: 0.25})
+    assert blended_from({1: -4.0, 2: -1.0}, {}, EQUAL, 4.0) == pytest.approx({1: 1.0, 2: 0.25})
+    assert blended_from({}, {}, EQUAL, 0.0) == {}
 
 
 @given(n=st.integers(1, 100))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.search.result import Hit
+from robotmem_ros.memory.search.scoring import Measured
 from robotmem_ros.memory.search.session_context import (
     Place,
     gains_in_session,
@@ -92,19 +93,20 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     query = embedder.embed_one("pump valve")
     first, second, third, alone = map(embedder.embed_one, texts)
     with memory._database.snapshot() as connection:
-        ranking = memory.vectors.rank(connection, query, [1, 2, 3, 4])
+        before = Measured.of([], [Hit(one, 0.25) for one in (1, 2, 3, 4)])
         places = read_places(connection, [1, 2, 3, 4])
         vectors_of = partial(memory.vectors.vectors_of, connection, dim=len(query))
-        measured = dict(measure_in_session(vectors_of, query, ranking, places, 0.3))
-        assert measure_in_session(vectors_of, query, ranking, places, 0.0) == ranking
-        assert measure_in_session(vectors_of, query, [Hit(1, 0.25)], places, 0.3) == [Hit(1, 0.25)]
+        measured = measure_in_session(vectors_of, query, before, places, 0.3)
+        assert measure_in_session(vectors_of, query, before, places, 0.0) is before
+        first_alone = Measured.of([], [Hit(1, 0.25)])
+        assert measure_in_session(vectors_of, query, first_alone, places, 0.3) is first_alone
     sums = {1: first, 2: second + 0.3 * first, 3: third + 0.3 * (second + first), 4: alone}
     alone_or_not = {one: (vector, sums[one]) for one, vector in enumerate((first, second, third, alone), start=1)}
     expected = {
         one: min(1 - float(query @ total) / float(np.linalg.norm(total)) for total in both)
         for one, both in alone_or_not.items()
     }
-    assert measured == pytest.approx(expected, abs=1e-3)
+    assert measured.by_id(1 - measured.cosine) == pytest.approx(expected, abs=1e-3)
 
 
 @given(texts=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["red mug", "blue chair", ""])), min_size=2))
@@ -119,16 +121,16 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
         with memory._database.snapshot() as connection:
             ids = list(range(1, len(texts) + 1))
             places = read_places(connection, ids)
-            ranking = memory.vectors.rank(connection, query, ids)
             vectors_of = partial(memory.vectors.vectors_of, connection, dim=len(query))
-            measured = measure_in_session(vectors_of, query, ranking, places, 0.3)
+            before = Measured.of([], [Hit(one, 0.0) for one in ids])
+            measured = measure_in_session(vectors_of, query, before, places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}
-    for memory_id, distance in measured:
+    for memory_id, cosine in measured.by_id(measured.cosine).items():
         own = texts[memory_id - 1][1]
         tenths = Counter(10 * [own] + 3 * [texts[one - 1][1] for one in places[memory_id].before])
         direction = frozenset((text, Fraction(tenth, tenths.total())) for text, tenth in tenths.items())
-        by_directions.setdefault((own, direction), set()).add(distance)
-    assert all(len(distances) == 1 for distances in by_directions.values())
+        by_directions.setdefault((own, direction), set()).add(cosine)
+    assert all(len(cosines) == 1 for cosines in by_directions.values())
 
 
 def test_a_text_that_a_session_repeats_is_found_newest_first(open_memory: OpenMemory) -> None:

@@ -21,6 +21,7 @@ from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.storage import Database, rows
 from robotmem_ros.memory.storage.decay import Decay
 from robotmem_ros.memory.text import tokens
+from robotmem_ros.memory.text.analysis import analyse
 
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
 pytestmark = pytest.mark.slow
@@ -68,7 +69,7 @@ def search(
     """What the text search finds."""
     parsed = parse_query(Parameters(), RecallRequest(query, session_id=session), decay=Decay(0.0, now=0))
     parameters = Parameters(text_candidates=limit, bm25_k1=k1, bm25_b=b)
-    reader = TextReader(connection, (), query, parameters, ["default"])
+    reader = TextReader(connection, (), analyse(query), parameters, ["default"])
     return reader.search(find_candidates(connection, parsed.conditions), depth)
 
 
@@ -128,7 +129,7 @@ def test_few_candidates_are_all_ranked_however_common_the_words(crowd: sqlite3.C
     query = parse_query(Parameters(), RecallRequest("red mug", after=10, before=400), decay=Decay(0.0, now=0))
     few = enumerate_if_few(crowd, find_candidates(crowd, query.conditions))
     assert few.ids is not None
-    found = TextReader(crowd, (), "red mug", Parameters(text_candidates=100), ["default"]).search(few, SIZE)
+    found = TextReader(crowd, (), analyse("red mug"), Parameters(text_candidates=100), ["default"]).search(few, SIZE)
     assert found == [hit for hit in search(crowd, "red mug", UNBOUNDED) if hit.memory_id in few.ids]
 
 

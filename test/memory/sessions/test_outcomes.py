@@ -12,6 +12,7 @@ from robotmem_ros.memory import Kind, Parameters, RobotMemory
 from robotmem_ros.memory.models import NewMemory
 from robotmem_ros.memory.search.scoring import Weights, apply_steps, rrf_depth, scoring_steps
 from robotmem_ros.memory.storage import Database, rows
+from robotmem_ros.memory.storage.traits import read_traits
 
 from ..conftest import OpenMemory
 
@@ -102,9 +103,9 @@ def test_the_weight_follows_its_formula_and_is_bounded(scores: list[float], sess
         connection.executemany("INSERT INTO memory_outcomes VALUES (?, ?, ?)", totals)
 
     database.write(fill).result()
-    steps = scoring_steps(Parameters(outcome_weight=bound), has_outcomes=True)
+    steps, ids = scoring_steps(Parameters(outcome_weight=bound)), range(1, len(scores) + 2)
     with database.reader() as connection:
-        weights = apply_steps(connection, dict.fromkeys(range(1, len(scores) + 2), 1.0), steps)
+        weights = apply_steps(dict.fromkeys(ids, 1.0), read_traits(connection, ids), steps)
     database.close()
     assert weights.pop(len(scores) + 1) == 1.0
     assert all(1 - bound <= weight <= 1 + bound for weight in weights.values())
@@ -123,7 +124,7 @@ def test_a_memory_that_no_search_returned_cannot_reach_the_best_n_by_its_weight(
     n: int, k: int, real: float, contradicted: float, bound: float
 ) -> None:
     parameters = Parameters(fusion="rrf", real_weight=real, contradicted_weight=contradicted, outcome_weight=bound)
-    depth = rrf_depth(n, k, Weights(0.5, 0.5), scoring_steps(parameters, has_outcomes=True))
+    depth = rrf_depth(n, k, Weights(0.5, 0.5), scoring_steps(parameters))
     outside = max(real, 1.0) * (1 + bound) * 2 / (k + 1 + depth)
     nth_best_at_least = min(real, 1.0) * contradicted * (1 - bound) / (k + n)
     assert outside < nth_best_at_least

@@ -10,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.letters import composed, folded
-from robotmem_ros.memory.text.phrases import query_phrases
 from robotmem_ros.memory.text.tokens import indexed_text, query_words, without_function_letters
 
 from ..conftest import OpenMemory
@@ -71,7 +71,7 @@ def test_all_forms_of_a_text_have_the_same_words(text: str) -> None:
     for form in FORMS:
         assert indexed_text(form(text)) == indexed_text(text)
         assert query_words(form(text)) == query_words(text)
-        assert query_phrases(form(text)) == query_phrases(text)
+        assert analyse(form(text)).phrases == analyse(text).phrases
 
 
 @given(st.text())

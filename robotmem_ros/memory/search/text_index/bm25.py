@@ -14,15 +14,13 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...storage import bulk
-from ...text import phrases, tokens
-from ...text.stop_words import SPATIAL_WORDS
+from ...text.analysis import Analysis
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
@@ -47,29 +45,6 @@ _TEXTS = """
 
 _BARS = 3
 """How many bars stand between the texts of a memory."""
-
-
-class Terms(NamedTuple):
-    """The words and the compounds of a query, as they are indexed."""
-
-    words: Sequence[str]
-    compounds: Sequence[str]
-    """Words that should stand together, a space between two."""
-
-    @property
-    def subject(self) -> Sequence[str]:
-        """Return the words without those that speak of the errand, such as `find` and `nearest`, if others are left."""
-        return [word for word in self.words if word not in _errand_words()] or self.words
-
-
-@cache
-def _errand_words() -> frozenset[str]:
-    return frozenset(term for word in SPATIAL_WORDS for term in tokens.terms(word))
-
-
-def parse_terms(text: str) -> Terms:
-    """Read the terms of a query; function words are dropped."""
-    return Terms(tokens.query_words(text), phrases.query_phrases(text))
 
 
 class Formula(NamedTuple):
@@ -122,9 +97,8 @@ class Statistics(NamedTuple):
         return 2 * self.frequencies.get(word, 0) < self.memories
 
 
-def read_statistics(connection: sqlite3.Connection, terms: Terms, collections: Sequence[str]) -> Statistics:
-    """Read the statistics for some terms over some collections together; none for all."""
-    words = {*terms.words, *(word for compound in terms.compounds for word in compound.split())}
+def read_statistics(connection: sqlite3.Connection, words: Iterable[str], collections: Sequence[str]) -> Statistics:
+    """Read the statistics for some words over some collections together; none for all."""
     arguments = (json.dumps(list(words)), *((json.dumps(collections),) if collections else ()))
     sql = _OF_THESE if collections else _OF_ALL
     memories, total, frequencies = connection.execute(sql, arguments).fetchone()
@@ -141,12 +115,13 @@ class Match(NamedTuple):
 
 
 def matches(
-    connection: sqlite3.Connection, ids: Iterable[int], terms: Terms, statistics: Statistics, formula: Formula
-) -> Iterator[tuple[int, Match]]:
-    """Match some memories with the words."""
-    words = [(word, statistics.weight(word)) for word in terms.words]
-    compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in terms.compounds]
+    connection: sqlite3.Connection, ids: Iterable[int], query: Analysis, statistics: Statistics, formula: Formula
+) -> dict[int, Match]:
+    """Match some memories with the words of a query."""
+    words = [(word, statistics.weight(word)) for word in query.words]
+    compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in query.phrases]
     k1, least, per_word = formula
+    found: dict[int, Match] = {}
     for memory_id, texts in _texts(connection, ids):
         held = texts.split()
         norm = least + per_word * (len(held) - _BARS)
@@ -159,7 +134,8 @@ def matches(
             for compound, weight in compounds:
                 count = spaced.count(compound)
                 score += weight * (count * (k1 + 1) / (count + norm))
-        yield memory_id, Match(score, texts)
+        found[memory_id] = Match(score, texts)
+    return found
 
 
 def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:

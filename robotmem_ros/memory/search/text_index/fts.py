@@ -17,7 +17,7 @@ from itertools import combinations
 from ...storage import bulk
 from ...text import tokens
 from ..candidates import Candidates, filter_ids
-from .bm25 import Statistics, Terms, read_statistics
+from .bm25 import Statistics, read_statistics
 
 _COMBINED = 4
 """All pairs of this many common words, the rarest, are searched."""
@@ -60,7 +60,7 @@ def bounded_choice(
     """
     if behind and (few := _if_few(connection, candidates, behind)) is not None:
         return few
-    postings = read_statistics(connection, Terms(words, ()), ()).frequencies
+    postings = read_statistics(connection, words, ()).frequencies
     rare, common = rare_and_common(words, statistics.frequencies, postings, limit)
     search = _Search(connection, statistics, postings, candidates, behind, room=limit // 2)
     if rare:

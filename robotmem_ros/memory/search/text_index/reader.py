@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,11 @@ from ...config.parameters import Parameters
 from ...storage import bulk, text_rows
 from ...storage.overview import overview
 from ...text import tokens
+from ...text.analysis import Analysis
 from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
 from . import bm25
-from .bm25 import Match, Statistics, Terms, parse_terms
+from .bm25 import Match, Statistics
 from .fts import bounded_choice
 from .postings import Best, Block, Scores
 
@@ -44,17 +46,18 @@ class TextReader:
         self,
         connection: sqlite3.Connection,
         blocks: Sequence[Block],
-        text: str,
+        query: Analysis,
         parameters: Parameters,
         collections: Sequence[str],
     ) -> None:
         self._connection = connection
         self._blocks = blocks
         self._collections = collections
-        self._terms = parse_terms(text)
+        self._query = query
         self._limit = parameters.text_candidates
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._known: Statistics | None = None
+        self._rarity_of: dict[str, float] | None = None
         self._rarities: dict[str, float] | None = None
         self._asked = 0.0
         self._matches: dict[int, Match] = {}
@@ -65,7 +68,7 @@ class TextReader:
 
         The words are joined by OR; compounds such as `grip_force` or `12.5` count once more if they stand together.
         """
-        if not self._terms.words or depth < 1:
+        if not self._query.words or depth < 1:
             return []
         ids = candidates.ids
         if ids is not None and len(ids) <= _RANKED:
@@ -76,7 +79,7 @@ class TextReader:
             others = {memory_id for memory_id in ids if memory_id > covered}
         elif overview(self._connection).last_memory > covered:
             others = bounded_choice(
-                self._connection, self._terms.words, self._statistics(), candidates, limit=self._limit, behind=covered
+                self._connection, self._query.words, self._statistics(), candidates, limit=self._limit, behind=covered
             )
         if self._blocks:
             return self._best(candidates, others, depth)
@@ -86,49 +89,66 @@ class TextReader:
         """Rank those of some memories that contain a word of the query, best first."""
         ids = list(ids)
         unread = [memory_id for memory_id in ids if memory_id not in self._matches]
-        if unread and self._terms.words:
+        if unread and self._query.words:
             statistics = self._statistics()
             formula = statistics.formula(*self._shape)
-            self._matches.update(bm25.matches(self._connection, unread, self._terms, statistics, formula))
+            self._matches.update(bm25.matches(self._connection, unread, self._query, statistics, formula))
         found = self._matches
         return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
 
-    def score(self, memory_id: int) -> float:
-        """Return the BM25 of a ranked memory; 0 if it contains no word."""
-        return self._match(memory_id).score
-
     def matched_words(self, memory_id: int) -> tuple[str, ...]:
         """Return the words of the query that a memory contains; none if it was not ranked."""
-        held = self._match(memory_id).texts.split()
-        return tuple(word for word in self._terms.words if word in held)
+        return tuple(compress(self._query.words, self.words_of([memory_id])[0]))
 
     def share(self, words: Sequence[str]) -> float:
         """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
         if not words:
             return 0.0
         if self._rarities is None:
-            statistics = self._statistics()
-            self._rarities = {word: statistics.rarity(word) for word in self._terms.subject}
+            weights = self._weights(self._statistics())
+            self._rarities = {word: weights[word] for word in self._query.subject}
             self._asked = sum(self._rarities.values())
         return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
 
     @property
+    def words(self) -> Sequence[str]:
+        """Return the words of the query, as they are indexed."""
+        return self._query.words
+
+    def words_of(self, ids: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Return of each word of the query, by column, whether ranked memories contain it, by row."""
+        words = [f" {word} " for word in self._query.words]
+        texts = [f" {self._matches.get(one, _NO_MATCH).texts} " for one in ids]
+        return np.array([[word in text for word in words] for text in texts], np.bool_).reshape(len(ids), len(words))
+
+    def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """Return the `share` of the words in each row."""
+        if not words.any():
+            return np.zeros(len(words))
+        found: npt.NDArray[np.float64] = words @ np.array([self.share([word]) for word in self._query.words])
+        return found
+
+    @property
     def is_unknown(self) -> bool:
         """Tell whether no memory of the collections contains a word of what is asked."""
-        return self._statistics().frequencies.keys().isdisjoint(self._terms.subject)
+        return self._statistics().frequencies.keys().isdisjoint(self._query.subject)
 
     def weights(self) -> Mapping[str, float]:
         """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
-        known = self._known
-        return {word: known.rarity(word) if known else 1.0 for word in self._terms.words}
+        return self._weights(self._known) if self._known else dict.fromkeys(self._query.words, 1.0)
+
+    def _weights(self, known: Statistics) -> Mapping[str, float]:
+        if self._rarity_of is None:
+            self._rarity_of = {word: known.rarity(word) for word in self._query.words}
+        return self._rarity_of
 
     def max_score(self) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
-        return sum(map(self._statistics().weight, self._terms.words))
+        return sum(map(self._statistics().weight, self._query.words))
 
     def frequencies(self, words: Sequence[str]) -> Mapping[str, int]:
         """Return in how many memories of the collections some words stand; words of none are left out."""
-        return bm25.read_statistics(self._connection, Terms(words, ()), self._collections).frequencies
+        return bm25.read_statistics(self._connection, words, self._collections).frequencies
 
     @property
     def has_postings(self) -> bool:
@@ -170,12 +190,10 @@ class TextReader:
         sql = f"SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? ORDER BY rowid {order} LIMIT ?"
         return bulk.ids(self._connection, sql, (tokens.all_of(words), limit))
 
-    def _match(self, memory_id: int) -> Match:
-        return self._matches.get(memory_id, _NO_MATCH)
-
     def _statistics(self) -> Statistics:
         if self._known is None:
-            self._known = bm25.read_statistics(self._connection, self._terms, self._collections)
+            words = {*self._query.words, *(word for phrase in self._query.phrases for word in phrase.split())}
+            self._known = bm25.read_statistics(self._connection, words, self._collections)
         return self._known
 
     def _best(self, candidates: Candidates, others: set[int], depth: int) -> Ranking:
@@ -183,8 +201,8 @@ class TextReader:
         statistics = self._statistics()
         scores = Scores(
             self._blocks,
-            {word: statistics.weight(word) for word in self._terms.words},
-            {compound: statistics.weight(*compound.split()) for compound in self._terms.compounds},
+            {word: statistics.weight(word) for word in self._query.words},
+            {compound: statistics.weight(*compound.split()) for compound in self._query.phrases},
             statistics.formula(*self._shape),
         )
         superset = candidates.superset if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))

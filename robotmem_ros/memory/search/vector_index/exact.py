@@ -14,7 +14,8 @@ from .matrix import Distances, Ids
 
 def measured(kept: Sequence[tuple[int, bytes]], query: Vector) -> tuple[Ids, Distances]:
     """Compute the cosine distances of kept vectors, with their ids; skip those of another length than the query's."""
-    fitting = [(row_id, blob) for row_id, blob in kept if len(blob) == codec.size(len(query))]
+    size = codec.size(len(query))
+    fitting = [(row_id, blob) for row_id, blob in kept if len(blob) == size]
     ids = np.array([row_id for row_id, _ in fitting], np.int64)
     return ids, codec.distances([blob for _, blob in fitting], query)
 

@@ -17,9 +17,10 @@ from robotmem_ros.memory.search.candidates import find_candidates
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextReader
-from robotmem_ros.memory.search.text_index.bm25 import Terms, read_statistics
+from robotmem_ros.memory.search.text_index.bm25 import read_statistics
 from robotmem_ros.memory.storage import Database, changes, rows
 from robotmem_ros.memory.storage.decay import Decay
+from robotmem_ros.memory.text.analysis import analyse
 from robotmem_ros.memory.text.tokens import indexed_text
 
 WORDS = ("mug", "lamp", "shelf", "käse", "杯子")
@@ -63,7 +64,7 @@ def test_the_statistics_are_those_of_the_collections_together(many: sqlite3.Conn
         for collection, text in many.execute("SELECT collection, content FROM memories")
         if not collections or collection in collections
     ]
-    found = read_statistics(many, Terms(WORDS, ("mug lamp",)), collections)
+    found = read_statistics(many, WORDS, collections)
     assert found.memories == len(texts)
     assert found.mean_length == pytest.approx(sum(map(len, texts)) / max(len(texts), 1))
     assert found.frequencies == {
@@ -90,6 +91,6 @@ def test_without_postings_what_holds_a_word_that_only_others_often_have_is_found
         request = RecallRequest("red mug", min_confidence=0.0)
         candidates = find_candidates(connection, parse_query(Parameters(), request, decay=Decay(0.0, now=0)).conditions)
         parameters = Parameters(text_candidates=LIMIT)
-        hits = TextReader(connection, (), "red mug", parameters, ["default"]).search(candidates, 50)
+        hits = TextReader(connection, (), analyse("red mug"), parameters, ["default"]).search(candidates, 50)
     assert [hit.memory_id for hit in hits] == [number + 1 for number in range(999, 0, -1) if number % 20 == 7]
     database.close()

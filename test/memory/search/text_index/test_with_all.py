@@ -13,6 +13,7 @@ from robotmem_ros.memory.search.text_index import TextReader
 from robotmem_ros.memory.search.text_index.bm25 import texts_of
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.text.analysis import analyse
 
 from ....support import corpus
 
@@ -25,7 +26,7 @@ def check(database: Database, blocks: Sequence[Block]) -> None:
         texts = texts_of(connection, [one for (one,) in connection.execute("SELECT id FROM memories")])
         for words in QUERIES:
             holding = sorted(one for one, text in texts.items() if set(text.split()).issuperset(words))
-            found = TextReader(connection, blocks, "", Parameters(), ()).with_all(words).tolist()
+            found = TextReader(connection, blocks, analyse(""), Parameters(), ()).with_all(words).tolist()
             # What is gone may still be named: who reads a memory sees that.
             assert [one for one in found if one in texts] == holding, words
 

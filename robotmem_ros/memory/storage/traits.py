@@ -1,0 +1,49 @@
+"""Read what scoring knows of memories whatever the query."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from .overview import overview
+
+_IS_REAL = """EXISTS (
+    SELECT 1 FROM json_values WHERE path_id = (SELECT id FROM json_paths WHERE path = 'env.sim_or_real')
+    AND value = 'real' AND memory_id = m.id)"""
+CONTRADICTED_BY = """(
+    SELECT other.id FROM contradictions AS c JOIN memories AS other ON other.id = c.other_id
+    WHERE c.memory_id = m.id AND other.status = 'active' AND (other.observed_at, other.id) > (m.observed_at, m.id)
+    ORDER BY other.observed_at DESC, other.id DESC LIMIT 1
+)"""
+"""The newest active fact that is newer than `m` and contradicts it: observed later, or at once and stored later."""
+_OUTCOME = "(SELECT (total + 1.0) / (weight + 2.0) FROM memory_outcomes WHERE memory_id = m.id)"
+
+
+class Traits(NamedTuple):
+    """What a step of scoring may read of a memory."""
+
+    is_real: bool = False
+    """Whether it is of a real run, by `env.sim_or_real`."""
+    contradicted_by: int = 0
+    """The newest active fact that is newer and contradicts it; 0 when there is none."""
+    outcome: float | None = None
+    """Estimate of how well a session goes in which it is recalled, in [0, 1]; None if no such session was rated."""
+
+
+def read_traits(connection: sqlite3.Connection, ids: Collection[int]) -> Mapping[int, Traits]:
+    """Read the traits of those of some memories that have any, by one statement, if any memory has some."""
+    known = overview(connection)
+    columns = (
+        _IS_REAL if known.has_real else "0",
+        CONTRADICTED_BY if known.has_contradictions else "NULL",
+        _OUTCOME if known.has_outcomes else "NULL",
+    )
+    if not ids or columns == ("0", "NULL", "NULL"):
+        return {}
+    rows = connection.execute(
+        f"SELECT m.id, {', '.join(columns)} FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value",
+        (json.dumps(list(ids)),),
+    )
+    return {one: Traits(bool(real), by or 0, outcome) for one, real, by, outcome in rows}

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from ..storage import bulk
 from ..storage.functions import holds_all
 from ..storage.overview import overview
+from ..storage.text_rows import texts_of
 from ..text import tokens
 from ..text.phrases import query_phrases
 from ..text.stop_words import ERRAND_WORDS, POSITION_WORDS
@@ -32,7 +33,6 @@ from .query import Query
 from .relevance import Relevance
 from .result import Hit, Ranking
 from .text_index import TextReader
-from .text_index.bm25 import texts_of
 
 _MARGIN = 0.2
 """The greatest distance above that of the nearest memory that still matches by meaning."""

@@ -16,7 +16,6 @@ from robotmem_ros.memory.search.candidates import find_candidates, narrow_down
 from robotmem_ros.memory.search.query import parse_query
 from robotmem_ros.memory.search.request import RecallRequest
 from robotmem_ros.memory.search.text_index import TextIndex, TextReader, bm25
-from robotmem_ros.memory.search.text_index.fts import rare_and_common
 from robotmem_ros.memory.search.vector_index import VectorIndex
 from robotmem_ros.memory.storage import Database
 from robotmem_ros.memory.storage.decay import Decay
@@ -71,9 +70,8 @@ class Stages:
 
     def is_bounded(self, query: str) -> bool:
         """Tell whether `text` ranks only some of the memories that have a word of the query."""
-        words = analyse(query).words
-        found = bm25.read_statistics(self._connection, words, ()).frequencies
-        return not self._blocks and bool(rare_and_common(words, found, found, self._parameters.text_candidates)[1])
+        found = bm25.read_statistics(self._connection, analyse(query).words, ()).frequencies
+        return not self._blocks and sum(found.values()) > self._parameters.text_candidates
 
     def shares(self, query: str, memory_ids: Sequence[int]) -> list[float]:
         """Return which share of a query the words of some memories are, by their rarity."""

@@ -32,7 +32,7 @@ def build(low: int, high: int, pieces: Iterable[tuple[Sequence[int], Sequence[st
     """Make the block of the ids in (`low`, `high`] of pieces of ids and texts."""
     builder = BlockBuilder(low, high, changes)
     for ids, texts in pieces:
-        builder.add(ids, texts)
+        builder.add(ids, [f"{text} | | |" for text in texts])
     return builder.block()
 
 

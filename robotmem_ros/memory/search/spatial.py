@@ -22,6 +22,7 @@ import numpy.typing as npt
 from ..storage import bulk
 from ..storage.functions import holds_all
 from ..storage.overview import overview
+from ..storage.text_rows import texts_of
 from ..text import tokens
 from ..text.analysis import analyse
 from .candidates import Candidates, enumerate_if_few, filter_ids, only
@@ -31,7 +32,6 @@ from .relevance import Relevance
 from .result import Hit, Ranking
 from .sql import Source, Sql
 from .text_index import TextReader
-from .text_index.bm25 import texts_of
 
 _MARGIN = 0.2
 """The greatest distance above that of the nearest memory that still matches by meaning."""

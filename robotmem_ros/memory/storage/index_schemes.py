@@ -21,6 +21,7 @@ _PAUSE = 0.05
 _REBUILD_TEXT_INDEX = """
 DELETE FROM memories_fts;
 DELETE FROM words;
+DELETE FROM text_blocks;
 INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities)
 SELECT id, indexed_text(content), indexed_text(human_summary), indexed_text(scope_files),
     indexed_text(scope_entities || ' ' || label)

@@ -238,6 +238,16 @@ END;
 CREATE TABLE text_changes (memory_id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
 CREATE INDEX idx_text_changes ON text_changes (number);
 
+-- The postings of the memories in ranges of ids, made from the text index, so that a start need not read all texts. No
+-- two ranges overlap. A block that is damaged or lost is made anew; a purge drops those that are out of step.
+CREATE TABLE text_blocks (
+    low INTEGER PRIMARY KEY,  -- the range begins behind this id
+    high INTEGER NOT NULL,
+    changes INTEGER NOT NULL,  -- text_changes.number of the last change before the texts were read
+    memories INTEGER NOT NULL,
+    postings BLOB NOT NULL  -- packed by postings.py
+);
+
 
 -- Vectors -------------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from ..errors import PurgeUnfinishedError
-from . import purge_rows, unused_bytes
+from . import purge_rows, text_rows, unused_bytes
 from .connection import IN_MEMORY, INCREMENTAL
 from .disk_room import is_full
 from .file_size import file_size, give_back, to_give_back
@@ -42,6 +42,7 @@ def secure_erase(connection: sqlite3.Connection, path: Path) -> None:
     """
     try:
         purge_rows.delete_names(connection)
+        text_rows.drop_blocks(connection, only_outdated=True)
         for copy in copies(path):
             copy.unlink(missing_ok=True)
         _merge_and_shrink(connection)

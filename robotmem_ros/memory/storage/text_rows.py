@@ -1,14 +1,28 @@
-"""Read the texts of the text index, and which of them have changed; merge its segments."""
+"""Read the texts of the text index, and which of them have changed; keep their postings; merge its segments."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from . import bulk
 
-_TEXTS = """
-    SELECT id, c0 || ' ' || c1 || ' ' || c2 || ' ' || c3 AS words FROM memories_fts_content
-    WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+_TEXT = "c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS text"
+_TEXTS = f"SELECT c.id, {_TEXT} FROM memories_fts_content AS c WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?"
+_TEXTS_OF = f"SELECT c.id, {_TEXT} FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value"
+BARS = 3
+"""How many bars stand between the texts of a memory. Indexed words have spaces between them, so a bar is no word."""
+_IN_STEP = """
+    {memories} = (SELECT count(*) FROM memories_fts_content WHERE id > {low} AND id <= {high}) AND NOT EXISTS (
+        SELECT 1 FROM text_changes WHERE number > {changes} AND +memory_id > {low} AND +memory_id <= {high}
+    )
+"""
+_KEEP = f"""
+    INSERT INTO text_blocks (low, high, changes, memories, postings) SELECT ?1, ?2, ?3, ?4, ?5
+    WHERE {_IN_STEP.format(low="?1", high="?2", changes="?3", memories="?4")}
+    AND NOT EXISTS (SELECT 1 FROM text_blocks WHERE low < ?2 AND high > ?1)
 """
 _MERGED = 16
 """Pages of 4 kB."""
@@ -43,10 +57,15 @@ def failure(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def words(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
-    """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and words joined by spaces."""
-    ids, texts = bulk.read(connection, _TEXTS, (low, high, limit), "id", "words")
-    return ids, texts
+def texts(connection: sqlite3.Connection, low: int, high: int, limit: int) -> tuple[list[int], list[str]]:
+    """Return the first `limit` memories above the id `low` up to `high`: ascending ids, and indexed texts."""
+    ids, found = bulk.read(connection, _TEXTS, (low, high, limit), "id", "text")
+    return ids, found
+
+
+def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
+    """Read the indexed texts of some memories, by memory, ascending; no phrase goes over the bar between two."""
+    return dict(zip(*bulk.read(connection, _TEXTS_OF, (json.dumps(sorted(ids)),), "id", "text"), strict=True))
 
 
 def changes(connection: sqlite3.Connection) -> int:
@@ -59,6 +78,42 @@ def changed(connection: sqlite3.Connection, since: int, low: int, high: int) -> 
     # By number: of what changed since there is little, of what ever changed there may be much.
     sql = "SELECT memory_id, number FROM text_changes WHERE number > ? AND +memory_id > ? AND +memory_id <= ?"
     return connection.execute(sql, (since, low, high)).fetchall()
+
+
+class KeptBlock(NamedTuple):
+    """Postings as they are kept in the file, of the memories behind the id `low` up to `high`."""
+
+    low: int
+    high: int
+    changes: int
+    """The number of the last change of a text before they were read."""
+    memories: int
+    """How many there were."""
+
+
+def kept_blocks(connection: sqlite3.Connection) -> list[KeptBlock]:
+    """Return the kept blocks, ascending; no two overlap."""
+    sql = "SELECT low, high, changes, memories FROM text_blocks ORDER BY low"
+    return [*map(KeptBlock._make, connection.execute(sql))]
+
+
+def postings(connection: sqlite3.Connection, block: KeptBlock) -> bytes:
+    """Return the postings of a kept block; empty if it is gone."""
+    found = connection.execute("SELECT postings FROM text_blocks WHERE (low, high, changes) = (?, ?, ?)", block[:3])
+    return next((bytes(packed) for (packed,) in found if isinstance(packed, bytes)), b"")
+
+
+def keep(connection: sqlite3.Connection, block: KeptBlock, packed: bytes) -> None:
+    """Keep a block that is in step instead of those that it contains; not if another one overlaps it."""
+    contained = "DELETE FROM text_blocks WHERE low >= ? AND high <= ? AND changes <= ?"
+    connection.execute(contained, (block.low, block.high, block.changes))
+    connection.execute(_KEEP, (*block, packed))
+
+
+def drop_blocks(connection: sqlite3.Connection, *, only_outdated: bool = False) -> None:
+    """Drop the kept blocks; or only those that hold traces of what was deleted or changed."""
+    outdated = f"NOT ({_IN_STEP.format(low='low', high='high', changes='changes', memories='memories')})"
+    connection.execute(f"DELETE FROM text_blocks WHERE {outdated if only_outdated else 'true'}")
 
 
 def merge(connection: sqlite3.Connection, *, whole: bool = False) -> bool:

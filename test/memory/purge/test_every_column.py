@@ -32,6 +32,7 @@ NO_TEXT = {
     "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
+    "text_blocks": {"postings"},  # digests of words, see text_index/test_kept.py
     "counters": {"name"},
     "memory_history": {"changed_at", "change"},
     "removed": {"reason", "kind"},

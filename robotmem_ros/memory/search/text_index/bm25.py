@@ -13,14 +13,11 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from ...storage import bulk
-from ...text.analysis import Analysis
 
 _COMMON = 4.0
 """Rarity of a word that all memories hold: to be about what most memories are about is something, too."""
@@ -37,14 +34,6 @@ _STATISTICS = """
 """
 _OF_THESE = _STATISTICS.format(these="name IN (SELECT value FROM json_each(?2))")
 _OF_ALL = _STATISTICS.format(these="true")
-_TEXTS = """
-    SELECT c.id, c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS texts
-    FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
-"""
-
-
-_BARS = 3
-"""How many bars stand between the texts of a memory."""
 
 
 class Formula(NamedTuple):
@@ -92,10 +81,6 @@ class Statistics(NamedTuple):
         """Return how much a word tells of what is asked: 4 + ln((N + 1) / (n + 0.5)), also if no memory holds it."""
         return _COMMON + math.log((max(self.memories, _AS_OF_MANY) + 1) / (self.frequencies.get(word, 0) + 0.5))
 
-    def decides(self, word: str) -> bool:
-        """Tell whether less than half of the memories contain the word."""
-        return 2 * self.frequencies.get(word, 0) < self.memories
-
 
 def read_statistics(connection: sqlite3.Connection, words: Iterable[str], collections: Sequence[str]) -> Statistics:
     """Read the statistics for some words over some collections together; none for all."""
@@ -103,51 +88,3 @@ def read_statistics(connection: sqlite3.Connection, words: Iterable[str], collec
     sql = _OF_THESE if collections else _OF_ALL
     memories, total, frequencies = connection.execute(sql, arguments).fetchone()
     return Statistics(memories, total / max(memories, 1), json.loads(frequencies))
-
-
-class Match(NamedTuple):
-    """How well a memory matches the words of a query."""
-
-    score: float
-    """BM25; 0 if it contains no word."""
-    texts: str
-    """Its indexed texts."""
-
-
-def matches(
-    connection: sqlite3.Connection, ids: Iterable[int], query: Analysis, statistics: Statistics, formula: Formula
-) -> dict[int, Match]:
-    """Match some memories with the words of a query."""
-    words = [(word, statistics.weight(word)) for word in query.words]
-    compounds = [(_spaced(compound), statistics.weight(*compound.split())) for compound in query.phrases]
-    k1, least, per_word = formula
-    found: dict[int, Match] = {}
-    for memory_id, texts in _texts(connection, ids):
-        held = texts.split()
-        norm = least + per_word * (len(held) - _BARS)
-        score = 0.0
-        for word, weight in words:
-            if word in texts and (count := held.count(word)):
-                score += weight * (count * (k1 + 1) / (count + norm))
-        if score and compounds:
-            spaced = _spaced(texts)
-            for compound, weight in compounds:
-                count = spaced.count(compound)
-                score += weight * (count * (k1 + 1) / (count + norm))
-        found[memory_id] = Match(score, texts)
-    return found
-
-
-def texts_of(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, str]:
-    """Read the indexed texts of some memories, by memory; no phrase goes over the bar between two."""
-    return dict(_texts(connection, ids))
-
-
-def _texts(connection: sqlite3.Connection, ids: Iterable[int]) -> Iterator[tuple[int, str]]:
-    # Words that are indexed have spaces between them, and nothing else; so a bar is no word.
-    return zip(*bulk.read(connection, _TEXTS, (json.dumps(sorted(ids)),), "id", "texts"), strict=True)
-
-
-def _spaced(text: str) -> str:
-    # Two spaces between words and one at each end: so a compound that follows itself is counted twice.
-    return f" {text.replace(' ', '  ')} "

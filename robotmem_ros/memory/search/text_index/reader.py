@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +19,16 @@ from ...text import tokens
 from ...text.analysis import Analysis
 from ..candidates import Candidates, filter_ids
 from ..result import Hit, Ranking
-from . import bm25
-from .bm25 import Match, Statistics
-from .fts import bounded_choice
-from .postings import Best, Block, Scores
+from . import bm25, fts
+from .bm25 import Statistics
+from .postings import Block, BlockBuilder, Ids
+from .scores import WeightedTerms
 
-_RANKED = 400
-"""Up to this many listed candidates are all ranked by their texts."""
+_FEW = 400
+"""Of so many memories behind the postings all are ranked: that takes less than to ask which of them hold a word."""
 _MORE, _GROWTH = 16, 8
 """By how many more than are wanted a search by the postings begins, and how it goes on if these are not enough."""
-_ROUNDING = 1e-9
-"""Relative error of the scores that postings give."""
-_NO_MATCH = Match(0.0, "")
+_BEHIND = "SELECT id FROM memories WHERE id > ? LIMIT ?"
 _WITH_ALL_BEHIND = "SELECT rowid AS id FROM memories_fts WHERE memories_fts MATCH ? AND rowid > ?"
 _WITH_ALL_OF_CHANGED = """
     SELECT c.id FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
@@ -36,8 +36,17 @@ _WITH_ALL_OF_CHANGED = """
 """
 
 
+class Match(NamedTuple):
+    """How well a memory matches the words of a query."""
+
+    score: float
+    """BM25; 0 if it contains no word."""
+    held: Sequence[bool]
+    """Whether it contains each of the words."""
+
+
 class TextReader:
-    """Search the texts for one query, on one snapshot of the database; no text is read twice.
+    """Search the texts for one query, on one snapshot of the database; no memory is measured twice.
 
     Every candidate is in one of `collections`, which give the words their weights; none for all.
     """
@@ -57,11 +66,8 @@ class TextReader:
         self._limit = parameters.text_candidates
         self._shape = parameters.bm25_k1, parameters.bm25_b
         self._known: Statistics | None = None
-        self._rarity_of: dict[str, float] | None = None
-        self._rarities: dict[str, float] | None = None
-        self._asked = 0.0
         self._matches: dict[int, Match] = {}
-        self._with_all: dict[tuple[str, ...], npt.NDArray[np.int64]] = {}
+        self._with_all: dict[tuple[str, ...], Ids] = {}
 
     def search(self, candidates: Candidates, depth: int) -> Ranking:
         """Find the best `depth` candidates that contain a word of the query, by BM25 (more negative is better).
@@ -70,29 +76,16 @@ class TextReader:
         """
         if not self._query.words or depth < 1:
             return []
-        ids = candidates.ids
-        if ids is not None and len(ids) <= _RANKED:
-            return self.rank(ids)[:depth]
-        covered = self._blocks[-1].high if self._blocks else 0
-        others = set()
-        if ids is not None:
-            others = {memory_id for memory_id in ids if memory_id > covered}
-        elif overview(self._connection).last_memory > covered:
-            others = bounded_choice(
-                self._connection, self._query.words, self._statistics(), candidates, limit=self._limit, behind=covered
-            )
-        if self._blocks:
-            return self._best(candidates, others, depth)
-        return self.rank(others)[:depth]
+        if candidates.ids is not None:
+            return self.rank(candidates.ids)[:depth]
+        changed = filter_ids(self._connection, candidates, self._changed)
+        hits = self.rank(self._behind(candidates) | changed)
+        return self._with_best(candidates, hits, depth) if self._blocks else hits[:depth]
 
     def rank(self, ids: Iterable[int]) -> Ranking:
         """Rank those of some memories that contain a word of the query, best first."""
         ids = list(ids)
-        unread = [memory_id for memory_id in ids if memory_id not in self._matches]
-        if unread and self._query.words:
-            statistics = self._statistics()
-            formula = statistics.formula(*self._shape)
-            self._matches.update(bm25.matches(self._connection, unread, self._query, statistics, formula))
+        self._measure(ids)
         found = self._matches
         return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
 
@@ -102,13 +95,7 @@ class TextReader:
 
     def share(self, words: Sequence[str]) -> float:
         """Return how much of what is asked some words of the query are, in [0, 1], by their rarity."""
-        if not words:
-            return 0.0
-        if self._rarities is None:
-            weights = self._weights(self._statistics())
-            self._rarities = {word: weights[word] for word in self._query.subject}
-            self._asked = sum(self._rarities.values())
-        return sum(self._rarities.get(word, 0.0) for word in words) / self._asked
+        return sum(self._shares.get(word, 0.0) for word in words)
 
     @property
     def words(self) -> Sequence[str]:
@@ -117,15 +104,15 @@ class TextReader:
 
     def words_of(self, ids: Sequence[int]) -> npt.NDArray[np.bool_]:
         """Return of each word of the query, by column, whether ranked memories contain it, by row."""
-        words = [f" {word} " for word in self._query.words]
-        texts = [f" {self._matches.get(one, _NO_MATCH).texts} " for one in ids]
-        return np.array([[word in text for word in words] for text in texts], np.bool_).reshape(len(ids), len(words))
+        none = Match(0.0, [False] * len(self._query.words))
+        held = [self._matches.get(one, none).held for one in ids]
+        return np.array(held, np.bool_).reshape(len(ids), len(self._query.words))
 
     def shares(self, words: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
         """Return the `share` of the words in each row."""
         if not words.any():
             return np.zeros(len(words))
-        found: npt.NDArray[np.float64] = words @ np.array([self.share([word]) for word in self._query.words])
+        found: npt.NDArray[np.float64] = words @ np.array([self._shares.get(word, 0.0) for word in self._query.words])
         return found
 
     @property
@@ -135,12 +122,7 @@ class TextReader:
 
     def weights(self) -> Mapping[str, float]:
         """Return the rarity of each word of the query; 1 for each if nothing was searched by them."""
-        return self._weights(self._known) if self._known else dict.fromkeys(self._query.words, 1.0)
-
-    def _weights(self, known: Statistics) -> Mapping[str, float]:
-        if self._rarity_of is None:
-            self._rarity_of = {word: known.rarity(word) for word in self._query.words}
-        return self._rarity_of
+        return self._rarities if self._known else dict.fromkeys(self._query.words, 1.0)
 
     def max_score(self) -> float:
         """Return the score, positive, of a memory of mean length that contains each word of the query once."""
@@ -155,20 +137,18 @@ class TextReader:
         """Tell whether `with_all` can be used."""
         return bool(self._blocks)
 
-    def with_all(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+    def with_all(self, words: Sequence[str]) -> Ids:
         """Find all memories that contain all of some words, ascending by id; there must be a word."""
         key = tuple(words)
         if key not in self._with_all:
-            changed = outdated(self._connection, self._blocks)
-            covered = np.concatenate([block.ids(block.holding(words)) for block in self._blocks])
-            found = [covered[~np.isin(covered, changed)]]
+            covered = np.concatenate([block.ids[block.holding(words)] for block in self._blocks])
+            found = [covered[~np.isin(covered, self._changed)]]
             last = self._blocks[-1].high
             if overview(self._connection).last_memory > last:
                 found.append(bulk.array(self._connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
-            if changed:
-                found.append(
-                    bulk.array(self._connection, _WITH_ALL_OF_CHANGED, (json.dumps(changed), "\n".join(words)))
-                )
+            if self._changed:
+                arguments = (json.dumps(self._changed), "\n".join(words))
+                found.append(bulk.array(self._connection, _WITH_ALL_OF_CHANGED, arguments))
             self._with_all[key] = np.sort(np.concatenate(found))
         return self._with_all[key]
 
@@ -192,50 +172,99 @@ class TextReader:
 
     def _statistics(self) -> Statistics:
         if self._known is None:
-            words = {*self._query.words, *(word for phrase in self._query.phrases for word in phrase.split())}
-            self._known = bm25.read_statistics(self._connection, words, self._collections)
+            self._known = bm25.read_statistics(self._connection, self._with_compounds, self._collections)
         return self._known
 
-    def _best(self, candidates: Candidates, others: set[int], depth: int) -> Ranking:
-        # The best of what the postings cover, and of some others.
+    @property
+    def _with_compounds(self) -> set[str]:
+        # The words of the query, and those of its compounds.
+        return {*self._query.words, *(word for compound in self._query.phrases for word in compound.split())}
+
+    @cached_property
+    def _rarities(self) -> Mapping[str, float]:
+        return {word: self._statistics().rarity(word) for word in self._query.words}
+
+    @cached_property
+    def _shares(self) -> Mapping[str, float]:
+        # Of each word of what is asked.
+        whole = sum(self._rarities[word] for word in self._query.subject)
+        return {word: self._rarities[word] / whole for word in self._query.subject}
+
+    @cached_property
+    def _weighted(self) -> WeightedTerms:
         statistics = self._statistics()
-        scores = Scores(
-            self._blocks,
+        return WeightedTerms(
             {word: statistics.weight(word) for word in self._query.words},
             {compound: statistics.weight(*compound.split()) for compound in self._query.phrases},
             statistics.formula(*self._shape),
         )
-        superset = candidates.superset if candidates.ids is None else np.sort(np.array(candidates.ids, np.int64))
-        # The postings of these are out of date.
-        changed = outdated(self._connection, self._blocks)
-        seen = set(changed)
-        hits = self.rank(others | filter_ids(self._connection, candidates, changed))
-        wanted = depth + _MORE
+
+    @cached_property
+    def _changed(self) -> list[int]:
+        return outdated(self._connection, self._blocks)
+
+    def _behind(self, candidates: Candidates) -> set[int]:
+        # Those of the candidates that the postings do not cover, or a choice of them.
+        last = self._blocks[-1].high if self._blocks else 0
+        if self._blocks:
+            if overview(self._connection).last_memory <= last:
+                return set()
+            few = bulk.ids(self._connection, _BEHIND, (last, _FEW + 1))
+            if len(few) <= _FEW:
+                return filter_ids(self._connection, candidates, few)
+        known = self._statistics().frequencies
+        frequencies = {word: known[word] for word in self._query.words if word in known}
+        return fts.choice(self._connection, frequencies, candidates, limit=self._limit, behind=last)
+
+    def _with_best(self, candidates: Candidates, hits: Ranking, depth: int) -> Ranking:
+        # The best of what the postings cover, and of some others.
+        superset, n = candidates.superset, depth + _MORE
+        changed, seen = set(self._changed), 0
         while True:
-            best = scores.best(wanted, superset)
-            new = [memory_id for memory_id in best.ids if memory_id not in seen]
-            seen.update(new)
-            hits += self.rank(new if candidates.ids else filter_ids(self._connection, candidates, new))
-            hits = _sorted(hits)[:depth]
-            if len(best.ids) < wanted or (len(hits) == depth and _is_before_others(hits[-1], best)):
+            ids, scores = self._weighted.best(self._blocks, n, superset)
+            new = dict(zip(ids[seen:].tolist(), (-scores[seen:]).tolist(), strict=True))
+            chosen = filter_ids(self._connection, candidates, new.keys() - changed)
+            hits = _sorted([*hits, *(Hit(one, new[one]) for one in chosen)])[:depth]
+            if len(ids) < n or (len(hits) == depth and _key(hits[-1]) <= (-float(scores[-1]), -int(ids[-1]))):
+                self._measure([hit.memory_id for hit in hits])
                 return hits
-            wanted *= _GROWTH
+            n, seen = n * _GROWTH, n
+
+    def _measure(self, ids: Iterable[int]) -> None:
+        unknown = np.array(sorted(set(ids) - self._matches.keys()), np.int64)
+        if not len(unknown) or not self._query.words:
+            return
+        current = unknown[~np.isin(unknown, self._changed)] if self._changed else unknown
+        for block in self._blocks:
+            self._measure_in(block, block.docs_of(current))
+        if rest := set(unknown.tolist()) - self._matches.keys():
+            texts = text_rows.texts_of(self._connection, rest)
+            builder = BlockBuilder(0, max(rest), 0, words=[*self._with_compounds], wide=True)
+            builder.add([*texts], [*texts.values()])
+            block = builder.block()
+            self._measure_in(block, np.arange(len(block.ids)))
+
+    def _measure_in(self, block: Block, docs: npt.NDArray[np.intp]) -> None:
+        if not len(docs):
+            return
+        scores, held = self._weighted.measure(block, docs)
+        rows = map(Match, scores.tolist(), held.T.tolist())
+        self._matches.update(zip(block.ids[docs].tolist(), rows, strict=True))
 
 
 def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[int]:
-    """Find the memories whose texts have changed since the blocks that cover them were made."""
+    """Find the memories whose texts have changed since their blocks were made, or do not fit into them."""
+    unheld = [one for block in blocks for one in block.unheld.tolist()]
     if not blocks or text_rows.changes(connection) <= min(block.changes for block in blocks):
-        return []
+        return unheld
     changed = text_rows.changed(connection, min(block.changes for block in blocks), 0, blocks[-1].high)
-    return [one for one, number in changed if any(b.low < one <= b.high and number > b.changes for b in blocks)]
+    changes = (one for one, number in changed if any(b.low < one <= b.high and number > b.changes for b in blocks))
+    return [*{*unheld, *changes}]
 
 
 def _sorted(hits: Iterable[Hit]) -> Ranking:
-    return sorted(hits, key=lambda hit: (hit.measure, -hit.memory_id))
+    return sorted(hits, key=_key)
 
 
-def _is_before_others(hit: Hit, best: Best) -> bool:
-    # As good as the bound is not enough for a memory that was found elsewhere: a newer one may be as good.
-    score = -hit.measure
-    is_as_good = score >= best.bound * (1 - _ROUNDING)
-    return score > best.bound * (1 + _ROUNDING) or (is_as_good and hit.memory_id >= best.oldest)
+def _key(hit: Hit) -> tuple[float, int]:
+    return hit.measure, -hit.memory_id

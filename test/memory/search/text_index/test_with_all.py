@@ -10,9 +10,9 @@ import pytest
 
 from robotmem_ros.memory import Parameters
 from robotmem_ros.memory.search.text_index import TextReader
-from robotmem_ros.memory.search.text_index.bm25 import texts_of
 from robotmem_ros.memory.search.text_index.postings import Block
 from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage.text_rows import texts_of
 from robotmem_ros.memory.text.analysis import analyse
 
 from ....support import corpus

@@ -1,0 +1,131 @@
+"""The best memories for the words of a query, exactly, from the postings of their blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .bm25 import Formula
+from .postings import Block, Docs, Ids, Postings
+
+Floats = npt.NDArray[np.float64]
+_ROUNDED_DOWN = 1 - 1e-9
+_MAXIMA = 128
+"""Of so many memories the greatest sum is looked at."""
+
+
+class WeightedTerms(NamedTuple):
+    """The words of a query and its compounds, with their weights; a compound counts where a word stands as well.
+
+    A score is what it would be if each term stood once, and what terms that stand more often add to that. It is
+    computed in the same order from all postings of a block and for some memories alone, so both give the same number.
+    """
+
+    words: Mapping[str, float]
+    compounds: Mapping[str, float]
+    formula: Formula
+
+    def best(self, blocks: Sequence[Block], n: int, superset: Ids | None = None) -> tuple[Ids, Floats]:
+        """Find the ids and scores of the best `n` memories that contain a word, best first, of equal ones the newest.
+
+        No memory outside of the sorted ids `superset` is given.
+        """
+        ids, scores, bound = np.empty(0, np.int64), np.empty(0, np.float64), 0.0
+        # Of equal ones those in older blocks are older, so they must be better than the bound.
+        for block in reversed(blocks):
+            docs, better = self._better(block, bound, n, None if superset is None else block.docs_of(superset))
+            ids, scores = np.concatenate((ids, block.ids[docs])), np.concatenate((scores, better))
+            if len(ids) >= n:
+                ids, scores = _best(ids, scores, n)
+                bound = float(scores.min())
+        order = np.lexsort((-ids, -scores))
+        return ids[order], scores[order]
+
+    def measure(self, block: Block, docs: Docs) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Score some docs of a block, and tell for each word which of them hold it."""
+        sums, repeated = np.zeros(len(docs)), []
+        held = np.zeros((len(self.words), len(docs)), bool)
+        for at, (word, weight) in enumerate(self.words.items()):
+            counts = block.counts([word], docs)
+            held[at] = counts > 0
+            sums += weight * held[at]
+            repeated.append((weight, counts))
+        has_word = sums > 0
+        for compound, weight in self.compounds.items():
+            counts = block.counts(compound.split(), docs) * has_word
+            sums += weight * (counts > 0)
+            repeated.append((weight, counts))
+        more = ((weight, np.flatnonzero(counts > 1), counts[counts > 1]) for weight, counts in repeated)
+        return self._scores(sums, block.lengths[docs], more), held
+
+    def _better(self, block: Block, bound: float, n: int, inside: Docs | None) -> tuple[Docs, Floats]:
+        # The memories of a block with a score above the bound; only the best `n` need be among them.
+        sums, found = self._summed(block)
+        once = float(self.formula.part(1, block.shortest))
+        repeated = [(weight, one) for weight, one in found if len(one.repeated)]
+        if inside is not None:
+            within = np.zeros(len(sums))
+            within[inside] = sums[inside]
+            sums = within
+        if not bound and len(sums) >= _MAXIMA * n:
+            # The least that the n-th best can score: as many parts have a memory with such a sum.
+            maxima = np.sort(sums[: len(sums) - len(sums) % _MAXIMA].reshape(_MAXIMA, -1).max(axis=0))
+            bound = float(maxima[-n] * self.formula.part(1, block.longest)) * _ROUNDED_DOWN
+        # What a memory scores if it is as short as the shortest one, and at most if a term stands in it more than once.
+        may_be_better = sums * once > bound
+        for _, one in repeated:
+            may_be_better[one.repeated] |= sums[one.repeated] * self.formula.most > bound * _ROUNDED_DOWN
+        docs = np.flatnonzero(may_be_better)
+        scores = self._scores(sums[docs], block.lengths[docs], _among(docs, repeated))
+        is_better = scores > bound
+        return docs[is_better], scores[is_better]
+
+    def _summed(self, block: Block) -> tuple[Floats, list[tuple[float, Postings]]]:
+        # The weights of the terms that each memory holds, and the postings of all terms.
+        sums = np.zeros(len(block.ids))
+        found = [(weight, block.postings(word)) for word, weight in self.words.items()]
+        for weight, one in found:
+            one.add_to(sums, weight)
+        if self.compounds:
+            has_word = sums > 0
+            for compound, weight in self.compounds.items():
+                one = block.together(compound.split())
+                is_in = has_word[one.repeated]
+                one = Postings(one.docs[has_word[one.docs]], one.repeated[is_in], one.counts[is_in])
+                one.add_to(sums, weight)
+                found.append((weight, one))
+        return sums, found
+
+    def _scores(
+        self,
+        sums: Floats,
+        lengths: npt.NDArray[np.integer],
+        repeated: Iterable[tuple[float, Docs, npt.NDArray[np.int64]]],
+    ) -> Floats:
+        once = self.formula.part(1, lengths)
+        scores = sums * once
+        for weight, at, counts in repeated:
+            scores[at] += weight * (self.formula.part(counts, lengths[at]) - once[at])
+        return scores
+
+
+def _among(
+    docs: Docs, repeated: Iterable[tuple[float, Postings]]
+) -> Iterable[tuple[float, Docs, npt.NDArray[np.int64]]]:
+    # Where in `docs` terms stand more than once.
+    for weight, one in repeated:
+        at = np.searchsorted(docs, one.repeated)
+        is_there = docs.take(at, mode="clip") == one.repeated if len(docs) else np.zeros(len(at), bool)
+        yield weight, at[is_there], one.counts[is_there]
+
+
+def _best(ids: Ids, scores: Floats, n: int) -> tuple[Ids, Floats]:
+    # Of those that tie the newest. There may be very many, and to sort their scores takes a tenth of finding the order.
+    least = np.sort(scores)[-n]
+    better, ties = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    newest = np.argsort(-ids[ties])[: n - len(better)] if len(ties) > n - len(better) else np.arange(len(ties))
+    chosen = np.concatenate((better, ties[newest]))
+    return ids[chosen], scores[chosen]

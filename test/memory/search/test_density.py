@@ -54,7 +54,7 @@ def test_a_collection_is_counted_alone(filled: RobotMemory) -> None:
 
 
 def test_each_bin_holds_what_the_timeline_lists_there(filled: RobotMemory) -> None:
-    density = filled.density(bins=7)
+    density = filled.density(bins=4)
     for place, memories in enumerate(total(density.counts)):
         start = density.start + place * density.width
         assert len(filled.timeline(collection="*", after=start, before=start + density.width).entries) == memories

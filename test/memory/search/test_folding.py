@@ -20,7 +20,7 @@ TEXT = "the door of the lab is open"
 def saved(memory: RobotMemory, *texts: str, **fields: Any) -> list[int]:
     """Save perceptions one second apart, and return their ids."""
     return [
-        memory.save_perception(text, observed_at=(1_000_000 + index) * SECOND, **fields).memory_id
+        memory.save_perception(text, observed_at=(10_000 + index) * SECOND, **fields).memory_id
         for index, text in enumerate(texts)
     ]
 

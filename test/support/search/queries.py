@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
 from robotmem_ros.memory.search.comparison import OWN_FIELDS
 from robotmem_ros.memory.search.request import RecallRequest
 
+from .errors import InvalidQueryError
 from .reference_model import DAY, DEFAULT_COLLECTION, NOTES, Question
-from .worlds import AREAS, COLLECTIONS, FIELDS, OBJECTS, PATHS, SECOND, SESSIONS, START, TAGS, VALUES, VOCABULARY, World
+from .worlds import (
+    AREAS,
+    COLLECTIONS,
+    FIELDS,
+    OBJECTS,
+    PATHS,
+    SECOND,
+    SESSIONS,
+    SIMULATED,
+    START,
+    TAGS,
+    VALUES,
+    VOCABULARY,
+    World,
+)
 
 _CONDITIONS = (
-    "collections", "session_ids", "excluded_session_ids", "kinds", "window", "context_filter", "min_confidence",
-    "categories", "labels", "tags", "any_tags", "ids", "min_relevance", "near", "within", "areas", "since_last_visit",
+    "collections", "session_ids", "excluded_session_ids", "kinds", "window", "window", "context_filter",
+    "min_confidence", "categories", "labels", "tags", "any_tags", "ids", "min_relevance", "near", "within", "areas",
+    "since_last_visit",
 )  # fmt: skip
 _UNKNOWN = ("access_count", "times_seen", "confirmed", "confidence")
 """Fields that these worlds do not know, or do not have, or that change from one query to the next."""
@@ -39,7 +56,7 @@ def questions(draw: st.DrawFn, world: World) -> Question:
     """Draw a recall with a text, conditions and a spatial sort, or with some of them."""
     names = draw(st.sets(st.sampled_from(_CONDITIONS), max_size=3))
     fields: dict[str, object] = {"collections": (DEFAULT_COLLECTION,), "min_confidence": None}
-    for name in sorted(names):
+    for name in sorted(names - {"window"}):
         fields |= draw(_conditions(world, name))
     if draw(st.booleans()):
         fields["spatial_sort"] = draw(_places())
@@ -57,15 +74,12 @@ def questions(draw: st.DrawFn, world: World) -> Question:
         fields.pop("min_relevance", None)
     n = draw(st.sampled_from((1, 5)) | st.integers(1, 100))
     request = RecallRequest(n=n, fold=draw(st.booleans()), explain=draw(st.booleans()), **fields)  # type: ignore[arg-type]
-    return Question(draw(_times(world)), request, bound)  # type: ignore[arg-type]
+    question = Question(draw(_times(world)), request, bound)  # type: ignore[arg-type]
+    return draw(_in_window(world, question)) if "window" in names else question
 
 
 @st.composite
 def _conditions(draw: st.DrawFn, world: World, name: str) -> Mapping[str, object]:
-    if name == "window":
-        stamps = [memory.new.observed_at for memory in world.memories]
-        ends = sorted(draw(st.tuples(st.sampled_from(stamps), st.sampled_from(stamps))))
-        return draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
     if name == "session_ids":
         # One of several names may be given by itself.
         one, *more = draw(_names_of(name))
@@ -98,7 +112,20 @@ def _times(draw: st.DrawFn, world: World) -> int:
     some = draw(st.sampled_from(world.memories)).new
     days = draw(st.sampled_from((0, 1, 30, 100)) | st.integers(0, 500))
     days_later = max(some.observed_at, some.received_at) + days * DAY + draw(st.sampled_from((-1, 0, 1)))
-    return draw(st.sampled_from((START, days_later, days_later, 1000 * SECOND)))
+    return draw(st.sampled_from((START, days_later, days_later, SIMULATED + 1000 * SECOND)))
+
+
+@st.composite
+def _in_window(draw: st.DrawFn, world: World, question: Question) -> Question:
+    # Bounds are times of memories that all else holds for: if one is counted wrongly, the result differs.
+    try:
+        memories = world.oracle.candidates(world.plan(question))
+    except InvalidQueryError:
+        memories = []
+    times = st.sampled_from([memory.new.observed_at for memory in memories or world.memories])
+    ends = sorted(draw(st.tuples(times, times)))
+    window = draw(st.sampled_from(({"after": ends[0]}, {"before": ends[1]}, _window(*ends))))
+    return question._replace(request=replace(question.request, **window))  # type: ignore[arg-type]
 
 
 def _window(after: int, before: int) -> Mapping[str, object]:

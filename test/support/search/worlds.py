@@ -29,6 +29,8 @@ VOCABULARY = [
 EPOCH = 1_700_000_000_000_000_000
 SECOND = 1_000_000_000
 START = EPOCH + 200 * SECOND
+SIMULATED = 2000 * SECOND
+"""The clock of a simulation, late enough that no time by it may be meant as milliseconds of our days."""
 BORN = START - 450 * DAY
 """When the memory is opened first."""
 COLLECTIONS = (DEFAULT_COLLECTION, "lab", "O'Hara\"; DROP TABLE memories;--")
@@ -169,7 +171,7 @@ def _new_memory(draw: random.Random, texts: list[str]) -> NewMemory:
         kind=Kind.FACT if is_fact else Kind.PERCEPTION,
         content=draw.choice(texts),
         collection=draw.choices(COLLECTIONS, weights=(8, 2, 1))[0],
-        observed_at=_time(draw) if draw.random() < 0.9 else draw.randint(1, 3600) * SECOND,
+        observed_at=_time(draw) if draw.random() < 0.9 else SIMULATED + draw.randint(1, 3600) * SECOND,
         received_at=_time(draw) if draw.random() < 0.2 else 0,
         frame_id=draw.choices(FRAMES, weights=(5, 1))[0],
         map_id="" if draw.random() < 0.9 else "upstairs",

@@ -144,7 +144,6 @@ class ObjectWriter:
         latest = new.context if is_newest and new.context != "{}" else row.context
         context = self._areas.retagged(latest, new.frame_id, new.map_id, row.position)
         elected = _elected(row)
-        # Every column that is named costs its triggers.
         changes: dict[str, object] = {}
         if elected != row.label:
             changes["label"] = row.label = elected

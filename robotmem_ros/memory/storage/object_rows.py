@@ -17,6 +17,8 @@ from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..text.normal_form import label_key
 from .decay import Decay
+from .indexing import changing
+from .rows import update
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
@@ -108,7 +110,8 @@ def near(
 
 def insert(connection: sqlite3.Connection, row: ObjectRow, session_id: str) -> None:
     """Make an object of a memory that is already stored; its first sighting, in this session, describes it."""
-    connection.execute(_INSERT, (*_values(row), row.memory_id, row.first_seen, session_id))
+    with changing(connection, [row.memory_id]):
+        connection.execute(_INSERT, (*_values(row), row.memory_id, row.first_seen, session_id))
 
 
 def save(connection: sqlite3.Connection, row: ObjectRow) -> None:
@@ -121,12 +124,7 @@ def update_memory(connection: sqlite3.Connection, memory_id: int, *, received_at
 
     `received_at` is when a sighting came in with a stream, by the robot's clock in nanoseconds; 0 for none.
     """
-    names = ", ".join(f"{name} = :{name}" for name in columns)
-    connection.execute(
-        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at "
-        "WHERE id = :id",
-        {**columns, "received_at": received_at, "updated_at": iso(time.time_ns()), "id": memory_id},
-    )
+    update(connection, memory_id, {**columns, "received_at": received_at, "updated_at": iso(time.time_ns())})
 
 
 def relabel(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
@@ -144,13 +142,11 @@ def confirm(connection: sqlite3.Connection, memory_id: int, least: float) -> Non
 
 def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
-    connection.execute(
-        "UPDATE memories SET status = 'superseded', status_reason = 'the same object', superseded_by = ?2, "
-        "updated_at = ?3 WHERE id = ?1",
-        (memory_id, by, iso(time.time_ns())),
-    )
+    reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
+    update(connection, memory_id, {**reason, "updated_at": iso(time.time_ns())})
     connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
-    connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
+    with changing(connection, [memory_id]):
+        connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
     moved = connection.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",

@@ -1,17 +1,16 @@
-"""Read with one statement what nearly every query must know of a database, once in each snapshot."""
+"""Read what nearly every query must know of a database once in each snapshot."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from typing import NamedTuple
 
 from ..models import Kind
+from . import collection_rows
 from .connection import Connection
 
 _READ = """
-    SELECT (SELECT json_group_object(name, n) FROM counters),
-    (SELECT value FROM settings WHERE name = 'embedding_model'),
+    SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
     (SELECT coalesce(max(id), 0) FROM memories),
     (SELECT coalesce(max(id), 0) FROM vectors),
     (SELECT coalesce(max(number), 0) FROM text_changes),
@@ -67,7 +66,7 @@ def overview(connection: sqlite3.Connection) -> Overview:
 
 
 def _read(connection: sqlite3.Connection) -> Overview:
-    counters, model, memory, vector, change, lived, *has = connection.execute(_READ).fetchone()
-    counts: dict[str, int] = json.loads(counters)
+    counts = collection_rows.totals(connection)
+    model, memory, vector, change, lived, *has = connection.execute(_READ).fetchone()
     kinds = {kind.value: counts[kind.value] for kind in Kind}
     return Overview(kinds, counts["vector"], model, memory, vector, change, lived, *map(bool, has))

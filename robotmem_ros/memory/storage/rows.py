@@ -6,6 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -16,7 +17,8 @@ from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
 from . import bulk, fact_rows, lived_days
 from .decay import Decay
-from .indexing import index
+from .indexed_row import COLUMNS as INDEXED
+from .indexing import changing, index, unindex
 
 _ELSEWHERE = frozenset({
     "kind", "pose", "tags", "as_object", "source", "identity", "import_key", "given", "decisions",
@@ -28,6 +30,11 @@ _same = attrgetter(*COLUMNS)
 _MORE = ("evidence_day", "type", "text_key", "label_key", "content_hash", *Pose._fields, "created_at", "updated_at")
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
+_ASSIGNED = {
+    "content_hash": "iif(type = 'fact', :content_hash, NULL)",
+    "received_at": "max(received_at, :received_at)",
+}
+"""Columns that do not just get their value."""
 _NO_POSE = (None,) * len(Pose._fields)
 
 _CONTRADICTED_BY = """(
@@ -94,7 +101,7 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
     days = lived_days.numbers(connection, (max(one.observed_at, one.received_at) for one in new))
     values = [_values(memory_id, one, day, now) for (memory_id, one), day in zip(added, days, strict=True)]
     bulk.insert(connection, _NEW, _NEW_ROW, values)
-    index(connection, added)
+    index(connection, ids)
     for memory_id, one in added:
         if one.tags:
             set_tags(connection, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
@@ -106,10 +113,25 @@ def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
 
 
+def update(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> None:
+    """Change columns of a memory, and what follows from them. To be called in a transaction.
+
+    `received_at` only grows.
+    """
+    assigned = {**columns, **_derived(columns)}
+    assignments = ", ".join(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned)
+    with changing(connection, [memory_id]) if columns.keys() & INDEXED else nullcontext():
+        connection.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
+    if columns.keys() & {"observed_at", "received_at"}:
+        lived_days.renew(connection, memory_id)
+
+
 def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
     """Delete memories for good, with all that was derived from them; return how many there were."""
-    those = json.dumps(list(memory_ids))
-    return connection.execute("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (those,)).rowcount
+    ids = list(memory_ids)
+    unindex(connection, ids)
+    sql = "DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))"
+    return connection.execute(sql, (bulk.listed(ids),)).rowcount
 
 
 def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
@@ -152,21 +174,6 @@ def read(
         (*confidence.arguments, *faded.arguments, ids, include_inactive),
     )
     return {row[0]: _memory(row, tags.get(row[0], ()), told.get(row[0], {})) for row in rows}
-
-
-def counters(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return how many active memories there are of each kind, and of all as `memory`; `vector` for those with one."""
-    found = dict(connection.execute("SELECT name, n FROM counters"))
-    counts = {name: int(found[name]) for name in (*(kind.value for kind in Kind), "vector")}
-    return counts | {"memory": sum(counts[kind.value] for kind in Kind)}
-
-
-def count_in(connection: sqlite3.Connection, collection: str) -> int:
-    """Return how many active memories a collection has."""
-    found = connection.execute(
-        "SELECT facts + perceptions + notes FROM collections WHERE name = ?", (collection,)
-    ).fetchone()
-    return int(found[0]) if found else 0
 
 
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
@@ -274,6 +281,15 @@ def _why(status: str, reason: str, replacement: int | None) -> str:
     if status == "active":
         return ""
     return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
+
+
+def _derived(columns: Mapping[str, object]) -> dict[str, object]:
+    derived: dict[str, object] = {}
+    if isinstance(content := columns.get("content"), str):
+        derived |= {"text_key": text_key(content), "content_hash": digest(content)}
+    if isinstance(label := columns.get("label"), str):
+        derived["label_key"] = label_key(label)
+    return derived
 
 
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:

@@ -16,7 +16,7 @@ SELECT
     (SELECT max(id) FROM memory_history),
     (SELECT max(id) FROM sightings),
     (SELECT max(id) FROM contributions),
-    (SELECT sum(facts + perceptions + notes) FROM collections),
+    (SELECT total(facts + perceptions + notes) FROM collections),
     (SELECT max(id) FROM sessions),
     (SELECT max(ended_at) FROM sessions WHERE status = 'ended'),
     (SELECT max(id) FROM session_outcomes),

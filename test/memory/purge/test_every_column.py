@@ -32,7 +32,6 @@ NO_TEXT = {
     "session_outcomes": {"session_id"},
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
-    "counters": {"name"},
     "memory_history": {"changed_at", "change"},
     "removed": {"reason", "kind"},
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..memory import Kind, RobotMemory
+from ..memory.clocks import FIRST_OF_WALL_CLOCKS
 from . import times
 from .views import Shown, View
 
-_FIRST_OF_WALL_CLOCKS = 10**18
-"""September 2001 in nanoseconds: an earlier time is that of a simulation."""
 _OF_THE_ROBOT = (Kind.FACT.value, Kind.PERCEPTION.value)
 """Notes have the times of their files."""
 _CHECKED_EVERY = 1.0
@@ -60,7 +59,7 @@ class RobotClock:
     @property
     def is_simulated(self) -> bool:
         """Return whether the newest memory is of a simulation."""
-        return 0 < self._newest < _FIRST_OF_WALL_CLOCKS
+        return 0 < self._newest < FIRST_OF_WALL_CLOCKS
 
     def refresh(self, memory: RobotMemory) -> None:
         """Read the time of the newest memory of all collections, unless that was just done.

@@ -83,7 +83,7 @@ def _restore(arguments: argparse.Namespace) -> None:
 
 
 def _consolidate(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db) as memory:
+    with opened(arguments.db, read_only=arguments.dry_run) as memory:
         done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
     text = "".join(_group_text(group) for group in done.groups)
     would = "would be" if done.dry_run else "were"

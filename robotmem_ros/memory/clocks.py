@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""
-_FIRST_OF_WALL_CLOCKS = 10**18
+FIRST_OF_WALL_CLOCKS = 10**18
 """September 2001; an earlier time is that of a simulation."""
 _MAX_AHEAD_NS = 10 * 10**9
 """Clocks of one robot differ by less: a stamp that is further ahead is wrong."""
@@ -21,7 +21,7 @@ _MAX_DELAY_NS = 600 * 10**9
 
 def comparable_since(now: int) -> int:
     """Return the earliest time that can be compared with `now`: wall clocks and simulations cannot be compared."""
-    return _FIRST_OF_WALL_CLOCKS if now >= _FIRST_OF_WALL_CLOCKS else 0
+    return FIRST_OF_WALL_CLOCKS if now >= FIRST_OF_WALL_CLOCKS else 0
 
 
 def possible_stamp(stamp: int, arrived_at: int) -> int:

@@ -18,6 +18,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from . import validation
 from .batch import BEGINNING, Applied, Batch, Cursor
+from .clocks import FIRST_OF_WALL_CLOCKS
 from .config.parameters import Parameters
 from .embedding.embedder import BackgroundEmbedder, Embedder
 from .errors import (
@@ -744,7 +745,9 @@ class RobotMemory:
         Raises:
             InvalidFieldError: it is no time, see `Time`.
         """
-        return moment(field, value, self._clock())
+        # Nothing is asked of the clock, which may fail, for what is a time of our days.
+        is_ours = isinstance(value, int) and value >= FIRST_OF_WALL_CLOCKS
+        return moment(field, value, 0 if is_ours else self._clock())
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""

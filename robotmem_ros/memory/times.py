@@ -17,13 +17,12 @@ from datetime import time as clock_time
 
 import numpy as np
 
+from .clocks import FIRST_OF_WALL_CLOCKS
 from .errors import InvalidFieldError
 
 Time = int | str | date | timedelta
 """Nanoseconds since the epoch, a text that `moment` reads, a datetime (a date is its midnight), or how long ago."""
 _NS = 10**9
-_WALL_CLOCK = 10**18
-"""September 2001 in nanoseconds: an earlier time is that of a simulation."""
 _LATEST_NS = 2**63 - 1
 MAX_TIME = 60
 """Characters of a written time."""
@@ -103,7 +102,7 @@ def _written(field: str, written: str, now: int, zone: tzinfo | None) -> int:
     if len(text) <= MAX_TIME:
         if re.fullmatch(r"[0-9]+", text):
             _check_unit(field, int(text), now)
-            if not 0 < int(text) < _NS or now < _WALL_CLOCK:  # else rather an hour or a day than nanoseconds
+            if not 0 < int(text) < _NS or now < FIRST_OF_WALL_CLOCKS:  # else rather an hour or a day than nanoseconds
                 return int(text)
         for read in (_iso, _relative, _day):
             with suppress(ValueError, OverflowError, OSError):
@@ -114,10 +113,10 @@ def _written(field: str, written: str, now: int, zone: tzinfo | None) -> int:
 
 def _check_unit(field: str, count: float, now: int) -> None:
     """Refuse a number that is a time of our days in another unit than nanoseconds, such as that of time.time()."""
-    if now < _WALL_CLOCK:
+    if now < FIRST_OF_WALL_CLOCKS:
         return
     for unit, scale in (("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6)):
-        if _WALL_CLOCK // _NS * scale < count <= (now // _NS + _DAY_AHEAD) * scale:
+        if FIRST_OF_WALL_CLOCKS // _NS * scale < count <= (now // _NS + _DAY_AHEAD) * scale:
             meant = datetime.fromtimestamp(count / scale, timezone.utc).isoformat(timespec="seconds")
             why = f"as nanoseconds is of 1970; if {unit} are meant, give {meant!r} or {int(count) * (_NS // scale)}"
             raise InvalidFieldError(field, int(count), why)

@@ -28,7 +28,7 @@ DEFAULT = Parameters().embedding_model
 def folder() -> Path:
     """The folder of the default model."""
     found = find_folder(DEFAULT)
-    assert found is not None, "the default model is fetched by the set-up (scripts/fetch_model.py)"
+    assert found is not None, "the default model is fetched by the set-up (robotmem model fetch)"
     return found
 
 
@@ -152,7 +152,7 @@ def test_an_unusable_model_is_reported(copy: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(ModelUnavailableError, match=r"no .onnx file in '.*empty'"):
         FastEmbedEmbedder(str(tmp_path / "empty"))
-    with pytest.raises(ModelUnavailableError, match=r"'no-such-model' is neither a folder.*scripts/fetch_model.py"):
+    with pytest.raises(ModelUnavailableError, match=r"'no-such-model' is neither a folder.*`robotmem model fetch`"):
         FastEmbedEmbedder("no-such-model")
 
 

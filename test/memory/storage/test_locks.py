@@ -46,7 +46,8 @@ with RobotMemory(path, embedding_model="", retention_export=f"{path.parent}/expo
         memory.parameters = memory.parameters.changed(max_memories=2)
         memory.retain()
         memory.status()
-print(sorted(name for name in opened if name in {f"{path}{suffix}" for suffix in ("", "-wal", "-shm", "-journal")}))
+# SQLite locks the database and -shm, never the log: that may be read and closed.
+print(sorted(name for name in opened if name in {f"{path}{suffix}" for suffix in ("", "-shm", "-journal")}))
 print(f"{path.parent}/export.jsonl" in opened)
 """
 

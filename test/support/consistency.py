@@ -183,9 +183,6 @@ def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[fl
             continue  # no path leads there
         if isinstance(item, dict):
             yield from _arrays(item, f"{path}{name}.")
-        elif isinstance(item, list) and len(item) in (2, 3) and all(map(_is_coordinate, item)):
-            yield f"{path}{name}", (*map(float, item), *([None] * (3 - len(item))))
-
-
-def _is_coordinate(part: object) -> bool:
-    return isinstance(part, (int, float)) and not isinstance(part, bool) and abs(part) <= MAX_COORDINATE
+        elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):
+            # A column has no negative zero.
+            yield f"{path}{name}", (*(part + 0.0 for part in item), *([None] * (3 - len(item))))

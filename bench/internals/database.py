@@ -19,7 +19,7 @@ from robotmem_ros.memory.embedding import Vector, Vectors
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
 from robotmem_ros.memory.search.vector_index import VectorIndex
-from robotmem_ros.memory.storage import Database, codec, rows
+from robotmem_ros.memory.storage import Database, codec, collection_rows, rows
 from robotmem_ros.memory.storage.migrations import MIGRATIONS
 from robotmem_ros.memory.storage.vector_rows import text_digest
 
@@ -85,4 +85,4 @@ def _store(database: Database, memories: Sequence[NewMemory], vectors: Vectors |
 
 def _count(database: Database) -> int:
     with database.reader() as connection:
-        return sum(rows.counters(connection)[kind] for kind in ("fact", "perception"))
+        return sum(collection_rows.totals(connection)[kind] for kind in ("fact", "perception"))

@@ -9,7 +9,7 @@ from .embedding import ModelUnavailableError
 from .embedding.embedder import BackgroundEmbedder, check_kept_model
 from .parts import Parts
 from .search.result import Mode
-from .storage import note_rows, rows, text_rows, vector_rows
+from .storage import collection_rows, note_rows, text_rows, vector_rows
 from .storage.connection import exposure
 from .storage.retention_rows import removed
 from .text import scripts
@@ -66,7 +66,7 @@ def status(parts: Parts, *trouble: str) -> Status:
     """
     database, embedder = parts.database, parts.embedder
     with database.reader() as connection:
-        counts = rows.counters(connection)
+        counts = collection_rows.totals(connection)
         gone = removed(connection)
         folders, (files, errors) = note_rows.folder_rows(connection), note_rows.file_counts(connection)
         kept = vector_rows.model(connection) or ""

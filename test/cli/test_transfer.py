@@ -10,6 +10,7 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.storage.functions import register
 from robotmem_ros.memory.storage.migrations import BEFORE_RELEASE, LAST_BEFORE_RELEASE
 
 
@@ -101,6 +102,7 @@ def test_an_export_that_fails_leaves_nothing_behind(
     db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with sqlite3.connect(db) as connection:
+        register(connection)
         connection.execute("UPDATE memories SET perception_metadata = '{' WHERE type = 'perception'")
     connection.close()
     lines = tmp_path / "memories.jsonl"

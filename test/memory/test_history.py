@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import InvalidFieldError, MemoryNotFoundError, RobotMemory
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.storage import rows
 from robotmem_ros.memory.storage.changes import KEPT
 
 HERE = {"field": "position", "target": [0.0, 0.0, 0.0]}
@@ -38,9 +38,8 @@ def test_a_restored_memory_is_found_again_by_word_meaning_place_and_condition(me
 
 def test_a_superseded_memory_can_be_restored(memory: RobotMemory) -> None:
     old, new = (memory.learn(f"mug {number}").memory_id for number in range(2))
-    with sqlite3.connect(memory.path) as connection:
-        connection.execute("UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ?", (new, old))
-    connection.close()
+    superseded = {"status": "superseded", "superseded_by": new}
+    memory._database.write(lambda connection: rows.update(connection, old, superseded)).result()
     memory.restore(old)
     assert sorted(found(memory)) == ["mug 0", "mug 1"]
     (change,) = memory.history(old)

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from robotmem_ros.memory.storage import collection_rows
 from robotmem_ros.memory.storage.connection import connect
 from robotmem_ros.memory.storage.fact_index import fact_terms
 from robotmem_ros.memory.storage.vector_rows import embedded_text, text_digest
-from robotmem_ros.memory.text.normal_form import digest, label_key
+from robotmem_ros.memory.text.normal_form import digest, label_key, text_key
 from robotmem_ros.memory.text.tokens import indexed_text
 
 
@@ -33,6 +34,7 @@ def check(connection: sqlite3.Connection) -> int:
     memories = connection.execute("SELECT * FROM memories ORDER BY id").fetchall()
     connection.row_factory = None
     assert [row["label_key"] for row in memories] == [label_key(row["label"]) for row in memories]
+    assert [row["text_key"] for row in memories] == [text_key(row["content"]) for row in memories]
     _check_text(connection, memories)
     _check_vectors(connection, memories)
     _check_leaves(connection, memories)
@@ -82,10 +84,11 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
                 embedded_text(row["type"], row["human_summary"], row["content"])
             )
     types = [row["type"] for row in memories if row["status"] == "active"]
-    assert dict(connection.execute("SELECT name, n FROM counters")) == {
+    assert collection_rows.totals(connection) == {
         "fact": types.count("fact"),
         "perception": types.count("perception"),
         "note": types.count("note"),
+        "memory": len(types),
         "vector": len(embedded),
     }
     known = connection.execute(
@@ -95,6 +98,8 @@ def _check_vectors(connection: sqlite3.Connection, memories: list[sqlite3.Row]) 
     kinds = "fact", "perception", "note"
     found = Counter({(name, kind): n for name, *ns in known for kind, n in zip(kinds, ns, strict=True)})
     assert +found == by_collection
+    kept = connection.execute("SELECT name, vectors FROM collections WHERE vectors <> 0")
+    assert dict(kept) == Counter(row["collection"] for row in memories if row["id"] in embedded)
 
 
 def _check_leaves(connection: sqlite3.Connection, memories: list[sqlite3.Row]) -> None:
@@ -179,4 +184,5 @@ def _arrays(value: dict[str, object], path: str) -> Iterator[tuple[str, tuple[fl
         if isinstance(item, dict):
             yield from _arrays(item, f"{path}{name}.")
         elif isinstance(item, list) and len(item) in (2, 3) and all(type(part) in (int, float) for part in item):
-            yield f"{path}{name}", (*map(float, item), *([None] * (3 - len(item))))
+            # A column has no negative zero.
+            yield f"{path}{name}", (*(part + 0.0 for part in item), *([None] * (3 - len(item))))

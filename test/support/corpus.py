@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,23 +93,22 @@ def fill(database: Database, count: int, *, seed: int = 0, texts: Sequence[str] 
 
 def rewrite(database: Database, ids: Sequence[int], content: str) -> None:
     """Replace the text of memories."""
-    change(database, "UPDATE memories SET content = ? WHERE id = ?", [(content, one) for one in ids])
+    update(database, [(one, {"content": content}) for one in ids])
+
+
+def update(database: Database, changes: Iterable[tuple[int, Mapping[str, object]]]) -> None:
+    """Change columns of memories, in one transaction."""
+
+    def work(connection: sqlite3.Connection) -> None:
+        for memory_id, columns in changes:
+            rows.update(connection, memory_id, columns)
+
+    database.write(work).result()
 
 
 def delete(database: Database, ids: Sequence[int]) -> None:
     """Delete memories."""
-    change(database, "DELETE FROM memories WHERE id = ?", [(one,) for one in ids])
-
-
-def change(database: Database, sql: str, values: Sequence[tuple[object, ...]]) -> None:
-    """Run a statement with each of these values."""
-
-    def work(connection: sqlite3.Connection) -> None:
-        # A look first: after a VACUUM by another connection SQLite may not find the table at once.
-        connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone()
-        connection.executemany(sql, values)
-
-    database.write(work).result()
+    database.write(lambda connection: rows.delete(connection, ids)).result()
 
 
 @contextmanager

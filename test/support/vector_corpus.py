@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,6 +40,11 @@ def fill(database: Database, vectors: Vectors, first: int = 0) -> None:
             vector_rows.store(connection, [(rows.insert(connection, new), new.content, vector)])
 
     database.write(work).result()
+
+
+def delete(database: Database, ids: Iterable[int]) -> None:
+    """Delete memories."""
+    database.write(lambda connection: rows.delete(connection, ids)).result()
 
 
 @contextmanager

@@ -176,10 +176,10 @@ def link_again(connection: sqlite3.Connection, memory_id: int, near: Neighbours 
         return
     candidates = candidates_of(connection, fact, near or Neighbours(), parameters, but=memory_id)
     if near is not None:
-        fact_rows.unlink_similar(connection, memory_id)
+        fact_rows.unlink_similar(connection, [memory_id])
         fact_rows.link_similar(connection, memory_id, similar_among(fact, candidates, parameters)[:_LINKED])
     contradicts = contradicted_among(memory_id, fact, candidates, parameters.similar_jaccard)
-    fact_rows.unlink_contradictions(connection, memory_id)
+    fact_rows.unlink_contradictions(connection, [memory_id])
     fact_rows.link_contradictions(connection, memory_id, contradicts)
 
 

@@ -11,7 +11,7 @@ from .. import validation
 from ..areas import AREA_PATH, Area
 from ..config.parameters import Parameters
 from ..models import Kind
-from ..storage import rows
+from ..storage import collection_rows
 from .places import pose_field
 from .spatial_conditions import InAreas
 
@@ -157,7 +157,7 @@ def _of_values(connection: sqlite3.Connection, query: CountQuery) -> list[Count]
 
 def _is_small(connection: sqlite3.Connection, collection: str) -> bool:
     (least,) = connection.execute("SELECT sum(memories) / 2 FROM collections").fetchone()
-    return rows.count_in(connection, collection) < (least or 0)
+    return collection_rows.size(connection, collection) < (least or 0)
 
 
 def _in_polygons(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from .. import validation
 from ..config.parameters import Parameters
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
-from ..storage.indexing import POSE_FIELD, context_field
+from ..storage.position_rows import POSE_FIELD, context_field
 from .sql import Source, Sql
 
 POSITION = POSE_FIELD

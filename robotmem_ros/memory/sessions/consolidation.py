@@ -2,8 +2,8 @@
 
 All members of a group stay active; a recall may ask for representatives only. Superseded is only what has the same text
 and adds nothing to its context. A plan only reads, so it may take its time beside writes; when applied, it skips facts
-that have changed since. Triggers dissolve a group when its representative is withdrawn or reworded, and bring back what
-it superseded.
+that have changed since. When its representative is withdrawn or reworded, a group is dissolved, and what it superseded
+comes back.
 """
 
 from __future__ import annotations

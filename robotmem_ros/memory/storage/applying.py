@@ -15,7 +15,7 @@ from ..batch import Applied, Batch
 from ..errors import MALFORMED, InvalidFieldError
 from ..models import Kind, NewMemory, Pose, Similarity
 from ..validation import check_coordinates, compact_json
-from . import fact_rows, lived_days, map_rows, object_rows, purge_rows, revisions, rows, units
+from . import fact_rows, indexing, lived_days, map_rows, object_rows, purge_rows, revisions, rows, units
 
 Row = Mapping[str, Any]
 _LATER = (
@@ -138,12 +138,16 @@ class _Writer:
             values |= {name: getattr(new, name) for name in rows.COLUMNS}
             values |= dict(zip(Pose._fields, new.pose or (None,) * len(Pose._fields), strict=True))
         self._update(memory_id, values)
-        # Last, since the day of evidence follows the times.
+        # Last, since the day of evidence follows the times, of which one only grows otherwise.
         self._connection.execute(
-            f"UPDATE memories SET evidence_day = {lived_days.LATEST} - ?, revision = {revisions.NEXT}, origin = ? "
-            "WHERE id = ?",
-            (int(row["evidence_age"]), _origin(row), memory_id),
+            f"UPDATE memories SET received_at = ?, evidence_day = {lived_days.LATEST} - ?, "
+            f"revision = {revisions.NEXT}, origin = ? WHERE id = ?",
+            (int(row["received_at"]), int(row["evidence_age"]), _origin(row), memory_id),
         )
+        with indexing.changing(self._connection, [memory_id] if row["type"] == Kind.PERCEPTION.value else []):
+            self._store_parts(row, memory_id, is_new=is_new)
+
+    def _store_parts(self, row: Row, memory_id: int, *, is_new: bool) -> None:
         parts = {part.table: row[name] for name, part in units.PARTS.items()}
         parts["memory_tags"] = [{"tag": tag, "source": source} for tag, source in row["tags"].items()]
         for table, some in parts.items():
@@ -153,15 +157,14 @@ class _Writer:
                 self._add_parts(table, memory_id, some)
 
     def _update(self, memory_id: int, values: Mapping[str, object]) -> None:
-        # Of those that differ alone: every column that is named costs its triggers.
+        # Of those that differ alone: the indexes follow from some of them.
         names = [*values]
         here = self._connection.execute(
             f"SELECT {', '.join(names)} FROM memories WHERE id = ?", (memory_id,)
         ).fetchone()
         changed = {name: values[name] for name, old in zip(names, here, strict=True) if old != values[name]}
         if changed:
-            assignments = ", ".join(f"{name} = ?" for name in changed)
-            self._connection.execute(f"UPDATE memories SET {assignments} WHERE id = ?", (*changed.values(), memory_id))
+            rows.write(self._connection, memory_id, changed)
 
     def _add_parts(self, table: str, memory_id: int, parts: Sequence[Row]) -> None:
         columns = [
@@ -187,11 +190,11 @@ class _Writer:
             connection.execute("INSERT INTO group_members VALUES (?, ?)", (memory_id, representative))
         if row["type"] == Kind.FACT.value:
             contradictions, similar = self._known(row["contradictions"]), self._known(row["similar"])
-            fact_rows.unlink_contradictions(connection, memory_id)
+            fact_rows.unlink_contradictions(connection, [memory_id])
             fact_rows.link_contradictions(
                 connection, memory_id, [(other, link["reason"]) for other, link in contradictions]
             )
-            fact_rows.unlink_similar(connection, memory_id)
+            fact_rows.unlink_similar(connection, [memory_id])
             fact_rows.link_similar(
                 connection,
                 memory_id,

@@ -11,9 +11,10 @@ from ..clocks import iso
 from ..errors import InvalidFieldError, MemoryNotFoundError
 from ..models import Change, Pose
 from ..new_memory import TOLD
+from . import indexed_row, rows
 from .note_rows import check_no_notes
-from .revisions import CHANGED
 from .rows import check_active, replace_tags, tags_of
+from .value_rows import points, values_of
 
 KEPT = 100
 """Changes kept of one memory, the latest ones."""
@@ -50,12 +51,7 @@ def update(
     before = _before(connection, memory_id, columns, tags)
     if before:
         record(connection, memory_id, change, when=now, reason=reason, before=before)
-    if "content" in before:
-        undo_consolidation(connection, memory_id)
-    assignments = "".join(f"{column} = ?, " for column in columns)
-    connection.execute(
-        f"UPDATE memories SET {assignments}updated_at = ?, {CHANGED} WHERE id = ?", (*columns.values(), now, memory_id)
-    )
+    rows.update(connection, memory_id, {**columns, "updated_at": now})
     if tags is not None:
         replace_tags(connection, memory_id, tags, tags if tags_given is None else tags_given)
 
@@ -71,16 +67,11 @@ def invalidate(connection: sqlite3.Connection, memory_id: int, reason: str) -> b
     check_no_notes(connection, [memory_id])
     now = iso(time.time_ns())
     record(connection, memory_id, "forget", when=now, reason=reason)
-    restored = undo_consolidation(connection, memory_id)
-    connection.execute(
-        f"UPDATE memories SET status = 'invalidated', status_reason = ?, updated_at = ?, {CHANGED} WHERE id = ?",
-        (reason, now, memory_id),
-    )
-    return restored
+    return rows.update(connection, memory_id, {"status": "invalidated", "status_reason": reason, "updated_at": now})
 
 
 def restore(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Bring back a memory that was withdrawn or superseded; its vector is computed again.
+    """Bring back a memory that was withdrawn or superseded; its vector is computed again if it is gone.
 
     Raises:
         MemoryNotFoundError: there is no such memory, it is active, or it became a part of another object.
@@ -102,25 +93,7 @@ def restore(connection: sqlite3.Connection, memory_id: int) -> None:
         before["superseded_by"] = superseded_by
     now = iso(time.time_ns())
     record(connection, memory_id, "restore", when=now, reason=reason, before=before)
-    connection.execute(
-        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
-        f"updated_at = ?, {CHANGED} WHERE id = ?",
-        (now, memory_id),
-    )
-
-
-def undo_consolidation(connection: sqlite3.Connection, memory_id: int) -> bool:
-    """Bring back the facts that an active memory superseded; return whether there were any.
-
-    To be called before it is withdrawn or says something else: it represents them only while it says what it said then.
-    """
-    restored = connection.execute(
-        "UPDATE memories SET status = 'active', status_reason = '', superseded_by = NULL, superseded_at = NULL, "
-        f"{CHANGED} WHERE superseded_by = ?1 AND status = 'superseded' AND status_reason = 'consolidated' "
-        "AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND status = 'active')",
-        (memory_id,),
-    )
-    return restored.rowcount > 0
+    rows.update(connection, memory_id, {**rows.ACTIVE, "updated_at": now})
 
 
 def _before(
@@ -143,20 +116,17 @@ def _before(
 
 def _check_frame(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> None:
     # One frame holds for the pose, for the positions of the context and for the sightings of an object.
-    frame, has_pose, has_positions, is_object = connection.execute(
-        "SELECT frame_id, x IS NOT NULL, context_positions(context) LIKE '%\"spatial.%', "
-        "EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id) FROM memories AS m WHERE id = ?",
-        (memory_id,),
-    ).fetchone()
-    new = columns["frame_id"]
+    row = indexed_row.read(connection, [memory_id])[memory_id]
+    frame, new = row.frame_id, columns["frame_id"]
     if new == frame:
         return
-    if has_pose and "x" not in columns:
+    if row.x is not None and "x" not in columns:
         raise InvalidFieldError(
             "context.spatial.frame_id", new, f"differs from the frame {frame!r} of the memory's pose"
         )
-    if is_object:
+    if row.is_object:
         raise InvalidFieldError("frame_id", new, f"differs from the frame {frame!r} of the object's sightings")
+    has_positions = any(path.startswith("spatial.") for path, _ in points(values_of(row.context)))
     if has_positions and "context" not in columns:
         why = f"differs from the frame {frame!r} of the positions in the context; give the context too"
         raise InvalidFieldError("frame_id", new, why)

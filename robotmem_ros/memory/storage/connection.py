@@ -157,8 +157,6 @@ def connect(path: Path, *, busy_timeout: float, synchronous: str, read_only: boo
         # What is deleted is overwritten at once, whatever SQLite was built with: see secure_erase.py.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
-        # INSERT OR REPLACE must fire the delete triggers too.
-        connection.execute("PRAGMA recursive_triggers = ON")
         # Text and vector search read the same pages again and again: 32 MiB a connection, and no copy of the first
         # 128 MiB of the file. Mapped as a whole, a large file would count as RAM once for every connection.
         connection.execute("PRAGMA cache_size = -32768")

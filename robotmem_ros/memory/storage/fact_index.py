@@ -10,16 +10,17 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from ..models import Kind, NewMemory
+from ..models import Kind
 from ..text.statement import statement
 from . import bulk, codec
+from .indexed_row import Rows
 from .vector_rows import text_digest
 
 CANDIDATES = 64
@@ -58,6 +59,7 @@ _LATEST_OF = (
 )
 _TOLD_BY_BITS = 16
 """Number of words of a fact that a signature tells apart well."""
+_DELETE = "DELETE FROM fact_words WHERE word = ? AND memory_id = ?"
 _HAVING = """
     SELECT j.value FROM json_each(?1) AS j CROSS JOIN fact_words AS w ON w.word = ?2 AND w.memory_id = j.value
 """
@@ -81,7 +83,7 @@ class FactTerms(NamedTuple):
     """A bit for each term: a fact that lacks the bit lacks the term. Positive, because SQLite knows no other."""
 
 
-@lru_cache(maxsize=256)  # triggers need the same fact several times
+@lru_cache(maxsize=256)
 def fact_terms(collection: str, content: str) -> FactTerms:
     """Return the terms of a fact."""
     stated = statement(content)
@@ -90,11 +92,23 @@ def fact_terms(collection: str, content: str) -> FactTerms:
     return FactTerms(words, claims, _bits(words, _WORD_BITS) | _bits(claims, _CLAIM_BITS) << _WORD_BITS)
 
 
-def add(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
-    """Index the facts among new memories."""
-    facts = [(memory_id, fact_terms(new.collection, new.content)) for memory_id, new in added if new.kind is Kind.FACT]
-    rows = [(word, memory_id, one.signature) for memory_id, one in facts for word in one.words | one.claims]
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Index the terms of the facts among rows as they are in place of those among rows as they were."""
+    outdated, entries = _entries(old), _entries(new)
+    connection.executemany(_DELETE, [key for key, signature in outdated.items() if entries.get(key) != signature])
+    rows = [(*key, signature) for key, signature in entries.items() if outdated.get(key) != signature]
     bulk.insert(connection, "fact_words (word, memory_id, signature)", "(?, ?, ?)", rows)
+
+
+def clear(connection: sqlite3.Connection) -> None:
+    """Empty the index of terms."""
+    connection.execute("DELETE FROM fact_words")
+
+
+def _entries(rows: Rows) -> dict[tuple[int, int], int]:
+    # Signatures by term and memory.
+    facts = [(row.id, fact_terms(row.collection, row.content)) for row in rows if row.type == Kind.FACT.value]
+    return {(term, memory_id): of.signature for memory_id, of in facts for term in of.words | of.claims}
 
 
 def with_digest(connection: sqlite3.Connection, collection: str, digest: str) -> list[Candidate]:

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ..clocks import iso
-from ..models import Contradiction, Decision, Similarity
-from . import bulk, revisions
+from ..models import Contradiction, Decision, Kind, Similarity
+from . import bulk, lived_days, revisions
+from .indexed_row import Rows
 
 
 class TagMeta(NamedTuple):
@@ -56,6 +57,7 @@ def reinforce(connection: sqlite3.Connection, memory_id: int, confidence: float,
         f"observed_at = max(observed_at, ?), {revisions.CHANGED} WHERE id = ?",
         (confidence, iso(time.time_ns()), observed_at, memory_id),
     )
+    lived_days.renew(connection, memory_id)
 
 
 def times_learned(connection: sqlite3.Connection, memory_id: int) -> int:
@@ -85,26 +87,32 @@ def similar_to(connection: sqlite3.Connection, memory_id: int) -> tuple[Similari
     return tuple(Similarity(*row) for row in found)
 
 
-def unlink_contradictions(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Remove the links of a fact to those that it contradicts."""
-    _unlink(connection, "contradictions", memory_id)
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Remove the links of facts that are rows no more."""
+    if facts := {row.id for row in old if row.type == Kind.FACT.value} - {row.id for row in new}:
+        unlink_contradictions(connection, facts)
+        unlink_similar(connection, facts)
 
 
-def unlink_similar(connection: sqlite3.Connection, memory_id: int) -> None:
-    """Remove the links of a fact to similar facts."""
-    _unlink(connection, "similar_facts", memory_id)
+def unlink_contradictions(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+    """Remove the links of facts to those that they contradict."""
+    _unlink(connection, "contradictions", memory_ids)
+
+
+def unlink_similar(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+    """Remove the links of facts to similar facts."""
+    _unlink(connection, "similar_facts", memory_ids)
 
 
 def _from_both_sides(memory_id: int, others: Collection[tuple[object, ...]]) -> list[tuple[object, ...]]:
     return [(memory_id, *one) for one in others] + [(other, memory_id, *about) for other, *about in others]
 
 
-def _unlink(connection: sqlite3.Connection, table: str, memory_id: int) -> None:
-    connection.execute(
-        f"DELETE FROM {table} WHERE other_id = ?1 AND memory_id IN (SELECT other_id FROM {table} WHERE memory_id = ?1)",
-        (memory_id,),
-    )
-    connection.execute(f"DELETE FROM {table} WHERE memory_id = ?", (memory_id,))
+def _unlink(connection: sqlite3.Connection, table: str, memory_ids: Collection[int]) -> None:
+    listed = (bulk.listed(memory_ids),)
+    own = f"SELECT other_id, memory_id FROM {table} WHERE memory_id IN (SELECT value FROM json_each(?))"
+    connection.execute(f"DELETE FROM {table} WHERE (memory_id, other_id) IN ({own})", listed)
+    bulk.delete(connection, table, "memory_id", memory_ids)
 
 
 def contradictions_of(connection: sqlite3.Connection, memory_id: int) -> tuple[Contradiction, ...]:

@@ -16,54 +16,34 @@ from typing import NamedTuple
 
 from ..errors import DatabaseUnusableError
 from ..text import scripts, statement, tokens
+from . import indexing
 
 _PAUSE = 0.05
-_REBUILD_TEXT_INDEX = """
-DELETE FROM memories_fts;
-DELETE FROM words;
-DELETE FROM text_blocks;
-INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities)
-SELECT id, indexed_text(content), indexed_text(human_summary), indexed_text(scope_files),
-    indexed_text(scope_entities || ' ' || label)
-FROM memories;
-INSERT INTO words (collection_id, word, memories)
-SELECT c.id, value, count(*) FROM memories_fts AS f
-CROSS JOIN memories AS m ON m.id = f.rowid CROSS JOIN collections AS c ON c.name = m.collection
-CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-GROUP BY c.id, value;
-UPDATE collections SET words = (
-    SELECT coalesce(sum(word_count(f.content, f.human_summary, f.scope_files, f.scope_entities)), 0)
-    FROM memories AS m CROSS JOIN memories_fts AS f ON f.rowid = m.id WHERE m.collection = collections.name
-)
-"""
-_REBUILD_FACT_WORDS = """
-DELETE FROM fact_words;
-INSERT INTO fact_words (word, memory_id, signature)
-SELECT value, m.id, fact_signature(m.collection, m.content)
-FROM memories AS m CROSS JOIN json_each(fact_words(m.collection, m.content))
-WHERE m.type = 'fact'
-"""
 
 
-class _Index(NamedTuple):
+class _Scheme(NamedTuple):
     setting: str
-    scheme: Callable[[], str]
-    rebuild: str
+    """Name of the setting that notes it."""
+    current: Callable[[], str]
+    """How this program reads texts."""
+    read_by: indexing.Index
 
 
-_INDEXES = (
-    _Index("tokens", tokens.scheme, _REBUILD_TEXT_INDEX),
-    _Index("statements", statement.scheme, _REBUILD_FACT_WORDS),
+_SCHEMES = (
+    _Scheme("tokens", tokens.scheme, indexing.TEXTS),
+    _Scheme("statements", statement.scheme, indexing.FACTS),
 )
 
 
 def note_in_new(connection: sqlite3.Connection) -> None:
     """Note the schemes of this program in a database that holds no memory and no scheme yet."""
-    missing = [index for index in _INDEXES if _noted(connection, index) is None]
+    missing = [scheme for scheme in _SCHEMES if _noted(connection, scheme) is None]
     if not missing or connection.execute("SELECT 1 FROM memories LIMIT 1").fetchone():
         return
-    for index in missing:
-        connection.execute("INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING", (index.setting, index.scheme()))
+    for scheme in missing:
+        connection.execute(
+            "INSERT INTO settings VALUES (?, ?) ON CONFLICT DO NOTHING", (scheme.setting, scheme.current())
+        )
 
 
 def are_current(connection: sqlite3.Connection) -> bool:
@@ -73,7 +53,7 @@ def are_current(connection: sqlite3.Connection) -> bool:
 
 def tokens_missing(connection: sqlite3.Connection) -> str:
     """Return why this program, which only reads, does not find all words of a file; empty if it does."""
-    noted = _noted(connection, _INDEXES[0])
+    noted = _noted(connection, _SCHEMES[0])
     if noted == tokens.scheme():
         return ""
     return (
@@ -111,29 +91,28 @@ def renew(path: Path, connect: Callable[[], sqlite3.Connection], timeout: float)
 
 def _rebuild(connection: sqlite3.Connection) -> None:
     try:
-        for index in _outdated(connection):
-            for statement in index.rebuild.split(";"):
-                connection.execute(statement)
-            connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (index.setting, index.scheme()))
+        for scheme in _outdated(connection):
+            indexing.rebuild(connection, scheme.read_by)
+            connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (scheme.setting, scheme.current()))
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
 
 
-def _outdated(connection: sqlite3.Connection) -> list[_Index]:
-    return [index for index in _INDEXES if _noted(connection, index) != index.scheme()]
+def _outdated(connection: sqlite3.Connection) -> list[_Scheme]:
+    return [scheme for scheme in _SCHEMES if _noted(connection, scheme) != scheme.current()]
 
 
-def _noted(connection: sqlite3.Connection, index: _Index) -> str | None:
-    found = connection.execute("SELECT value FROM settings WHERE name = ?", (index.setting,)).fetchone()
+def _noted(connection: sqlite3.Connection, scheme: _Scheme) -> str | None:
+    found = connection.execute("SELECT value FROM settings WHERE name = ?", (scheme.setting,)).fetchone()
     return str(found[0]) if found else None
 
 
 def _in_use(path: Path, connection: sqlite3.Connection) -> DatabaseUnusableError:
-    index = _outdated(connection)[0]
-    noted = _noted(connection, index)
-    why = f"is open in another program, and its {index.setting} are indexed as {noted!r}, here as {index.scheme()!r}"
+    scheme = _outdated(connection)[0]
+    noted = _noted(connection, scheme)
+    why = f"is open in another program, and its {scheme.setting} are indexed as {noted!r}, here as {scheme.current()!r}"
     return DatabaseUnusableError(path, why, f"close that program, or give both the same packages{_advice(noted)}")
 
 

@@ -26,7 +26,7 @@ _OF_DAYS = """
         SELECT n FROM lived_days WHERE day <= j.value OR (j.value < 11574 AND day >= 11574) ORDER BY day DESC LIMIT 1
     ), 0) FROM json_each(?) AS j
 """
-"""As the trigger `evidence_day_update` has it; 11574 is the first day of wall clocks, see clocks.py."""
+"""11574 is the first day of wall clocks, see clocks.py."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -47,3 +47,12 @@ def numbers(connection: sqlite3.Connection, times: Iterable[int]) -> list[int]:
     days = [time // DAY for time in times]
     found = dict(connection.execute(_OF_DAYS, (json.dumps(sorted({*days})),)).fetchall())
     return [found[day] for day in days]
+
+
+def renew(connection: sqlite3.Connection, memory_id: int) -> None:
+    """Note of which lived day the evidence for a memory is whose times were changed."""
+    sql = "SELECT max(observed_at, received_at) FROM memories WHERE id = ?"
+    days = numbers(connection, (time for (time,) in connection.execute(sql, (memory_id,))))
+    connection.executemany(
+        "UPDATE memories SET evidence_day = ?1 WHERE id = ?2 AND evidence_day <> ?1", [(day, memory_id) for day in days]
+    )

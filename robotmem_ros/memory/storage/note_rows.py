@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import NoteError
 from ..models import NewMemory
-from . import revisions, rows
+from . import collection_rows, rows
 
 _NOTES = """
     SELECT m.id, json_extract(m.context, '$.note.path')
@@ -37,7 +37,7 @@ _FILES = """
     FROM note_files AS f ORDER BY path
 """
 _ORPHANS = """
-    type = 'note' AND NOT EXISTS (SELECT 1 FROM note_chunks WHERE memory_id = memories.id)
+    SELECT id FROM memories WHERE type = 'note' AND NOT EXISTS (SELECT 1 FROM note_chunks WHERE memory_id = memories.id)
 """
 
 
@@ -151,10 +151,7 @@ def replace_file(
             continue
         memory_id, told = same.pop(0)
         if told != part.human_summary + "\n" + part.context:
-            connection.execute(
-                f"UPDATE memories SET human_summary = ?, context = ?, {revisions.CHANGED} WHERE id = ?",
-                (part.human_summary, part.context, memory_id),
-            )
+            rows.update(connection, memory_id, {"human_summary": part.human_summary, "context": part.context})
     # What is new comes first: a text that only moved to another collection does not lose its vector.
     ids = rows.insert_all(connection, new) if new else ()
     connection.executemany("INSERT INTO note_chunks VALUES (?, ?)", [(memory_id, file_id) for memory_id in ids])
@@ -191,12 +188,12 @@ def forget_files(connection: sqlite3.Connection, collection: str | None) -> int:
 def has_orphans(connection: sqlite3.Connection) -> bool:
     """Tell whether there are notes without a file, as when a purge was interrupted."""
     (parts,) = connection.execute("SELECT count(*) FROM note_chunks").fetchone()
-    return int(parts) != rows.counters(connection)["note"]
+    return int(parts) != collection_rows.totals(connection)["note"]
 
 
 def delete_orphans(connection: sqlite3.Connection) -> None:
     """Delete notes without a file."""
-    revisions.bury(connection, "memories", _ORPHANS, ())
+    rows.delete(connection, [memory_id for (memory_id,) in connection.execute(_ORPHANS).fetchall()])
 
 
 def text_of(connection: sqlite3.Connection, path: str) -> tuple[str, str] | None:

@@ -17,9 +17,8 @@ from ..clocks import iso
 from ..geometry import Covariance, Estimate, Point, squared_distance
 from ..models import SeenObject
 from ..tracks import Changes, KeptSighting, Neighbourhood, Pair, Track
-from . import revisions, rows, sighting_rows
+from . import indexing, revisions, rows, sighting_rows
 from .decay import Decay
-from .revisions import CHANGED
 
 _NUMBERS = (
     "first_seen", "last_seen", "times_seen", "hits", "misses", "missed", "last_hit", "last_missed", "last_kept",
@@ -100,10 +99,7 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
         new_ids = rows.insert_all(connection, memories)
         for memory_id, (track, _) in zip(new_ids, changes.created, strict=True):
             ids[track.memory_id] = track.memory_id = memory_id
-        connection.executemany(
-            _INSERT,
-            [(*_values(track), track.memory_id, track.first_seen, new.session_id) for track, new in changes.created],
-        )
+        insert(connection, [(track, new.session_id) for track, new in changes.created])
     connection.executemany(_SIGHTING, [_sighting(kept, ids) for kept in changes.sightings])
     for kept in changes.sightings:
         if kept.memory_id not in ids and connection.execute(_COUNT, (kept.memory_id,)).fetchone()[0] > max_sightings:
@@ -111,7 +107,7 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
     connection.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
     now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
-        _update_memory(connection, memory_id, columns, now)
+        rows.update(connection, memory_id, {**columns, "updated_at": now})
     counted = [
         (ids.get(lower, lower), ids.get(higher, higher), *messages)
         for (lower, higher), messages in sorted(changes.neighbours.items())
@@ -124,17 +120,12 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
         supersede(connection, ids.get(goes, goes), by=stays)
 
 
-def _update_memory(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], now: str) -> None:
-    """Write columns of the memory that an object is, from where the indexes follow.
-
-    `received_at`, if it is among them, is when a sighting came in with a stream, by the robot's clock.
-    """
-    names = ", ".join(f"{name} = :{name}" for name in columns if name != "received_at")
-    connection.execute(
-        f"UPDATE memories SET {names}, received_at = max(received_at, :received_at), updated_at = :updated_at, "
-        f"{CHANGED} WHERE id = :id",
-        {"received_at": 0, **columns, "updated_at": now, "id": memory_id},
-    )
+def insert(connection: sqlite3.Connection, created: Sequence[tuple[Track, str]]) -> None:
+    """Make objects of memories that are stored; the first sighting of each, in its session, describes it."""
+    with indexing.changing(connection, [track.memory_id for track, _ in created]):
+        connection.executemany(
+            _INSERT, [(*_values(track), track.memory_id, track.first_seen, session_id) for track, session_id in created]
+        )
 
 
 def relabel(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
@@ -152,13 +143,11 @@ def confirm(connection: sqlite3.Connection, memory_id: int, least: float) -> Non
 
 def supersede(connection: sqlite3.Connection, memory_id: int, by: int) -> None:
     """Withdraw an object that turned out to be another one, which gets its sightings and neighbours."""
-    connection.execute(
-        "UPDATE memories SET status = 'superseded', status_reason = 'the same object', superseded_by = ?2, "
-        f"updated_at = ?3, {CHANGED} WHERE id = ?1",
-        (memory_id, by, iso(time.time_ns())),
-    )
+    reason = {"status": "superseded", "status_reason": "the same object", "superseded_by": by}
+    rows.update(connection, memory_id, {**reason, "updated_at": iso(time.time_ns())})
     connection.execute("UPDATE sightings SET memory_id = ?2 WHERE memory_id = ?1", (memory_id, by))
-    connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
+    with indexing.changing(connection, [memory_id]):
+        connection.execute("DELETE FROM objects WHERE memory_id = ?", (memory_id,))
     moved = connection.execute(
         "DELETE FROM neighbours WHERE ?1 IN (memory_id, other_id) "
         "RETURNING iif(memory_id = ?1, other_id, memory_id), together, alone",

@@ -1,20 +1,19 @@
-"""Read with one statement what nearly every query must know of a database, once in each snapshot.
+"""Read what nearly every query must know of a database once in each snapshot.
 
 It reads no table of one of the two searches: a damaged page of that would fail queries which the other search answers.
 """
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from typing import NamedTuple
 
 from ..models import Kind
+from . import collection_rows
 from .connection import Connection
 
 _READ = """
-    SELECT (SELECT json_group_object(name, n) FROM counters),
-    (SELECT value FROM settings WHERE name = 'embedding_model'),
+    SELECT (SELECT value FROM settings WHERE name = 'embedding_model'),
     (SELECT coalesce(max(id), 0) FROM memories),
     (SELECT coalesce(max(n), 0) FROM lived_days),
     EXISTS (SELECT 1 FROM memories WHERE session_id <> ''),
@@ -65,7 +64,7 @@ def overview(connection: sqlite3.Connection) -> Overview:
 
 
 def _read(connection: sqlite3.Connection) -> Overview:
-    counters, model, memory, lived, *has = connection.execute(_READ).fetchone()
-    counts: dict[str, int] = json.loads(counters)
+    counts = collection_rows.totals(connection)
+    model, memory, lived, *has = connection.execute(_READ).fetchone()
     kinds = {kind.value: counts[kind.value] for kind in Kind}
     return Overview(kinds, counts["vector"], model, memory, lived, *map(bool, has))

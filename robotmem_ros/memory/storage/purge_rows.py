@@ -1,4 +1,4 @@
-"""Select the rows that a purge deletes, count them and delete them; triggers delete what was derived from them."""
+"""Select the rows that a purge deletes, count them and delete them, with what was derived from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .. import clocks
 from ..errors import MemoryNotFoundError
 from ..models import Kind
-from . import changes, note_rows, revisions, rows
+from . import note_rows, revisions, rows
 
 # A memory that a chosen one superseded has the same text, so it is chosen, too.
 _CHOSEN = """
@@ -271,13 +271,9 @@ def reduce_fact(
     connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], *, gone: int, left: int
 ) -> None:
     """Set columns of a fact that lost `gone` of its learnings and keeps `left`; its history goes with them."""
-    if "content" in columns:
-        changes.undo_consolidation(connection, memory_id)
-    assignments = "".join(f"{name} = ?, " for name in columns)
-    connection.execute(
-        f"UPDATE memories SET {assignments}times_learned = max(times_learned - ?, ?), {revisions.CHANGED} WHERE id = ?",
-        (*columns.values(), gone, left, memory_id),
-    )
+    rows.update(connection, memory_id, columns)
+    sql = "UPDATE memories SET times_learned = max(times_learned - ?, ?) WHERE id = ?"
+    connection.execute(sql, (gone, left, memory_id))
     delete_history(connection, memory_id)
 
 
@@ -299,24 +295,22 @@ def reduce_object(
         "UPDATE objects SET votes = ?, sources = '{}' WHERE memory_id = ?",
         (json.dumps(votes, ensure_ascii=False, sort_keys=True), memory_id),
     )
+    rows.update(connection, memory_id, {"label": label, "context": context})
     connection.execute(
-        "UPDATE memories SET label = ?, context = ?, session_id = iif(session_id IN ("
-        "SELECT session_id FROM sightings WHERE memory_id = memories.id), session_id, ''), "
-        f"{revisions.CHANGED} WHERE id = ?",
-        (label, context, memory_id),
+        "UPDATE memories SET session_id = '' WHERE id = ?1 "
+        "AND session_id NOT IN (SELECT session_id FROM sightings WHERE memory_id = ?1)",
+        (memory_id,),
     )
     delete_history(connection, memory_id)
     # An object that was merged into it keeps a description of its own, whose time is unknown.
-    revisions.bury(connection, "memories", f"id IN ({_MERGED} SELECT id FROM part)", (memory_id,))
+    merged = connection.execute(f"{_MERGED} SELECT id FROM part", (memory_id,)).fetchall()
+    rows.delete(connection, [part_id for (part_id,) in merged])
 
 
 def delete_description(connection: sqlite3.Connection, memory_id: int, label: str) -> None:
     """Describe an object by its label alone until it is seen again."""
-    connection.execute(
-        "UPDATE memories SET content = ?, human_summary = '', perception_data = NULL, perception_metadata = NULL, "
-        f"{revisions.CHANGED} WHERE id = ?",
-        (label, memory_id),
-    )
+    nothing = {"human_summary": "", "perception_data": None, "perception_metadata": None}
+    rows.update(connection, memory_id, {"content": label, **nothing})
     connection.execute(
         "UPDATE objects SET described_at = first_seen, described_in = '' WHERE memory_id = ?", (memory_id,)
     )

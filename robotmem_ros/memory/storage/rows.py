@@ -14,9 +14,8 @@ from ..clocks import iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
-from . import bulk, fact_rows, lived_days, revisions
+from . import bulk, fact_rows, group_rows, indexed_row, indexing, lived_days, revisions
 from .decay import Decay
-from .indexing import index
 from .traits import CONTRADICTED_BY
 
 _ELSEWHERE = frozenset({
@@ -32,6 +31,13 @@ _MORE = (
 )  # fmt: skip
 _NEW = f"memories (id, {', '.join((*COLUMNS, *_MORE))})"
 _NEW_ROW = f"({', '.join('?' * (1 + len(COLUMNS) + len(_MORE)))})"
+_ASSIGNED = {
+    "content_hash": "iif(type = 'fact', :content_hash, NULL)",
+    "received_at": "max(received_at, :received_at)",
+}
+"""Columns that do not just get their value."""
+ACTIVE = {"status": "active", "status_reason": "", "superseded_by": None, "superseded_at": None}
+"""Columns of a memory that is brought back."""
 _NO_POSE = (None,) * len(Pose._fields)
 
 _SIMILAR_IDS = """(
@@ -97,7 +103,7 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
         for (memory_id, one), day in zip(added, days, strict=True)
     ]
     bulk.insert(connection, _NEW, _NEW_ROW, values)
-    index(connection, added)
+    indexing.index(connection, ids)
     for memory_id, one in added:
         if one.tags:
             set_tags(connection, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
@@ -109,10 +115,39 @@ def exists(connection: sqlite3.Connection, memory_id: int) -> bool:
     return connection.execute("SELECT 1 FROM memories WHERE id = ?", (memory_id,)).fetchone() is not None
 
 
+def update(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> bool:
+    """Change columns of a memory, which gets the revision of the transaction, and what follows from them.
+
+    `received_at` only grows. Return whether facts came back that it had superseded: it represents them only while it
+    says what it said then. To be called in a transaction.
+    """
+    represented = group_rows.represented(connection, memory_id, columns)
+    write(connection, memory_id, columns, revisions.CHANGED)
+    if columns.keys() & {"observed_at", "received_at"}:
+        lived_days.renew(connection, memory_id)
+    for fact_id in represented:
+        update(connection, fact_id, ACTIVE)
+    return bool(represented)
+
+
+def write(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object], *more: str) -> None:
+    """Write columns of a memory, and what follows from them in its row and in the indexes; `more` are assignments.
+
+    To be called by what gives the memory a revision.
+    """
+    assigned = {**columns, **_derived(columns)}
+    assignments = ", ".join([*(f"{name} = {_ASSIGNED.get(name, f':{name}')}" for name in assigned), *more])
+    before = indexed_row.read(connection, [memory_id]) if columns.keys() & indexed_row.COLUMNS else {}
+    connection.execute(f"UPDATE memories SET {assignments} WHERE id = :id", {**assigned, "id": memory_id})
+    if before:
+        indexing.exchange(connection, before, indexed_row.changed(before, columns))
+
+
 def delete(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> int:
     """Delete memories for good, with all that was derived from them; return how many there were."""
-    those = json.dumps(list(memory_ids))
-    return revisions.bury(connection, "memories", "id IN (SELECT value FROM json_each(?))", (those,))
+    ids = list(memory_ids)
+    indexing.unindex(connection, ids)
+    return revisions.bury(connection, "memories", "id IN (SELECT value FROM json_each(?))", (bulk.listed(ids),))
 
 
 def count_usage(connection: sqlite3.Connection, counts: Mapping[int, int], now: int) -> None:
@@ -155,21 +190,6 @@ def read(
         (*confidence.arguments, *faded.arguments, ids, include_inactive),
     )
     return {row[0]: _memory(row, tags.get(row[0], ()), told.get(row[0], {})) for row in rows}
-
-
-def counters(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return how many active memories there are of each kind, and of all as `memory`; `vector` for those with one."""
-    found = dict(connection.execute("SELECT name, n FROM counters"))
-    counts = {name: int(found[name]) for name in (*(kind.value for kind in Kind), "vector")}
-    return counts | {"memory": sum(counts[kind.value] for kind in Kind)}
-
-
-def count_in(connection: sqlite3.Connection, collection: str) -> int:
-    """Return how many active memories a collection has."""
-    found = connection.execute(
-        "SELECT facts + perceptions + notes FROM collections WHERE name = ?", (collection,)
-    ).fetchone()
-    return int(found[0]) if found else 0
 
 
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
@@ -277,6 +297,15 @@ def _why(status: str, reason: str, replacement: int | None) -> str:
     if status == "active":
         return ""
     return ", ".join(filter(None, (reason, f"replaced by {replacement}" if replacement is not None else "")))
+
+
+def _derived(columns: Mapping[str, object]) -> dict[str, object]:
+    derived: dict[str, object] = {}
+    if isinstance(content := columns.get("content"), str):
+        derived |= {"text_key": text_key(content), "content_hash": digest(content)}
+    if isinstance(label := columns.get("label"), str):
+        derived["label_key"] = label_key(label)
+    return derived
 
 
 def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object, ...]:

@@ -4,9 +4,9 @@
 -- ISO 8601 texts in UTC (created_at, changed_at, ...), lengths are metres. Booleans are 0 and 1.
 -- Positions and orientations are in the frame `frame_id` (see REP 105) of the map `map_id` ('' if unnamed).
 --
--- insert_all() of rows.py inserts memories, into all indexes. Triggers keep the indexes in step with what is updated or
--- deleted. They call functions of functions.py, so a program without them cannot change half a memory: its statement
--- fails as a whole.
+-- rows.py writes memories, and indexing.py keeps the indexes in step. Triggers refuse programs that do not: these lack
+-- the function that is named in a trigger, which need not be called for that. SQLite copies each row for a trigger that
+-- fires before, so these fire after.
 
 
 -- Memories ------------------------------------------------------------------------------------------------------------
@@ -38,7 +38,8 @@ CREATE TABLE memories (
     -- Only active memories are recalled
     status TEXT NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'superseded', 'invalidated')),
     status_reason TEXT NOT NULL DEFAULT '',
-    superseded_by INTEGER REFERENCES memories (id),  -- NULL unless superseded by a memory that still exists
+    -- NULL unless superseded by a memory that still exists
+    superseded_by INTEGER REFERENCES memories (id) ON DELETE SET NULL,
     superseded_at TEXT,
     -- Where and when
     observed_at INTEGER NOT NULL,
@@ -74,25 +75,16 @@ CREATE INDEX idx_mem_hash ON memories (content_hash) WHERE content_hash IS NOT N
 CREATE INDEX idx_mem_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 -- Few memories as a rule, which are counted off where all are counted from an index.
 CREATE INDEX idx_mem_inactive ON memories (collection) WHERE status <> 'active';
-
 CREATE UNIQUE INDEX idx_mem_uuid ON memories (uuid) WHERE adopted;
 
--- Refuses programs that do not keep the indexes: they lack this function, which need not be called for that. SQLite
--- copies each row for a trigger that fires before, so this one fires after.
-CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_inserts_memories() BEGIN
+CREATE TRIGGER memories_insert AFTER INSERT ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
     SELECT 1;
 END;
-CREATE TRIGGER memories_id_stays BEFORE UPDATE OF id ON memories WHEN old.id IS NOT new.id BEGIN
-    SELECT raise(ABORT, 'the id of a memory never changes');
+CREATE TRIGGER memories_update AFTER UPDATE ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
+    SELECT 1;
 END;
-CREATE TRIGGER label_key_update AFTER UPDATE OF label ON memories BEGIN
-    UPDATE memories SET label_key = label_key(new.label) WHERE id = new.id;
-END;
-CREATE TRIGGER text_key_update AFTER UPDATE OF content ON memories WHEN old.content IS NOT new.content BEGIN
-    UPDATE memories SET text_key = text_key(new.content) WHERE id = new.id;
-END;
-CREATE TRIGGER superseded_by_goes BEFORE DELETE ON memories BEGIN
-    UPDATE memories SET superseded_by = NULL WHERE superseded_by = old.id;
+CREATE TRIGGER memories_delete AFTER DELETE ON memories WHEN false AND only_robotmem_ros_writes_memories() BEGIN
+    SELECT 1;
 END;
 
 -- The days on which something was written, numbered in the order in which they were lived: see decay.py.
@@ -100,16 +92,6 @@ CREATE TABLE lived_days (
     n INTEGER PRIMARY KEY,  -- from 1
     day INTEGER NOT NULL UNIQUE  -- whole days since the epoch, by the robot's clock
 );
-CREATE TRIGGER evidence_day_update AFTER UPDATE OF observed_at, received_at ON memories BEGIN
-    UPDATE memories SET evidence_day = lived.n
-    FROM (
-        SELECT coalesce((
-            SELECT n FROM lived_days WHERE day <= e.day OR (e.day < 11574 AND day >= 11574) ORDER BY day DESC LIMIT 1
-        ), 0) AS n
-        FROM (SELECT max(new.observed_at, new.received_at) / 86400000000000 AS day) AS e
-    ) AS lived
-    WHERE id = new.id AND evidence_day <> lived.n;
-END;
 
 CREATE TABLE memory_tags (
     memory_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
@@ -125,49 +107,18 @@ CREATE TABLE tag_meta (
     display_name TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- How many active memories there are of each type, and how many memories have a vector: counting a million rows takes
--- too long.
-CREATE TABLE counters (name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counters VALUES ('fact', 0), ('perception', 0), ('note', 0), ('vector', 0);
-CREATE TRIGGER counters_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
-    UPDATE counters SET n = n - 1 WHERE name = old.type;
-END;
-CREATE TRIGGER counters_update AFTER UPDATE OF status, type ON memories BEGIN
-    UPDATE counters SET n = n - (old.status = 'active') WHERE name = old.type;
-    UPDATE counters SET n = n + (new.status = 'active') WHERE name = new.type;
-END;
-
--- Each collection, and what its memories come to. An index of `memories` to count by would tempt the query planner away
--- from better ones.
+-- Each collection, and what its memories come to: counting a million rows takes too long. An index of `memories` to count
+-- by would tempt the query planner away from better ones.
 CREATE TABLE collections (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     facts INTEGER NOT NULL DEFAULT 0,  -- active ones
     perceptions INTEGER NOT NULL DEFAULT 0,  -- active ones
     notes INTEGER NOT NULL DEFAULT 0,  -- active ones
+    vectors INTEGER NOT NULL DEFAULT 0,  -- active memories that have one
     memories INTEGER NOT NULL DEFAULT 0,  -- inactive ones included
     words INTEGER NOT NULL DEFAULT 0  -- of the texts of all of them
 );
--- Before, so that triggers that fire after find it.
-CREATE TRIGGER collections_new BEFORE UPDATE OF collection ON memories BEGIN
-    INSERT INTO collections (name) VALUES (new.collection) ON CONFLICT DO NOTHING;
-END;
-CREATE TRIGGER collections_delete AFTER DELETE ON memories WHEN old.status = 'active' BEGIN
-    UPDATE collections SET (facts, perceptions, notes) = (
-        facts - (old.type = 'fact'), perceptions - (old.type = 'perception'), notes - (old.type = 'note')
-    )
-    WHERE name = old.collection;
-END;
-CREATE TRIGGER collections_update AFTER UPDATE OF status, type, collection ON memories BEGIN
-    UPDATE collections SET (facts, perceptions, notes) = (
-        facts - (old.type = 'fact'), perceptions - (old.type = 'perception'), notes - (old.type = 'note')
-    )
-    WHERE name = old.collection AND old.status = 'active';
-    UPDATE collections SET (facts, perceptions, notes) = (
-        facts + (new.type = 'fact'), perceptions + (new.type = 'perception'), notes + (new.type = 'note')
-    )
-    WHERE name = new.collection AND new.status = 'active';
-END;
 
 
 -- Text index ----------------------------------------------------------------------------------------------------------
@@ -187,51 +138,6 @@ CREATE TABLE words (
     memories INTEGER NOT NULL,
     PRIMARY KEY (collection_id, word)
 ) WITHOUT ROWID;
-
--- Inserting into this view removes a memory of a collection from the text index.
-CREATE VIEW memories_fts_gone (memory_id, collection) AS SELECT id, collection FROM memories;
-CREATE TRIGGER memories_fts_gone_insert INSTEAD OF INSERT ON memories_fts_gone BEGIN
-    UPDATE words SET memories = memories - 1
-    WHERE collection_id = (SELECT id FROM collections WHERE name = new.collection) AND word IN (
-        SELECT value FROM memories_fts AS f
-        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-        WHERE f.rowid = new.memory_id
-    );
-    DELETE FROM words
-    WHERE memories = 0 AND collection_id = (SELECT id FROM collections WHERE name = new.collection) AND word IN (
-        SELECT value FROM memories_fts AS f
-        CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-        WHERE f.rowid = new.memory_id
-    );
-    UPDATE collections SET memories = memories - 1, words = words - (
-        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts
-        WHERE rowid = new.memory_id
-    ) WHERE name = new.collection;
-    DELETE FROM memories_fts WHERE rowid = new.memory_id;
-END;
-CREATE TRIGGER memories_fts_delete AFTER DELETE ON memories BEGIN
-    INSERT INTO memories_fts_gone VALUES (old.id, old.collection);
-END;
-CREATE TRIGGER memories_fts_update
-AFTER UPDATE OF content, human_summary, scope_files, scope_entities, label, collection ON memories
-WHEN (old.content, old.human_summary, old.scope_files, old.scope_entities, old.label, old.collection)
-IS NOT (new.content, new.human_summary, new.scope_files, new.scope_entities, new.label, new.collection) BEGIN
-    INSERT INTO memories_fts_gone VALUES (old.id, old.collection);
-    INSERT INTO memories_fts (rowid, content, human_summary, scope_files, scope_entities) VALUES (
-        new.id, indexed_text(new.content), indexed_text(new.human_summary), indexed_text(new.scope_files),
-        indexed_text(new.scope_entities || ' ' || new.label)
-    );
-    INSERT INTO words (collection_id, word, memories)
-    SELECT c.id, value, 1 FROM memories_fts AS f
-    CROSS JOIN json_each(distinct_words(f.content, f.human_summary, f.scope_files, f.scope_entities))
-    CROSS JOIN collections AS c ON c.name = new.collection
-    WHERE f.rowid = new.id
-    ON CONFLICT DO UPDATE SET memories = memories + 1;
-    UPDATE collections SET memories = memories + 1, words = words + (
-        SELECT word_count(content, human_summary, scope_files, scope_entities) FROM memories_fts WHERE rowid = new.id
-    ) WHERE name = new.collection;
-    INSERT OR REPLACE INTO text_changes VALUES (new.id, (SELECT coalesce(max(number), 0) + 1 FROM text_changes));
-END;
 
 -- Which texts have changed, numbered in the order of their last changes, for indexes in RAM that were read before. Rows
 -- stay when memories are deleted, so that a number is never used again.
@@ -265,32 +171,6 @@ CREATE TABLE memories_vec (
 );
 CREATE INDEX idx_memories_vec_vector ON memories_vec (vector_id);
 
-CREATE TRIGGER memories_vec_delete AFTER DELETE ON memories BEGIN
-    DELETE FROM memories_vec WHERE memory_id = old.id;
-END;
-CREATE TRIGGER memories_vec_withdraw AFTER UPDATE OF status ON memories WHEN new.status <> 'active' BEGIN
-    DELETE FROM memories_vec WHERE memory_id = old.id;
-END;
-CREATE TRIGGER memories_vec_update AFTER UPDATE OF content, human_summary, type ON memories
-WHEN old.content IS NOT new.content OR (
-    'note' IN (old.type, new.type) AND (old.human_summary, old.type) IS NOT (new.human_summary, new.type)
-) BEGIN
-    DELETE FROM memories_vec WHERE memory_id = old.id;
-    INSERT INTO memories_vec (memory_id, vector_id) SELECT new.id, id FROM vectors
-    WHERE digest = text_digest(embedded_text(new.type, new.human_summary, new.content)) AND new.status = 'active';
-END;
-CREATE TRIGGER vectors_unused AFTER DELETE ON memories_vec BEGIN
-    DELETE FROM vectors WHERE id = old.vector_id AND NOT EXISTS (
-        SELECT 1 FROM memories_vec WHERE vector_id = old.vector_id
-    );
-END;
-CREATE TRIGGER counters_vector_insert AFTER INSERT ON memories_vec BEGIN
-    UPDATE counters SET n = n + 1 WHERE name = 'vector';
-END;
-CREATE TRIGGER counters_vector_delete AFTER DELETE ON memories_vec BEGIN
-    UPDATE counters SET n = n - 1 WHERE name = 'vector';
-END;
-
 
 -- Context values ------------------------------------------------------------------------------------------------------
 
@@ -304,38 +184,6 @@ CREATE TABLE json_values (
     memory_id INTEGER NOT NULL,
     PRIMARY KEY (path_id, value, memory_id)
 ) WITHOUT ROWID;
-
--- Inserting into this view deletes one row by its whole key. `(path_id, value) IN (SELECT ...)` would find it by the
--- path alone, and read the values of all memories.
-CREATE VIEW json_values_gone (path_id, value, memory_id) AS SELECT path_id, value, memory_id FROM json_values;
-CREATE TRIGGER json_values_gone_insert INSTEAD OF INSERT ON json_values_gone BEGIN
-    DELETE FROM json_values WHERE path_id = new.path_id AND value = new.value AND memory_id = new.memory_id;
-END;
-CREATE TRIGGER json_values_delete AFTER DELETE ON memories WHEN old.context <> '{}' BEGIN
-    INSERT INTO json_values_gone (path_id, value, memory_id)
-    SELECT p.id, CASE leaf.type
-        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
-        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
-    END, old.id
-    FROM json_each(context_values(old.context)) AS leaf JOIN json_paths AS p ON p.path = leaf.key;
-END;
--- Not INSERT OR IGNORE: in a trigger, an UPDATE OR REPLACE of memories would turn it into a replacement.
-CREATE TRIGGER json_values_update AFTER UPDATE OF context ON memories WHEN old.context IS NOT new.context BEGIN
-    INSERT INTO json_values_gone (path_id, value, memory_id)
-    SELECT p.id, CASE leaf.type
-        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
-        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
-    END, old.id
-    FROM json_each(context_values(old.context)) AS leaf JOIN json_paths AS p ON p.path = leaf.key;
-    INSERT INTO json_paths (path) SELECT key FROM json_each(context_values(new.context)) WHERE true
-    ON CONFLICT DO NOTHING;
-    INSERT INTO json_values (path_id, value, memory_id)
-    SELECT p.id, CASE leaf.type
-        WHEN 'true' THEN x'01' WHEN 'false' THEN x'00' WHEN 'null' THEN x''
-        WHEN 'array' THEN x'5b' WHEN 'object' THEN x'7b' ELSE leaf.value
-    END, new.id
-    FROM json_each(context_values(new.context)) AS leaf JOIN json_paths AS p ON p.path = leaf.key;
-END;
 
 
 -- Positions -----------------------------------------------------------------------------------------------------------
@@ -361,48 +209,6 @@ CREATE INDEX idx_positions_memory ON positions (memory_id);
 -- The space is a dimension of the tree, so that no box meets the positions of another space. It reaches a quarter to
 -- both sides of its id: a flat box has no volume, by which the tree chooses, and most of the tree would be read.
 CREATE VIRTUAL TABLE positions_rtree USING rtree(id, space0, space1, x0, x1, y0, y1);
-CREATE TRIGGER positions_rtree_insert AFTER INSERT ON positions BEGIN
-    INSERT INTO positions_rtree
-    VALUES (new.id, new.space_id - 0.25, new.space_id + 0.25, new.x, new.x, new.y, new.y);
-END;
-CREATE TRIGGER positions_rtree_update AFTER UPDATE OF x, y ON positions BEGIN
-    UPDATE positions_rtree SET (x0, x1, y0, y1) = (new.x, new.x, new.y, new.y) WHERE id = new.id;
-END;
-CREATE TRIGGER positions_rtree_delete AFTER DELETE ON positions BEGIN
-    DELETE FROM positions_rtree WHERE id = old.id;
-END;
-
-CREATE TRIGGER positions_delete AFTER DELETE ON memories
-WHEN old.x IS NOT NULL OR instr(old.context, '[') BEGIN
-    DELETE FROM positions WHERE memory_id = old.id;
-END;
--- Every sighting of an object moves its position and changes nothing else. Deleting and inserting all positions of the
--- memory would cost as much as the rest of a sighting, so there is a trigger for each of the two cases.
-CREATE TRIGGER positions_move AFTER UPDATE OF x, y, z ON memories
-WHEN new.x IS NOT NULL AND (old.context, old.frame_id, old.map_id, old.x IS NULL)
-IS (new.context, new.frame_id, new.map_id, new.x IS NULL) BEGIN
-    UPDATE positions SET (x, y, z) = (new.x, new.y, new.z) WHERE memory_id = new.id AND space_id = (
-        SELECT id FROM spaces WHERE field = 'position' AND frame_id = new.frame_id AND map_id = new.map_id
-    );
-END;
-CREATE TRIGGER positions_update AFTER UPDATE OF context, x, y, z, frame_id, map_id ON memories
-WHEN (old.context, old.frame_id, old.map_id, old.x IS NULL)
-IS NOT (new.context, new.frame_id, new.map_id, new.x IS NULL) BEGIN
-    DELETE FROM positions WHERE memory_id = old.id;
-    INSERT INTO spaces (field, frame_id, map_id)
-    SELECT key, new.frame_id, new.map_id FROM json_each(context_positions(new.context)) WHERE true
-    ON CONFLICT DO NOTHING;
-    INSERT INTO spaces (field, frame_id, map_id)
-    SELECT 'position', new.frame_id, new.map_id WHERE new.x IS NOT NULL
-    ON CONFLICT DO NOTHING;
-    INSERT INTO positions (memory_id, space_id, x, y, z)
-    SELECT new.id, s.id, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
-    FROM json_each(context_positions(new.context)) AS f
-    JOIN spaces AS s ON s.field = f.key AND s.frame_id = new.frame_id AND s.map_id = new.map_id;
-    INSERT INTO positions (memory_id, space_id, x, y, z)
-    SELECT new.id, id, new.x, new.y, new.z FROM spaces
-    WHERE new.x IS NOT NULL AND field = 'position' AND frame_id = new.frame_id AND map_id = new.map_id;
-END;
 
 
 -- Objects -------------------------------------------------------------------------------------------------------------
@@ -436,28 +242,20 @@ CREATE TABLE objects (
 
 -- Most recalls leave out what is not confirmed.
 CREATE INDEX idx_objects_unconfirmed ON objects (memory_id) WHERE confirmed = 0;
+CREATE TRIGGER objects_insert AFTER INSERT ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
+    SELECT 1;
+END;
+CREATE TRIGGER objects_update AFTER UPDATE ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
+    SELECT 1;
+END;
+CREATE TRIGGER objects_delete AFTER DELETE ON objects WHEN false AND only_robotmem_ros_writes_memories() BEGIN
+    SELECT 1;
+END;
 
 -- The tree of all positions has no height: on shelves, a box holds the objects of every level. So objects have a tree
 -- in three dimensions. Each has a box that reaches 5 cm from its position to all sides, and a new one only when its
 -- position has left the box, because moving a box costs a tenth of a sighting. Ids are those of memories.
 CREATE VIRTUAL TABLE objects_rtree USING rtree(id, space0, space1, x0, x1, y0, y1, z0, z1);
-CREATE TRIGGER objects_rtree_insert AFTER INSERT ON objects BEGIN
-    INSERT INTO objects_rtree
-    SELECT m.id, s.id - 0.25, s.id + 0.25, m.x - 0.05, m.x + 0.05, m.y - 0.05, m.y + 0.05, m.z - 0.05, m.z + 0.05
-    FROM memories AS m
-    CROSS JOIN spaces AS s ON s.field = 'position' AND s.frame_id = m.frame_id AND s.map_id = m.map_id
-    WHERE m.id = new.memory_id;
-END;
-CREATE TRIGGER objects_rtree_update AFTER UPDATE OF x, y, z ON memories BEGIN
-    UPDATE objects_rtree SET (x0, x1, y0, y1, z0, z1) = (
-        new.x - 0.05, new.x + 0.05, new.y - 0.05, new.y + 0.05, new.z - 0.05, new.z + 0.05
-    ) WHERE id = new.id AND (
-        new.x NOT BETWEEN x0 AND x1 OR new.y NOT BETWEEN y0 AND y1 OR new.z NOT BETWEEN z0 AND z1
-    );
-END;
-CREATE TRIGGER objects_rtree_delete AFTER DELETE ON objects BEGIN
-    DELETE FROM objects_rtree WHERE id = old.memory_id;
-END;
 
 CREATE TABLE sightings (
     id INTEGER PRIMARY KEY,
@@ -578,20 +376,6 @@ CREATE TABLE fact_words (
     signature INTEGER NOT NULL,  -- a bit for each word of the subject: most facts that share too few are skipped by it
     PRIMARY KEY (word, memory_id)
 ) WITHOUT ROWID;
-CREATE TRIGGER fact_words_delete AFTER DELETE ON memories WHEN old.type = 'fact' BEGIN
-    DELETE FROM fact_words WHERE memory_id = old.id
-    AND word IN (SELECT value FROM json_each(fact_words(old.collection, old.content)));
-END;
-CREATE TRIGGER fact_words_update AFTER UPDATE OF content, collection, type ON memories
-WHEN (old.type = 'fact' OR new.type = 'fact')
-AND (old.content, old.collection, old.type) IS NOT (new.content, new.collection, new.type) BEGIN
-    DELETE FROM fact_words WHERE memory_id = old.id
-    AND word IN (SELECT value FROM json_each(fact_words(old.collection, old.content)));
-    INSERT INTO fact_words (word, memory_id, signature)
-    SELECT value, new.id, fact_signature(new.collection, new.content)
-    FROM json_each(fact_words(new.collection, new.content)) WHERE new.type = 'fact';
-    UPDATE memories SET content_hash = iif(new.type = 'fact', content_digest(new.content), NULL) WHERE id = new.id;
-END;
 
 -- What rules decided about a fact when it was learned or corrected.
 CREATE TABLE decisions (
@@ -632,12 +416,6 @@ CREATE TABLE similar_facts (
     similarity REAL NOT NULL,
     PRIMARY KEY (memory_id, other_id)
 ) WITHOUT ROWID;
-CREATE TRIGGER fact_links_delete BEFORE DELETE ON memories WHEN old.type = 'fact' BEGIN
-    DELETE FROM contradictions WHERE other_id = old.id
-    AND memory_id IN (SELECT other_id FROM contradictions WHERE memory_id = old.id);
-    DELETE FROM similar_facts WHERE other_id = old.id
-    AND memory_id IN (SELECT other_id FROM similar_facts WHERE memory_id = old.id);
-END;
 
 -- The groups that consolidation made: similar facts that their representative stands for, if a recall asks so. A group
 -- holds only while its members say what they said then.
@@ -646,10 +424,6 @@ CREATE TABLE group_members (
     representative_id INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE
 );
 CREATE INDEX idx_group_members_representative ON group_members (representative_id);
-CREATE TRIGGER group_members_undone AFTER UPDATE OF status, content ON memories
-WHEN (old.status, old.content) IS NOT (new.status, new.content) BEGIN
-    DELETE FROM group_members WHERE memory_id = new.id OR representative_id = new.id;
-END;
 
 
 -- Maps and the path of the robot --------------------------------------------------------------------------------------

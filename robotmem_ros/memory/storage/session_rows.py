@@ -11,6 +11,7 @@ from ..models import ENDED, EXPIRED, Session
 from . import revisions
 from .decay import Decay
 from .revisions import CHANGED
+from .rows import update
 
 _COLUMNS = """
     s.external_id, s.collection, s.context, s.started_at, s.ended_at, s.end_reason,
@@ -28,18 +29,11 @@ _FACTS = f"""
     AND category NOT IN ({", ".join(map(repr, NEVER_GROUPED))}) AND confidence < {SURE}
     ORDER BY confidence DESC, access_count DESC, created_at DESC, id DESC
 """
-_SUPERSEDE = f"""
-    UPDATE memories
-    SET status = 'superseded', status_reason = 'consolidated', superseded_by = ?1, superseded_at = ?2, updated_at = ?2,
-    {CHANGED}
-    WHERE id = ?3 AND content = ?4 AND status = 'active'
-    AND EXISTS (SELECT 1 FROM memories WHERE id = ?1 AND content = ?5 AND status = 'active')
-"""
-_JOIN_GROUP = """
-    INSERT INTO group_members (memory_id, representative_id)
-    SELECT m.id, r.id FROM memories AS m JOIN memories AS r ON r.id = ?3 AND r.content = ?4 AND r.status = 'active'
+_BOTH_UNCHANGED = """
+    FROM memories AS m JOIN memories AS r ON r.id = ?3 AND r.content = ?4 AND r.status = 'active'
     WHERE m.id = ?1 AND m.content = ?2 AND m.status = 'active'
 """
+_JOIN_GROUP = f"INSERT INTO group_members (memory_id, representative_id) SELECT m.id, r.id {_BOTH_UNCHANGED}"
 
 
 class EndedSession(NamedTuple):
@@ -76,8 +70,12 @@ def facts_to_consolidate(connection: sqlite3.Connection, session_id: str, collec
 
 def supersede(connection: sqlite3.Connection, fact: SessionFact, kept: SessionFact, now: str) -> bool:
     """Supersede a fact by another one at a time in ISO 8601; return False if either has changed."""
-    values = (kept.id, now, fact.id, fact.content, kept.content)
-    return connection.execute(_SUPERSEDE, values).rowcount == 1
+    texts = (fact.id, fact.content, kept.id, kept.content)
+    if connection.execute(f"SELECT 1 {_BOTH_UNCHANGED}", texts).fetchone() is None:
+        return False
+    status = {"status": "superseded", "status_reason": "consolidated", "superseded_by": kept.id, "superseded_at": now}
+    update(connection, fact.id, {**status, "updated_at": now})
+    return True
 
 
 def set_group(

@@ -1,13 +1,40 @@
-"""Read the texts of the text index, and which of them have changed; keep their postings; merge its segments."""
+"""Write and read the texts of the text index, and which of them have changed; keep postings; merge its segments."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ..text.tokens import indexed_text
 from . import bulk
+from .indexed_row import IndexedRow, Rows
+
+_Texts = tuple[str, str, str, str]
+"""Texts of a memory as they are indexed, in the order of the columns."""
+_INDEXED = "memories_fts (rowid, content, human_summary, scope_files, scope_entities)"
+_STORED = """
+    SELECT c.id, c0, c1, c2, c3 FROM json_each(?) AS j CROSS JOIN memories_fts_content AS c ON c.id = j.value
+"""
+_SIZES = """
+    INSERT INTO collections (name, memories, words) VALUES (?1, ?2, ?3)
+    ON CONFLICT (name) DO UPDATE SET (memories, words) = (memories + ?2, words + ?3)
+"""
+# One statement for all collections: SQLite copies the pages that a statement of many rows changes, and with each of
+# them goes through all copies of the transaction.
+_WORDS = """
+    INSERT INTO words (collection_id, word, memories)
+    SELECT c.id, w.key, w.value FROM json_each(?) AS j
+    CROSS JOIN collections AS c ON c.name = j.key CROSS JOIN json_each(j.value) AS w WHERE true
+    ON CONFLICT DO UPDATE SET memories = memories + excluded.memories
+"""
+_UNUSED_WORDS = """
+    DELETE FROM words WHERE collection_id = (SELECT id FROM collections WHERE name = ?)
+    AND word IN (SELECT value FROM json_each(?)) AND memories = 0
+"""
+_NUMBER = "INSERT OR REPLACE INTO text_changes VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM text_changes))"
 
 _TEXT = "c.c0 || ' | ' || c.c1 || ' | ' || c.c2 || ' | ' || c.c3 AS text"
 _TEXTS = f"SELECT c.id, {_TEXT} FROM memories_fts_content AS c WHERE c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?"
@@ -28,6 +55,64 @@ _MERGED = 16
 """Pages of 4 kB."""
 _MERGING = 2
 """A merge with so many changes of rows did something; see "The 'merge' command" in SQLite's documentation of FTS5."""
+
+
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Index the texts of rows as they are in place of those of rows as they were, and count their words."""
+    outdated = {memory_id: (c0, c1, c2, c3) for memory_id, c0, c1, c2, c3 in _stored(connection, old)}
+    texts = {row.id: _texts(row) for row in new}
+    bulk.delete(connection, "memories_fts", "rowid", outdated.keys())
+    rows = [(memory_id, *indexed) for memory_id, indexed in texts.items()]
+    bulk.insert(connection, _INDEXED, "(?, ?, ?, ?, ?)", rows)
+    _count(connection, _alike(old, outdated), _alike(new, texts))
+    connection.executemany(_NUMBER, [(memory_id,) for memory_id in texts if memory_id in outdated])
+
+
+def clear(connection: sqlite3.Connection) -> None:
+    """Empty the text index."""
+    for sql in (
+        *("DELETE FROM memories_fts", "DELETE FROM words", "DELETE FROM text_blocks"),
+        "UPDATE collections SET (memories, words) = (0, 0)",
+    ):
+        connection.execute(sql)
+
+
+def _stored(connection: sqlite3.Connection, rows: Rows) -> list[tuple[int, str, str, str, str]]:
+    return connection.execute(_STORED, (bulk.listed(row.id for row in rows),)).fetchall() if rows else []
+
+
+def _texts(row: IndexedRow) -> _Texts:
+    return (
+        indexed_text(row.content),
+        indexed_text(row.human_summary),
+        indexed_text(row.scope_files),
+        indexed_text(f"{row.scope_entities} {row.label}"),
+    )
+
+
+def _alike(rows: Rows, texts: Mapping[int, _Texts]) -> Counter[tuple[str, _Texts]]:
+    # Memories of one collection that say the same are counted together.
+    return Counter((row.collection, texts[row.id]) for row in rows)
+
+
+def _count(connection: sqlite3.Connection, old: Counter[tuple[str, _Texts]], new: Counter[tuple[str, _Texts]]) -> None:
+    memories, sizes = Counter[str](), Counter[str]()
+    frequencies: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sign, texts in ((-1, old), (1, new)):
+        for (collection, indexed), number in texts.items():
+            words = " ".join(indexed).split()
+            memories[collection] += sign * number
+            sizes[collection] += sign * number * len(words)
+            counts = frequencies[collection]
+            for word in {*words}:
+                counts[word] += sign * number
+    connection.executemany(_SIZES, [(name, memories[name], sizes[name]) for name in memories])
+    changed = {name: {word: n for word, n in counts.items() if n} for name, counts in frequencies.items()}
+    connection.execute(_WORDS, (json.dumps(changed, ensure_ascii=False),))
+    fewer = {name: [word for word, n in counts.items() if n < 0] for name, counts in changed.items()}
+    connection.executemany(
+        _UNUSED_WORDS, [(name, json.dumps(words, ensure_ascii=False)) for name, words in fewer.items() if words]
+    )
 
 
 def first_and_last(connection: sqlite3.Connection) -> tuple[int, int]:

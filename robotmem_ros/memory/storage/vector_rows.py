@@ -5,22 +5,52 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ..models import Kind, NewMemory
+from ..models import Kind
 from . import bulk, codec
+from .indexed_row import Rows
 
-_LACKING = "SELECT coalesce(sum(iif(name = 'vector', -n, n)), 0) FROM counters"
+_LACKING = "SELECT coalesce(sum(facts + perceptions + notes - vectors), 0) FROM collections"
 _PENDING = """
-    SELECT m.id, embedded_text(m.type, m.human_summary, m.content)
+    SELECT m.id, m.type, m.human_summary, m.content
     FROM memories AS m LEFT JOIN memories_vec AS v ON v.memory_id = m.id
     WHERE v.memory_id IS NULL AND m.status = 'active' AND m.id > ? ORDER BY m.id LIMIT ?
 """
-_TEXT = "SELECT embedded_text(type, human_summary, content) FROM memories WHERE id = ? AND status = 'active'"
+_TEXT = "SELECT type, human_summary, content, collection FROM memories WHERE id = ? AND status = 'active'"
 _KNOWN = "SELECT v.digest, v.id FROM json_each(?) AS j CROSS JOIN vectors AS v ON v.digest = j.value"
+_UNUSED = """
+    DELETE FROM vectors WHERE id IN (SELECT value FROM json_each(?))
+    AND NOT EXISTS (SELECT 1 FROM memories_vec WHERE vector_id = vectors.id)
+"""
+_COUNT = "UPDATE collections SET vectors = vectors + ?2 WHERE name = ?1"
+
+
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Give rows as they are the vectors that are kept for their texts, the others get theirs later; forget unused ones.
+
+    A vector of a row as it was stays if it fits the row as it is.
+    """
+    returning = "RETURNING memory_id, vector_id"
+    outdated = dict(bulk.delete(connection, "memories_vec", "memory_id", [row.id for row in old], returning=returning))
+    texts = {row.id: embedded_text(row.type, row.human_summary, row.content) for row in new if row.status == "active"}
+    digests = {text: text_digest(text) for text in {*texts.values()}}
+    known = dict(connection.execute(_KNOWN, (bulk.listed(digests.values()),))) if digests else {}
+    links = {memory_id: known[digests[text]] for memory_id, text in texts.items() if digests[text] in known}
+    bulk.insert(connection, "memories_vec (memory_id, vector_id)", "(?, ?)", list(links.items()))
+    _count(connection, Counter(row.collection for row in new if row.id in links))
+    _count(connection, Counter(row.collection for row in old if row.id in outdated), -1)
+    if unused := {*outdated.values()} - {*links.values()}:
+        connection.execute(_UNUSED, (bulk.listed(unused),))
+
+
+def _count(connection: sqlite3.Connection, numbers: Counter[str], sign: int = 1) -> None:
+    for name, number in numbers.items():
+        connection.execute(_COUNT, (name, sign * number))
 
 
 def lacking(connection: sqlite3.Connection) -> int:
@@ -56,7 +86,8 @@ def adopt_model(connection: sqlite3.Connection, name: str) -> str | None:
 
 def pending(connection: sqlite3.Connection, last_id: int, limit: int) -> list[tuple[int, str]]:
     """Return active memories after `last_id` without a vector, and their texts, oldest first."""
-    return connection.execute(_PENDING, (last_id, limit)).fetchall()
+    rows = connection.execute(_PENDING, (last_id, limit))
+    return [(memory_id, embedded_text(*texts)) for memory_id, *texts in rows]
 
 
 def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes | None]]) -> None:
@@ -65,9 +96,10 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
     A memory that was corrected since its text was read gets none, nor does one whose vector should be here and is gone,
     because the last memory with that text was deleted.
     """
+    added = Counter[str]()
     for memory_id, text, embedding in kept:
-        row = connection.execute(_TEXT, (memory_id,))
-        if row.fetchone() != (text,):
+        row = connection.execute(_TEXT, (memory_id,)).fetchone()
+        if row is None or embedded_text(*row[:3]) != text:
             continue
         digest = text_digest(text)
         if embedding is not None:
@@ -76,7 +108,9 @@ def store(connection: sqlite3.Connection, kept: Iterable[tuple[int, str, bytes |
             )
         vector = connection.execute("SELECT id FROM vectors WHERE digest = ?", (digest,)).fetchone()
         if vector is not None:
-            connection.execute("INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING", (memory_id, vector[0]))
+            sql = "INSERT INTO memories_vec VALUES (?, ?) ON CONFLICT DO NOTHING"
+            added[row[3]] += connection.execute(sql, (memory_id, vector[0])).rowcount
+    _count(connection, added)
 
 
 def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: bytes, of: str) -> None:
@@ -84,15 +118,6 @@ def add(connection: sqlite3.Connection, memory_id: int, text: str, *, vector: by
     if model(connection) == of:
         (kept,) = codec.encode(np.frombuffer(vector, np.float32)[np.newaxis])
         store(connection, [(memory_id, text, kept)])
-
-
-def add_known(connection: sqlite3.Connection, added: Sequence[tuple[int, NewMemory]]) -> None:
-    """Give memories the vectors that are kept for their texts; the others get theirs later."""
-    texts = [(memory_id, embedded_text(new.kind.value, new.human_summary, new.content)) for memory_id, new in added]
-    digests = {text: text_digest(text) for text in {text for _, text in texts}}
-    known = dict(connection.execute(_KNOWN, (json.dumps(list(digests.values())),)))
-    rows = [(memory_id, known[digests[text]]) for memory_id, text in texts if digests[text] in known]
-    bulk.insert(connection, "memories_vec (memory_id, vector_id)", "(?, ?)", rows)
 
 
 def embedded_text(kind: str, summary: str, content: str) -> str:
@@ -120,8 +145,8 @@ def known(connection: sqlite3.Connection, texts: Iterable[str]) -> set[str]:
 
 def clear(connection: sqlite3.Connection) -> None:
     """Forget all vectors."""
-    for table in ("memories_vec", "vectors"):
-        connection.execute(f"DELETE FROM {table}")
+    for sql in ("DELETE FROM memories_vec", "DELETE FROM vectors", "UPDATE collections SET vectors = 0"):
+        connection.execute(sql)
 
 
 def after(connection: sqlite3.Connection, low: int, limit: int) -> list[tuple[int, bytes]]:

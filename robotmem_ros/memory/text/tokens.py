@@ -66,7 +66,7 @@ def scheme() -> str:
     return "stems, letters, characters, pairs"
 
 
-@lru_cache(maxsize=1024)  # a robot often sees the same, and triggers need the same texts several times
+@lru_cache(maxsize=1024)  # a robot often sees the same
 def indexed_text(text: str) -> str:
     """Return the text as it is indexed: all its words in their order, a space between two.
 

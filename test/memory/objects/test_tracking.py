@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewMemory
+from robotmem_ros.memory.storage.functions import register
 
 from ...support.sightings import see, sighting, the
 from ..conftest import OpenMemory
@@ -63,6 +64,7 @@ def test_objects_without_tracking_ids_get_them_when_they_are_seen_again(
 ) -> None:
     two_chairs(open_memory).close()
     with sqlite3.connect(tmp_path / "memory.db") as connection:
+        register(connection)
         connection.execute("UPDATE objects SET sources = '{}'")
     connection.close()
     memory = open_memory()

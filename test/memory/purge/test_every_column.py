@@ -33,7 +33,6 @@ NO_TEXT = {
     "session_recalls": {"session_id"},
     "settings": {"name", "value"},
     "text_blocks": {"postings"},  # digests of words, see text_index/test_kept.py
-    "counters": {"name"},
     "memory_history": {"changed_at", "change"},
     "removed": {"reason", "kind"},
     "imports": {"recording", "topic", "configuration", "path", "started_at", "finished_at"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from robotmem_ros.memory import (
 )
 from robotmem_ros.memory.models import NewPerception
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.storage import rows
 
 from ...support.consistency import check_file
 from ..conftest import OpenMemory
@@ -167,14 +169,15 @@ def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
     connection.close()
 
 
+def supersede(memory: RobotMemory, old: int, new: int) -> None:
+    superseded = {"status": "superseded", "superseded_by": new}
+    memory._database.write(lambda connection: rows.update(connection, old, superseded)).result()
+
+
 def test_what_a_memory_superseded_goes_with_it(memory: RobotMemory) -> None:
     ids = [memory.learn(f"grip {number}").memory_id for number in range(4)]
-    with sqlite3.connect(memory.path) as connection:
-        connection.executemany(
-            "UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ?",
-            [(ids[1], ids[0]), (ids[2], ids[1])],
-        )
-    connection.close()
+    for old, new in pairwise(ids[:3]):
+        supersede(memory, old, new)
     assert memory.purge(ids=[ids[2]]).memories == 3
     assert contents(memory) == {"grip 3"}
     path = memory.path
@@ -184,9 +187,7 @@ def test_what_a_memory_superseded_goes_with_it(memory: RobotMemory) -> None:
 
 def test_what_superseded_a_memory_stays(memory: RobotMemory) -> None:
     old, new = (memory.learn(f"grip {number}").memory_id for number in range(2))
-    with sqlite3.connect(memory.path) as connection:
-        connection.execute("UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ?", (new, old))
-    connection.close()
+    supersede(memory, old, new)
     assert memory.purge(ids=[old]).memories == 1
     assert contents(memory) == {"grip 1"}
 

@@ -13,7 +13,7 @@ import pytest
 
 from robotmem_ros.memory import Kind, Parameters, StorageError, Stored
 from robotmem_ros.memory.models import ImportKey, NewMemory, Recording
-from robotmem_ros.memory.storage import Database, imports
+from robotmem_ros.memory.storage import Database, collection_rows, imports
 
 from ...support.consistency import check
 
@@ -87,7 +87,7 @@ def test_a_memory_that_was_cancelled_is_not_stored(database: Database) -> None:
 
 def test_other_jobs_see_what_was_given_before_them_and_nothing_later(database: Database) -> None:
     def count(connection: sqlite3.Connection) -> int:
-        return int(connection.execute("SELECT n FROM counters WHERE name = 'perception'").fetchone()[0])
+        return collection_rows.totals(connection)["perception"]
 
     with held(database):
         database.insert(MUG)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.models import NewMemory, NewPerception
 from robotmem_ros.memory.new_memory import new_perception
+from robotmem_ros.memory.storage import rows
 
 from ...support.clock import DAY, SECOND, Clock
 
@@ -39,8 +40,6 @@ def test_a_new_memory_and_one_that_is_updated_belong_to_the_same_day(
 
 
 def _days(connection: sqlite3.Connection, *, old: int, new: int, seen: NewMemory) -> list[int]:
-    connection.execute(
-        "UPDATE memories SET observed_at = ?, received_at = ? WHERE id = ?", (seen.observed_at, seen.received_at, old)
-    )
+    rows.update(connection, old, {"observed_at": seen.observed_at, "received_at": seen.received_at})
     sql = "SELECT evidence_day FROM memories WHERE id IN (?, ?) ORDER BY id"
     return [day for (day,) in connection.execute(sql, (old, new))]

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from robotmem_ros.memory import RobotMemory
+from robotmem_ros.memory.storage import changes
 from robotmem_ros.memory.storage.overview import overview
 
 
@@ -41,7 +42,7 @@ def test_in_a_transaction_that_writes_it_is_read_anew() -> None:
 
         def counted_twice(connection: sqlite3.Connection) -> tuple[int, int]:
             before = overview(connection).memories
-            connection.execute("UPDATE memories SET status = 'invalidated'")
+            changes.invalidate(connection, 1, "a test")
             return before, overview(connection).memories
 
         assert memory._database.write(counted_twice).result() == (1, 0)

@@ -67,8 +67,7 @@ def stored(database: Database, world: Iterable[Plain]) -> None:
                 perception_data=plain.data or None, context='{"a":1}',
             )  # fmt: skip
             memory_id = rows.insert(connection, new)
-            lived = plain.status, plain.recalls, memory_id
-            connection.execute("UPDATE memories SET status = ?, access_count = ? WHERE id = ?", lived)
+            rows.update(connection, memory_id, {"status": plain.status, "access_count": plain.recalls})
 
     database.write(work).result()
 

@@ -172,8 +172,8 @@ def test_a_block_is_not_rebuilt_when_its_memories_are_forgotten_or_recalled(tmp_
         corpus.fill(database, 1000)
         index.flush()
         (block,) = index.blocks
-        corpus.change(database, "UPDATE memories SET status = 'invalidated' WHERE id = ?", [(1,)] * 500)
-        corpus.change(database, "UPDATE memories SET access_count = 7 WHERE id <> ?", [(1,)])
+        corpus.update(database, [(one, {"status": "invalidated"}) for one in range(1, 501)])
+        corpus.update(database, [(one, {"access_count": 7}) for one in range(2, 1001)])
         index.flush()
         assert stale(database, index.blocks) == []
         assert [one.codes is block.codes for one in index.blocks] == [True]

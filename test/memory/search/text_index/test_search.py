@@ -81,8 +81,10 @@ class Life(RuleBasedStateMachine):
     @rule()
     def supersede(self) -> None:
         pairs = zip(self.ids("active", 20), self.ids("active", 20), strict=False)
-        sql = "UPDATE memories SET status = 'superseded', superseded_by = ? WHERE id = ? AND id <> ?1"
-        corpus.change(self.database, sql, list(pairs))
+        corpus.update(
+            self.database,
+            [(one, {"status": "superseded", "superseded_by": by}) for by, one in pairs if one != by],
+        )
 
     @rule()
     def restore(self) -> None:

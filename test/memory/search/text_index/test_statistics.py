@@ -48,7 +48,8 @@ def many() -> Iterator[sqlite3.Connection]:
         for memory_id in range(1, 11):
             changes.update(connection, memory_id, {"content": "lamp lamp"}, None)
             changes.invalidate(connection, 10 + memory_id, "a test")
-        connection.execute("UPDATE memories SET collection = 'new' WHERE id BETWEEN 21 AND 25")
+        for memory_id in range(21, 26):
+            rows.update(connection, memory_id, {"collection": "new"})
         rows.delete(connection, range(26, 31))
 
     database.write(change).result()

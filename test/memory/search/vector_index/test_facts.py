@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ....support import written
 from ....support.vector_corpus import QUERIES, VECTORS, fill, opened
 
 
@@ -21,7 +22,7 @@ def test_facts_up_to_a_distance_are_found_among_perceptions(
     others = f"UPDATE memories SET type = 'perception', perception_type = 'visual' WHERE id % {share} > 0"
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS)
-        database.write(lambda connection: connection.execute(others)).result()
+        written.write(database, others)
         for query in QUERIES[:20]:
             near = 1 - VECTORS[facts - 1] @ query
             with database.snapshot() as connection:

@@ -20,7 +20,7 @@ from robotmem_ros.memory.search.vector_index import VectorIndex, VectorsUnreadEr
 from robotmem_ros.memory.storage import codec, vector_rows
 
 from ....support.subprocesses import output_of, running, without
-from ....support.vector_corpus import DIM, QUERIES, VECTORS, clustered, fill, nearest, opened, recall_at_10
+from ....support.vector_corpus import DIM, QUERIES, VECTORS, clustered, delete, fill, nearest, opened, recall_at_10
 
 ALL = Candidates(())
 
@@ -58,14 +58,13 @@ def test_rows_of_deleted_vectors_are_masked_and_packed_when_half_are_gone(tmp_pa
     with opened(tmp_path / "memory.db") as (database, index):
         fill(database, VECTORS[:1000])
         index.flush()
-        for first, last, rows in ((1, 400, 1000), (401, 600, 400), (601, 1000, 0)):
-            delete = f"DELETE FROM memories WHERE id BETWEEN {first} AND {last}"
-            database.write(lambda connection, sql=delete: connection.execute(sql)).result()  # type: ignore[misc]
+        for first, last, in_ram in ((1, 400, 1000), (401, 600, 400), (601, 1000, 0)):
+            delete(database, range(first, last + 1))
             left = [1 - float(VECTORS[one] @ QUERIES[0]) for one in range(last, 1000)]
             best = [last + 1 + int(one) for one in np.argsort(left)[:5]]
             assert nearest(database, index, QUERIES[0], 5) == best
             index.flush()
-            assert rows_in_ram(index) == rows
+            assert rows_in_ram(index) == in_ram
             assert nearest(database, index, QUERIES[0], 5) == best
 
 
@@ -76,7 +75,7 @@ def test_a_snapshot_sees_what_was_deleted_after_it(tmp_path: Path) -> None:
         (before,) = nearest(database, index, VECTORS[42], 1)
         with database.snapshot() as connection:
             assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (300,)
-            database.write(lambda writing: writing.execute("DELETE FROM memories WHERE id = 7")).result()
+            delete(database, [7])
             assert [hit.memory_id for hit in index.search(connection, VECTORS[42], ALL, 1)] == [before] == [43]
             assert index.search(connection, VECTORS[6], ALL, 1)[0].memory_id == 7
         assert nearest(database, index, VECTORS[6], 1) != [7]
@@ -156,8 +155,7 @@ def test_many_threads_search_while_vectors_come_and_go(tmp_path: Path) -> None:
             thread.start()
         for first in range(1000, 3000, 250):
             fill(database, VECTORS[first : first + 250], first)
-            delete = f"DELETE FROM memories WHERE id BETWEEN {first - 999} AND {first - 800}"
-            database.write(lambda connection, sql=delete: connection.execute(sql)).result()  # type: ignore[misc]
+            delete(database, range(first - 999, first - 799))
             index.update()
         for thread in threads:
             thread.join()
@@ -230,10 +228,7 @@ class Followers(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), share=st.integers(1, 4), rest=st.integers(0, 3))
     def delete(self, which: int, share: int, rest: int) -> None:
         gone = [one for one in self.kept if one % share == rest % share]
-        text = ",".join(map(str, gone))
-        self.memories[which][0].write(
-            lambda connection: connection.execute(f"DELETE FROM memories WHERE id IN ({text})")
-        ).result()
+        delete(self.memories[which][0], gone)
         self.kept = {one: vector for one, vector in self.kept.items() if one not in gone}
 
     @rule(which=st.integers(0, 1))

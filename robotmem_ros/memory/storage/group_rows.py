@@ -1,0 +1,33 @@
+"""Undo what consolidation made of facts that no longer say what they said then."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from . import bulk
+from .indexed_row import Rows
+
+_LEAVE = """
+    DELETE FROM group_members WHERE memory_id IN (SELECT value FROM json_each(?1))
+    OR representative_id IN (SELECT value FROM json_each(?1))
+"""
+_REPRESENTED = """
+    SELECT m.id FROM memories AS r CROSS JOIN memories AS m ON m.superseded_by = r.id
+    WHERE r.id = ?1 AND r.status = 'active' AND (?2 = 'invalidated' OR r.content <> ?3)
+    AND m.status = 'superseded' AND m.status_reason = 'consolidated'
+"""
+
+
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Take memories out of their groups whose status or text changed."""
+    if changed := {row.id for row in old} & {row.id for row in new}:
+        connection.execute(_LEAVE, (bulk.listed(changed),))
+
+
+def represented(connection: sqlite3.Connection, memory_id: int, columns: Mapping[str, object]) -> list[int]:
+    """Return the facts that a memory superseded when they were consolidated, if these columns change what it says."""
+    status, content = columns.get("status"), columns.get("content")
+    if status != "invalidated" and content is None:
+        return []
+    return [fact_id for (fact_id,) in connection.execute(_REPRESENTED, (memory_id, status, content)).fetchall()]

@@ -1,0 +1,51 @@
+"""Read of memories what their indexes are made of."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from . import bulk
+
+
+class IndexedRow(NamedTuple):
+    """The columns of a memory that an index depends on, and whether it is an object."""
+
+    id: int
+    type: str
+    collection: str
+    status: str
+    content: str
+    human_summary: str
+    scope_files: str
+    scope_entities: str
+    label: str
+    context: str
+    frame_id: str
+    map_id: str
+    x: float | None
+    y: float | None
+    z: float | None
+    is_object: int
+
+
+Rows = Collection[IndexedRow]
+COLUMNS = frozenset(IndexedRow._fields) - {"id", "is_object"}
+"""Columns of `memories` that an index depends on."""
+_READ = f"""
+    SELECT {", ".join(f"m.{name}" for name in IndexedRow._fields[:-1])},
+    EXISTS (SELECT 1 FROM objects WHERE memory_id = m.id)
+    FROM json_each(?) AS j CROSS JOIN memories AS m ON m.id = j.value
+"""
+
+
+def read(connection: sqlite3.Connection, memory_ids: Iterable[int]) -> dict[int, IndexedRow]:
+    """Return the rows of those of some memories that are there, by id."""
+    return {row[0]: IndexedRow(*row) for row in connection.execute(_READ, (bulk.listed(memory_ids),))}
+
+
+def changed(rows: Mapping[int, IndexedRow], columns: Mapping[str, Any]) -> dict[int, IndexedRow]:
+    """Return rows as they are when these columns are written."""
+    values = {name: value for name, value in columns.items() if name in COLUMNS}
+    return {memory_id: row._replace(**values) for memory_id, row in rows.items()}

@@ -1,0 +1,114 @@
+"""Index where memories are, the positions in their contexts too, and where objects are."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from . import bulk
+from .indexed_row import IndexedRow, Rows
+from .value_rows import points, values_of
+
+POSE_FIELD = "position"
+"""The field of the pose of a memory."""
+_Space = tuple[str, str, str]
+"""Field, frame and map."""
+_Point = Sequence[float | None]
+_HALF_BOX = 0.05
+"""Metres from the position of an object to the sides of its box."""
+_SPACE = "SELECT id FROM spaces WHERE (field, frame_id, map_id) = (?, ?, ?)"
+_MOVE = f"UPDATE positions SET (x, y, z) = (?, ?, ?) WHERE memory_id = ? AND space_id = ({_SPACE}) RETURNING id"
+_MOVE_BOX = """
+    UPDATE objects_rtree SET (x0, x1, y0, y1, z0, z1) = (?2, ?3, ?4, ?5, ?6, ?7)
+    WHERE id = ?1 AND (?8 NOT BETWEEN x0 AND x1 OR ?9 NOT BETWEEN y0 AND y1 OR ?10 NOT BETWEEN z0 AND z1)
+"""
+
+
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Index the positions of rows as they are in place of those of rows as they were."""
+    before, after = _positions(old), _positions(new)
+    # Every sighting moves its object. To delete and insert a position would cost as much as the rest of a sighting.
+    moving = {key for key in before.keys() & after.keys() if before[key].keys() == after[key].keys()}
+    for memory_id in moving:
+        for space, point in after[memory_id].items():
+            if point != before[memory_id][space]:
+                _move(connection, memory_id, space, point)
+    _delete(connection, before.keys() - moving)
+    if new_places := {memory_id: places for memory_id, places in after.items() if memory_id not in moving}:
+        _insert(connection, new_places)
+
+
+def exchange_boxes(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Index the boxes of objects as they are; a box moves only if the object has left it."""
+    before, after = ({row.id: row for row in rows if row.is_object} for rows in (old, new))
+    moving = {key for key in before.keys() & after.keys() if _space(before[key]) == _space(after[key])}
+    for row in (after[key] for key in moving):
+        connection.execute(_MOVE_BOX, (row.id, *_box(row), row.x, row.y, row.z))
+    bulk.delete(connection, "objects_rtree", "id", before.keys() - moving)
+    boxes = [
+        (row.id, *_extent(_space_id(connection, _space(row))), *_box(row))
+        for row in after.values()
+        if row.id not in moving
+    ]
+    bulk.insert(connection, "objects_rtree", f"({', '.join('?' * 9)})", boxes)
+
+
+def _positions(rows: Rows) -> dict[int, dict[_Space, _Point]]:
+    places = {row.id: {(field, row.frame_id, row.map_id): point for field, point in _fields(row)} for row in rows}
+    return {memory_id: of_memory for memory_id, of_memory in places.items() if of_memory}
+
+
+def _fields(row: IndexedRow) -> Iterator[tuple[str, _Point]]:
+    if row.x is not None:
+        yield POSE_FIELD, (row.x, row.y, row.z)
+    for path, point in points(values_of(row.context)) if "[" in row.context else ():
+        yield context_field(path), point if len(point) == 3 else (*point, None)
+
+
+def context_field(path: str) -> str:
+    """Return the field of a dot path into the context: the path, unless that means the pose or another path."""
+    return f"context.{path}" if path == POSE_FIELD or path.startswith("context.") else path
+
+
+def _move(connection: sqlite3.Connection, memory_id: int, space: _Space, point: _Point) -> None:
+    (key,) = connection.execute(_MOVE, (*point, memory_id, *space)).fetchone()
+    x, y, _ = point
+    connection.execute("UPDATE positions_rtree SET (x0, x1, y0, y1) = (?2, ?2, ?3, ?3) WHERE id = ?1", (key, x, y))
+
+
+def _delete(connection: sqlite3.Connection, memory_ids: Collection[int]) -> None:
+    keys = [key for (key,) in bulk.delete(connection, "positions", "memory_id", memory_ids, returning="RETURNING id")]
+    bulk.delete(connection, "positions_rtree", "id", keys)
+
+
+def _insert(connection: sqlite3.Connection, positions: Mapping[int, Mapping[_Space, _Point]]) -> None:
+    spaces = {space: _space_id(connection, space) for space in {space for of in positions.values() for space in of}}
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM positions").fetchone()
+    places = [(memory_id, spaces[space], point) for memory_id, of in positions.items() for space, point in of.items()]
+    rows = [(key, memory_id, space_id, *point) for key, (memory_id, space_id, point) in enumerate(places, last + 1)]
+    bulk.insert(connection, "positions (id, memory_id, space_id, x, y, z)", "(?, ?, ?, ?, ?, ?)", rows)
+    boxes = [(key, *_extent(space_id), x, x, y, y) for key, (_, space_id, (x, y, _)) in enumerate(places, last + 1)]
+    bulk.insert(connection, "positions_rtree", "(?, ?, ?, ?, ?, ?, ?)", boxes)
+
+
+def _space(row: IndexedRow) -> _Space:
+    return POSE_FIELD, row.frame_id, row.map_id
+
+
+def _space_id(connection: sqlite3.Connection, space: _Space) -> int:
+    row = connection.execute(_SPACE, space).fetchone()
+    if row is None:
+        connection.execute("INSERT INTO spaces (field, frame_id, map_id) VALUES (?, ?, ?)", space)
+        row = connection.execute(_SPACE, space).fetchone()
+    return int(row[0])
+
+
+def _extent(space_id: int) -> tuple[float, float]:
+    # A flat box would have no volume, see schema.sql.
+    return space_id - 0.25, space_id + 0.25
+
+
+def _box(row: IndexedRow) -> Iterator[float]:
+    for at in (row.x, row.y, row.z):
+        assert at is not None  # an object has a position
+        yield from (at - _HALF_BOX, at + _HALF_BOX)

@@ -1,0 +1,106 @@
+"""Index the values of contexts by dot path.
+
+A name that is empty or contains a dot cannot be addressed by a dot path, and is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
+
+from ..validation import MAX_COORDINATE
+from . import bulk
+from .indexed_row import Rows
+
+_INT64 = 2**63
+_PATH_IDS = "SELECT p.path, p.id FROM json_each(?) AS j CROSS JOIN json_paths AS p ON p.path = j.value"
+# By the whole key: `(path_id, value) IN (SELECT ...)` would find it by the path alone, and read the values of all
+# memories.
+_DELETE = "DELETE FROM json_values WHERE path_id = ? AND value = ? AND memory_id = ?"
+_Values = Sequence[tuple[str, object]]
+
+
+def exchange(connection: sqlite3.Connection, old: Rows, new: Rows) -> None:
+    """Index the values of rows as they are in place of those of rows as they were."""
+    outdated, missing = _entries(old), _entries(new)
+    if outdated and missing:
+        # By what tells them apart: 1, 1.0 and true are equal in Python.
+        before, after = ({repr(entry): entry for entry in entries} for entries in (outdated, missing))
+        outdated = [entry for key, entry in before.items() if key not in after]
+        missing = [entry for key, entry in after.items() if key not in before]
+    ids = _path_ids(connection, [*{path: 0 for path, *_ in (*outdated, *missing)}])
+    connection.executemany(_DELETE, [(ids[path], value, memory_id) for path, value, memory_id in outdated])
+    rows = [(ids[path], value, memory_id) for path, value, memory_id in missing]
+    bulk.insert(connection, "json_values (path_id, value, memory_id)", "(?, ?, ?)", rows)
+
+
+@lru_cache(maxsize=64)  # values and positions follow from the same context
+def values_of(context: str) -> _Values:
+    """Return the values of a context with their dot paths, objects and lists among them."""
+    values: list[tuple[str, object]] = []
+    parsed = {} if context == "{}" else json.loads(context)
+    if isinstance(parsed, dict):
+        _collect(parsed, "", values)
+    return values
+
+
+def points(values: _Values) -> Iterator[tuple[str, list[float]]]:
+    """Return the arrays of two or three numbers among the values of a context, with their dot paths.
+
+    Numbers too large for a position, such as a window of times, are none.
+    """
+    for path, value in values:
+        if isinstance(value, list) and len(value) in (2, 3) and all(_is_coordinate(part) for part in value):
+            yield path, [float(part) for part in value]
+
+
+def _is_coordinate(value: object) -> bool:
+    return isinstance(value, (int, float)) and type(value) is not bool and abs(value) <= MAX_COORDINATE
+
+
+def _collect(value: dict[str, object], prefix: str, values: list[tuple[str, object]]) -> None:
+    for name, item in value.items():
+        if name and "." not in name:
+            values.append((prefix + name, item))
+            if isinstance(item, dict):
+                _collect(item, f"{prefix}{name}.", values)
+
+
+def _entries(rows: Rows) -> list[tuple[str, object, int]]:
+    values = [(row.id, values_of(row.context)) for row in rows if row.context != "{}"]
+    return [(path, _stored(value), memory_id) for memory_id, of in values for path, value in _with_elements(of)]
+
+
+def _with_elements(values: _Values) -> Iterator[tuple[str, object]]:
+    # The texts in a list have its path with a dot at its end, which the path of no value has.
+    for path, value in values:
+        yield path, value
+        if isinstance(value, list):
+            yield from ((f"{path}.", text) for text in {item: 0 for item in value if type(item) is str})
+
+
+def _stored(value: object) -> object:
+    # Numbers and texts as such, the rest as a blob, see schema.sql.
+    kind = type(value)
+    if kind is str or kind is float:
+        return value
+    if kind is bool:
+        return b"\x01" if value else b"\x00"
+    if isinstance(value, int):
+        return value if -_INT64 <= value < _INT64 else float(value)
+    return b"" if value is None else b"[" if kind is list else b"{"
+
+
+def _path_ids(connection: sqlite3.Connection, paths: Collection[str]) -> dict[str, int]:
+    if not paths:
+        return {}
+    listed = json.dumps(list(paths), ensure_ascii=False)
+    known = dict(connection.execute(_PATH_IDS, (listed,)))
+    if len(known) == len(paths):
+        return known
+    connection.execute(
+        "INSERT INTO json_paths (path) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING", (listed,)
+    )
+    return dict(connection.execute(_PATH_IDS, (listed,)))

@@ -76,7 +76,7 @@ from .storage.feed import changes_since
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, Selection, preview
-from .times import Time, moment
+from .times import OtherUnitError, Time, moment
 
 _LOAD_PATIENCE = 60.0
 _TIMES = frozenset({"after", "before", "observed_at", "received_at"})
@@ -747,7 +747,12 @@ class RobotMemory:
         """
         # Nothing is asked of the clock, which may fail, for what is a time of our days.
         is_ours = isinstance(value, int) and value >= FIRST_OF_WALL_CLOCKS
-        return moment(field, value, 0 if is_ours else self._clock())
+        try:
+            return moment(field, value, 0 if is_ours else self._clock())
+        except OtherUnitError:
+            if isinstance(value, float) or not self._read(rows.has_simulated_times):
+                raise
+            return moment(field, value, 0)
 
     def decay(self) -> Decay:
         """Return how memories decay, seen from now by the robot's clock."""

@@ -70,6 +70,10 @@ _CHINESE_DAY = re.compile(
 )
 
 
+class OtherUnitError(InvalidFieldError):
+    """A number is a time of our days in another unit than nanoseconds; or a time of a simulation, in nanoseconds."""
+
+
 def moment(field: str, value: object, now: int, zone: tzinfo | None = None) -> int:
     """Return a time in nanoseconds since the epoch by the robot's clock, which shows `now`; a timedelta is before it.
 
@@ -86,9 +90,10 @@ def moment(field: str, value: object, now: int, zone: tzinfo | None = None) -> i
     elif isinstance(value, timedelta):
         time_ns = now - value // timedelta(microseconds=1) * 1000
     elif isinstance(value, (int, float, np.integer)) and not isinstance(value, bool) and math.isfinite(value):
-        _check_unit(field, float(value), now)
         if isinstance(value, float):
+            _check_unit(field, value, now)
             raise InvalidFieldError(field, value, "has no unit; give a datetime, a text or whole nanoseconds")
+        _check_unit(field, int(value), now)
         time_ns = int(value)
     else:
         raise InvalidFieldError(field, value, f"is no time; {FORMS}")
@@ -119,7 +124,7 @@ def _check_unit(field: str, count: float, now: int) -> None:
         if FIRST_OF_WALL_CLOCKS // _NS * scale < count <= (now // _NS + _DAY_AHEAD) * scale:
             meant = datetime.fromtimestamp(count / scale, timezone.utc).isoformat(timespec="seconds")
             why = f"as nanoseconds is of 1970; if {unit} are meant, give {meant!r} or {int(count) * (_NS // scale)}"
-            raise InvalidFieldError(field, int(count), why)
+            raise OtherUnitError(field, int(count), why)
 
 
 def _iso(text: str, now: int, zone: tzinfo | None) -> int | None:

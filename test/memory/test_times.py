@@ -154,6 +154,19 @@ def test_every_verb_takes_times_as_people_write_them() -> None:
             memory.learn("the door is shut", observed_at=1_790_000_000)
 
 
+def test_times_of_a_simulation_are_nanoseconds_where_there_are_some() -> None:
+    stamp = 1_200 * 10**9  # or milliseconds of 2008
+    with RobotMemory(":memory:", embedding_model="") as memory:
+        with pytest.raises(InvalidFieldError, match=r"^after: 1200000000000 as nanoseconds is of 1970"):
+            memory.timeline(after=stamp)
+        memory.learn("the door is open", observed_at=5 * 10**9)
+        memory.learn("the door is shut", observed_at=stamp)
+        assert [entry.observed_at for entry in memory.timeline(after=stamp).entries] == [stamp]
+        assert [entry.observed_at for entry in memory.timeline(after=str(stamp)).entries] == [stamp]
+        with pytest.raises(InvalidFieldError, match=r"^after: 1200000000000 as nanoseconds is of 1970"):
+            memory.timeline(after=float(stamp))  # type: ignore[arg-type]
+
+
 def test_a_wrong_argument_names_the_verb_and_what_was_meant() -> None:
     with RobotMemory(":memory:", embedding_model="") as memory:
         with pytest.raises(TypeError, match=r"^recall\(\): .* 'lables'; did you mean 'labels'"):

@@ -10,7 +10,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from ..clocks import iso, nanoseconds
+from ..clocks import FIRST_OF_WALL_CLOCKS, iso, nanoseconds
 from ..errors import MALFORMED, MemoryNotFoundError, StorageError
 from ..models import Kind, Memory, NewMemory, PerceptionData, Pose
 from ..text.normal_form import digest, label_key, text_key
@@ -108,6 +108,12 @@ def insert_all(connection: sqlite3.Connection, new: Sequence[NewMemory]) -> Sequ
         if one.tags:
             set_tags(connection, memory_id, one.tags, given=not one.decisions or "tags" in one.given)
     return ids
+
+
+def has_simulated_times(connection: sqlite3.Connection) -> bool:
+    """Return whether a memory was observed by the clock of a simulation."""
+    sql = "SELECT 1 FROM memories WHERE observed_at > 0 AND observed_at < ? LIMIT 1"
+    return connection.execute(sql, (FIRST_OF_WALL_CLOCKS,)).fetchone() is not None
 
 
 def exists(connection: sqlite3.Connection, memory_id: int) -> bool:

@@ -44,14 +44,21 @@ from pathlib import Path
 from robotmem_ros.memory import PurgeUnfinishedError, RobotMemory, StorageError
 
 def saved(memory, collection):
-    number = 0
+    number = refused = 0
     while True:
         try:
             memory.save_perception(f"a red box {number} on the shelf", data=bytes(1500), collection=collection)
+            number, refused = number + 1, 0
         except StorageError as error:
             assert "disk is full" in str(error), error
-            return number
-        number += 1
+            if refused:
+                return number
+            # While something reads, as for the postings, the log cannot give its room back.
+            refused = 1
+            try:
+                memory.flush()
+            except StorageError:
+                pass
 
 path = Path(sys.argv[1]) / "memory.db"
 options = {"embedding_model": "", "synchronous": "normal"}

@@ -13,7 +13,7 @@ import pytest
 from robotmem_ros.memory import Parameters, RobotMemory
 from robotmem_ros.memory.search.text_index import TextIndex
 from robotmem_ros.memory.search.text_index.postings import Block, code
-from robotmem_ros.memory.storage import Database
+from robotmem_ros.memory.storage import Database, rows
 
 from ....support import corpus
 
@@ -142,7 +142,7 @@ def corrected_before(memory: RobotMemory) -> None:
 
 def deleted_before(memory: RobotMemory) -> None:
     """Deletes a memory, and purges another one."""
-    memory._database.write(lambda connection: connection.execute("DELETE FROM memories WHERE id = 7")).result()
+    memory._database.write(lambda connection: rows.delete(connection, [7])).result()
     memory.purge(ids=[450])
 
 

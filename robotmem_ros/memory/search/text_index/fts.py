@@ -27,12 +27,13 @@ def choice(
     rarest_first = sorted(frequencies, key=frequencies.__getitem__)
     sums = accumulate(frequencies[word] for word in rarest_first)
     rare = [word for word, memories in zip(rarest_first, sums, strict=True) if memories <= limit]
-    rarest = rarest_first[:_COMBINED]
+    # A group with a rare word has nothing new: all memories with that word are chosen.
+    rarest = [word for word in rarest_first[:_COMBINED] if word not in rare]
     groups = chain.from_iterable(combinations(rarest, size) for size in range(len(rarest), 0, -1))
     check = candidates.check()
-    found: set[int] = set()
+    ids: set[int] = set()
     for expression in (tokens.any_of(rare), *map(tokens.all_of, groups), tokens.any_of(rarest_first)):
-        if expression and len(found) < limit:
+        if expression and len(ids) < limit:
             arguments = (expression, behind, *check.arguments, limit)
-            found.update(bulk.ids(connection, _NEWEST.format(check=check.sql), arguments))
-    return found
+            ids.update(bulk.ids(connection, _NEWEST.format(check=check.sql), arguments))
+    return ids

@@ -1,4 +1,4 @@
-"""The command line: `python3 -m robotmem_ros`, the same as `robotmem`."""
+"""Run the command line as `python3 -m robotmem_ros`, the same as `robotmem`."""
 
 import sys
 

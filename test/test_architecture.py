@@ -31,7 +31,18 @@ ROS = [
 ]
 # The rooms of the core from the ground floor up: what stands lower imports nothing that stands higher.
 FLOORS = (
-    {"argument", "bounds", "clocks", "errors", "geometry", "new_file", "package_imports", "times", "yaml_file"},
+    {
+        "argument",
+        "bounds",
+        "clocks",
+        "errors",
+        "geometry",
+        "new_file",
+        "package_imports",
+        "taking",
+        "times",
+        "yaml_file",
+    },
     {"batch", "models", "tracks", "validation"},
     {"maps"},
     {"text"},

@@ -31,21 +31,21 @@ def show_list(arguments: argparse.Namespace, result: Mapping[str, object], name:
     records: Any = json_values(result[name])
     columns = _columns(arguments.columns, records)
     if arguments.json:
-        chosen = [{column: record.get(column) for column in columns} for record in records]
-        show(arguments, {**result, name: chosen}, "")
+        selection = [{column: record.get(column) for column in columns} for record in records]
+        show(arguments, {**result, name: selection}, "")
         return
     rows = [[_cell(record.get(column)) for column in columns] for record in records]
     write_result(_csv(columns, rows) if arguments.csv else table(columns, rows))
 
 
 def _columns(given: str | None, records: Sequence[Mapping[str, object]]) -> list[str]:
-    known = list(dict.fromkeys(name for record in records for name in record))
+    all_columns = list(dict.fromkeys(name for record in records for name in record))
     if given is None:
-        return known
+        return all_columns
     columns = [name.strip() for name in given.split(",") if name.strip()]
-    unknown = [name for name in columns if name not in known]
-    if not columns or (known and unknown):
-        raise CommandError(f"--columns: {given!r} names no column of these: {', '.join(known)}")
+    unknown = [name for name in columns if name not in all_columns]
+    if not columns or (all_columns and unknown):
+        raise CommandError(f"--columns: {given!r} names no column of these: {', '.join(all_columns)}")
     return columns
 
 

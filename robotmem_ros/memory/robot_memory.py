@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import atexit
-import inspect
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from functools import wraps
 from pathlib import Path
 from sqlite3 import Connection
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar
 
 from . import validation
 from .batch import BEGINNING, Applied, Batch, Cursor
@@ -28,7 +26,6 @@ from .errors import (
     MemoryNotFoundError,
     ReadOnlyError,
     RobotMemoryError,
-    did_you_mean,
 )
 from .learning.correction import parse_correction
 from .learning.explanation import Explanation, explain
@@ -76,45 +73,12 @@ from .storage.feed import changes_since
 from .storage.file_watch import FileWatch
 from .storage.map_rows import MapInfo
 from .storage.purge_rows import Preview, Selection, preview
+from .taking import takes
 from .times import OtherUnitError, Time, moment
 
 _LOAD_PATIENCE = 60.0
-_TIMES = frozenset({"after", "before", "observed_at", "received_at"})
-"""Arguments that are times."""
 P = ParamSpec("P")
-S = TypeVar("S", bound="RobotMemory")
 T = TypeVar("T")
-V = TypeVar("V")
-
-
-def takes(value: Callable[P, V]) -> Callable[[Callable[[S, V], T]], Callable[Concatenate[S, P], T]]:
-    """Let a method that takes a value take the fields of the value as its arguments.
-
-    With `@takes(NewFact) def learn(self, fact)`, `memory.learn(insight="...")` calls it with `NewFact(insight="...")`.
-    `help()` and type checkers show the fields. Times are read as `moment` does.
-    """
-    of_value = inspect.signature(value)
-
-    def taking_fields(method: Callable[[S, V], T]) -> Callable[Concatenate[S, P], T]:
-        @wraps(method)
-        def call(self: S, /, *arguments: P.args, **named: P.kwargs) -> T:
-            try:
-                fields_of_value: dict[str, Any] = of_value.bind(*arguments, **named).arguments
-            except TypeError as error:
-                unknown = next((name for name in named if name not in of_value.parameters), None)
-                guess = did_you_mean(unknown, of_value.parameters) if unknown else ""
-                raise TypeError(f"{method.__name__}(): {error}{guess}") from None
-            for name in _TIMES & fields_of_value.keys():
-                if (value_of_time := fields_of_value[name]) is not None:
-                    fields_of_value[name] = self.moment(name, value_of_time)
-            return method(self, cast(Callable[..., V], value)(**fields_of_value))
-
-        of_method = inspect.signature(method)
-        parameters = [next(iter(of_method.parameters.values())), *of_value.parameters.values()]
-        call.__signature__ = of_method.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return call
-
-    return taking_fields
 
 
 class RobotMemory:

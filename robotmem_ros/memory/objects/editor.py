@@ -85,8 +85,8 @@ class Editor:
         if abs(new.observed_at - track.last_kept) < limits.sighting_interval * 1e9:
             track.subsampled += 1
         else:
-            kept = KeptSighting(track.memory_id, new, sighting.estimate.position, track.subsampled)
-            self.changes.sightings.append(kept)
+            sighting_row = KeptSighting(track.memory_id, new, sighting.estimate.position, track.subsampled)
+            self.changes.sightings.append(sighting_row)
             track.last_kept, track.subsampled = new.observed_at, 0
         self._change(track, {new.label: 1}, new, is_newest=is_newest, received_at=new.received_at)
         return track

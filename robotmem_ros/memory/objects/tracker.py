@@ -94,10 +94,10 @@ class Tracker:
 
         `picture` says that the message holds all that a detector reports at once.
         """
-        known = self._associated(scene, is_picture=picture is not None)
+        associated = self._associated(scene, is_picture=picture is not None)
         seen = [
             self._editor.create(sighting) if track is None else self._editor.update(track, sighting)
-            for sighting, track in zip(scene, known, strict=True)
+            for sighting, track in zip(scene, associated, strict=True)
         ]
         seen_ids = {track.memory_id for track in seen}
         unseen = [track for track in self._tracks if track.memory_id not in seen_ids]
@@ -148,15 +148,15 @@ class Tracker:
     ) -> list[Track]:
         """Merge objects of one message with objects near them that it did not show; return the object of each."""
         self._count_together(scene, seen)
-        others = sorted(unseen, key=lambda track: track.estimate.position)
-        if not others:
+        neighbours = sorted(unseen, key=lambda track: track.estimate.position)
+        if not neighbours:
             return [*seen]
-        grid = Grid([track.estimate.position for track in others], max(sighting.radius for sighting in scene))
+        grid = Grid([track.estimate.position for track in neighbours], max(sighting.radius for sighting in scene))
         gone: set[int] = set()
         objects = []
         for sighting, track in zip(scene, seen, strict=True):
             stays = track
-            for other in (others[index] for index in grid.around(track.estimate.position)):
+            for other in (neighbours[index] for index in grid.around(track.estimate.position)):
                 if other.memory_id not in gone and self._are_one(stays, other, sighting.radius, is_picture=is_picture):
                     gone.add(other.memory_id)
                     stays = self._editor.merge(stays, other, sighting.new)

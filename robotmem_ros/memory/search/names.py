@@ -119,8 +119,8 @@ def searched(connection: sqlite3.Connection, collections: Collections) -> tuple[
     """Return all collections to search, those of notes if there are any; none for all."""
     if not collections.of_notes:
         return collections.names
-    known = sizes(connection, collections.of_notes)
-    with_notes = (name for name in collections.of_notes if known.get(name, (0, 0))[1])
+    counts = sizes(connection, collections.of_notes)
+    with_notes = (name for name in collections.of_notes if counts.get(name, (0, 0))[1])
     return tuple(dict.fromkeys((*collections.names, *with_notes)))
 
 
@@ -137,9 +137,9 @@ def _field(condition: Condition) -> Field | None:
 
 
 def _empty(connection: sqlite3.Connection, collections: Collections) -> Iterator[str]:
-    known = sizes(connection, collections.names)
+    counts = sizes(connection, collections.names)
     for name in collections.names:
-        if not known.get(name, (0, 0))[0]:
+        if not counts.get(name, (0, 0))[0]:
             others = [other for (other,) in connection.execute(_OTHER_COLLECTIONS, (name, _SEARCHED))]
             yield f"there is no memory in the collection {name!r}{did_you_mean(name, others)}"
 
@@ -163,8 +163,8 @@ def _absent(
             continue
         sql = f"SELECT 1 FROM ({source.sql}) AS s CROSS JOIN memories AS m ON m.id = s.id WHERE {test} LIMIT 1"
         if connection.execute(sql, (*source.arguments, *arguments)).fetchone() is None:
-            known = _distinct(connection, column, f"{column} <> ''")
-            near = did_you_mean(value, (other for other in known if other != value))
+            values = _distinct(connection, column, f"{column} <> ''")
+            near = did_you_mean(value, (other for other in values if other != value))
             yield f"no memory{collections} has the {name} {value!r}{near}"
 
 
@@ -180,12 +180,12 @@ def _check_area(connection: sqlite3.Connection, condition: InAreas, name: str) -
         return
     path = connection.execute("SELECT id FROM json_paths WHERE path = ?", (AREA_PATH,)).fetchone() or (0,)
     values = _distinct(connection, "json_values.value", f"path_id = {int(path[0])}")
-    known = sorted({*condition.polygons, *values})
-    if not known:
+    areas = sorted({*condition.polygons, *values})
+    if not areas:
         why = "is unknown; there are no areas: the parameter areas_file names a file with some"
         raise InvalidFieldError("areas", name, why)
-    others = f" and {len(known) - _AREAS} more" if len(known) > _AREAS else ""
-    why = f"is unknown{did_you_mean(name, known)}; there are {', '.join(known[:_AREAS])}{others}"
+    others = f" and {len(areas) - _AREAS} more" if len(areas) > _AREAS else ""
+    why = f"is unknown{did_you_mean(name, areas)}; there are {', '.join(areas[:_AREAS])}{others}"
     raise InvalidFieldError("areas", name, why)
 
 

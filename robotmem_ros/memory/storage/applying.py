@@ -211,8 +211,8 @@ class _Writer:
         )
 
     def _known(self, links: Sequence[Row]) -> list[tuple[int, Row]]:
-        found = [(self._id(link["uuid"]), link) for link in links]
-        return [(other, link) for other, link in found if other is not None]
+        links_by_id = [(self._id(link["uuid"]), link) for link in links]
+        return [(other, link) for other, link in links_by_id if other is not None]
 
     def _id(self, uuid: str) -> int | None:
         # All that a batch stores is stored when links are made.

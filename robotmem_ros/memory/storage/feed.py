@@ -75,7 +75,7 @@ def _last(connection: sqlite3.Connection, collections: list[str], first: int, n:
 def _with_references(connection: sqlite3.Connection, ids: set[int], last: int) -> set[int]:
     new = ids
     while new:
-        found = connection.execute(_REFERENCES, (json.dumps(list(new)), last))
-        new = {memory_id for (memory_id,) in found} - ids
+        references = connection.execute(_REFERENCES, (json.dumps(list(new)), last))
+        new = {memory_id for (memory_id,) in references} - ids
         ids |= new
     return ids

@@ -102,10 +102,12 @@ def loss(connection: sqlite3.Connection, path: Path, before: Log) -> str:
             "in the log is lost; copy a file in use by `robotmem backup`"
         )
     frames = _accepted(connection)
-    lost = sum(commit > frames for commit in before.commits) - 1
+    lost_commits = sum(commit > frames for commit in before.commits) - 1
     # Other processes may have begun the log anew meanwhile.
-    if frames > 0 and lost > 0 and read_log(path).salts == before.salts:
-        return f"the log {str(path) + '-wal'!r} was damaged at opening: the last {lost} or more commits are lost"
+    if frames > 0 and lost_commits > 0 and read_log(path).salts == before.salts:
+        return (
+            f"the log {str(path) + '-wal'!r} was damaged at opening: the last {lost_commits} or more commits are lost"
+        )
     return ""
 
 

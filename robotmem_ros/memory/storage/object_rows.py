@@ -100,10 +100,13 @@ def save(connection: sqlite3.Connection, changes: Changes, *, max_sightings: int
         for memory_id, (track, _) in zip(new_ids, changes.created, strict=True):
             ids[track.memory_id] = track.memory_id = memory_id
         insert(connection, [(track, new.session_id) for track, new in changes.created])
-    connection.executemany(_SIGHTING, [_sighting(kept, ids) for kept in changes.sightings])
-    for kept in changes.sightings:
-        if kept.memory_id not in ids and connection.execute(_COUNT, (kept.memory_id,)).fetchone()[0] > max_sightings:
-            sighting_rows.halve(connection, kept.memory_id)
+    connection.executemany(_SIGHTING, [_sighting(sighting, ids) for sighting in changes.sightings])
+    for sighting in changes.sightings:
+        if (
+            sighting.memory_id not in ids
+            and connection.execute(_COUNT, (sighting.memory_id,)).fetchone()[0] > max_sightings
+        ):
+            sighting_rows.halve(connection, sighting.memory_id)
     connection.executemany(_UPDATE, [(*_values(track), memory_id) for memory_id, track in changes.tracks.items()])
     now = iso(time.time_ns()) if changes.columns else ""
     for memory_id, columns in changes.columns.items():
@@ -224,5 +227,5 @@ def _track(record: Sequence[Any]) -> Track:
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> Mapping[str, Any]:
     # Most objects that a message brings up are only neighbours of what it shows, and have not changed.
-    found: dict[str, Any] = json.loads(text)
-    return found
+    values: dict[str, Any] = json.loads(text)
+    return values

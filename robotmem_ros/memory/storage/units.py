@@ -46,7 +46,7 @@ _LISTED = "IN (SELECT value FROM json_each(?))"
 def memories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[Row]:
     """Return memories with all that hangs on them, in the order of the ids; missing ids are skipped."""
     ids = json.dumps(list(memory_ids))
-    found = {
+    units = {
         row["id"]: row
         for row in _units(
             connection, "memory", f"id {_LISTED}", (ids,),
@@ -54,40 +54,40 @@ def memories(connection: sqlite3.Connection, memory_ids: Sequence[int]) -> list[
             "(SELECT lower(hex(uuid)) FROM memories AS s WHERE s.id = memories.superseded_by) AS replacement",
         )
     }  # fmt: skip
-    for row in found.values():
+    for row in units.values():
         row |= {"tags": {}, "group": None, **{name: [] for name in (*PARTS, *LINKS)}}
     for memory_id, tag, source in connection.execute(
         f"SELECT memory_id, tag, source FROM memory_tags WHERE memory_id {_LISTED} ORDER BY memory_id, tag", (ids,)
     ):
-        found[memory_id]["tags"][tag] = source
+        units[memory_id]["tags"][tag] = source
     for name, (table, order) in PARTS.items():
         for part in _read(connection, f"SELECT * FROM {table} WHERE memory_id {_LISTED} ORDER BY {order}", (ids,)):
             part.pop("id", None)
-            found[part.pop("memory_id")][name].append(part)
+            units[part.pop("memory_id")][name].append(part)
     for name, table in LINKS.items():
         for link in _links(connection, table, ids):
-            found[link.pop("own_id")][name].append(link)
+            units[link.pop("own_id")][name].append(link)
     for memory_id, uuid in connection.execute(
         "SELECT g.memory_id, lower(hex(r.uuid)) FROM group_members AS g "
         f"JOIN memories AS r ON r.id = g.representative_id WHERE g.memory_id {_LISTED}",
         (ids,),
     ):
-        found[memory_id]["group"] = uuid
-    return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+        units[memory_id]["group"] = uuid
+    return [units[memory_id] for memory_id in memory_ids if memory_id in units]
 
 
 def sessions(connection: sqlite3.Connection, first: int, last: int) -> list[Row]:
     """Return the sessions of which the last change has a revision in (first, last]."""
     outcome = "(SELECT score FROM session_outcomes WHERE session_id = external_id) AS outcome"
-    found = _units(connection, "session", "revision > ? AND revision <= ?", (first, last), f", {outcome}")
-    for row in found:
+    units = _units(connection, "session", "revision > ? AND revision <= ?", (first, last), f", {outcome}")
+    for row in units:
         recalls = connection.execute(
             "SELECT lower(hex(m.uuid)), r.share FROM session_recalls AS r JOIN memories AS m ON m.id = r.memory_id "
             "WHERE r.session_id = ? ORDER BY m.id",
             (row["external_id"],),
         )
         row["recalls"] = dict(recalls.fetchall())
-    return found
+    return units
 
 
 def maps(connection: sqlite3.Connection, first: int, last: int) -> list[Row]:

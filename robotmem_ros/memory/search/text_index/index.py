@@ -134,13 +134,19 @@ class TextIndex:
         blocks: list[Block] = []
         try:
             with self._database.reader() as connection:
-                kept = text_rows.kept_blocks(connection)
+                kept_blocks = text_rows.kept_blocks(connection)
                 first, _ = text_rows.first_and_last(connection)
-            for one in kept:
+            for kept_block in kept_blocks:
                 with self._database.reader() as connection:
-                    block = Block.unpack(one.low, one.high, one.changes, text_rows.postings(connection, one))
+                    block = Block.unpack(
+                        kept_block.low, kept_block.high, kept_block.changes, text_rows.postings(connection, kept_block)
+                    )
                 if block is None:
-                    _LOG.warning("postings of the memories %d to %d are damaged, and made anew", one.low + 1, one.high)
+                    _LOG.warning(
+                        "postings of the memories %d to %d are damaged, and made anew",
+                        kept_block.low + 1,
+                        kept_block.high,
+                    )
                 else:
                     blocks.append(block)
                 yield
@@ -154,8 +160,8 @@ class TextIndex:
     def _keep(self, block: Block) -> None:
         if len(block.ids) < _LARGE or self._database.read_only:
             return
-        kept, packed = KeptBlock(block.low, block.high, block.changes, len(block.ids)), block.pack()
-        self._try(lambda connection: text_rows.keep(connection, kept, packed))
+        kept_block, packed = KeptBlock(block.low, block.high, block.changes, len(block.ids)), block.pack()
+        self._try(lambda connection: text_rows.keep(connection, kept_block, packed))
 
     def _try(self, work: Callable[[sqlite3.Connection], None]) -> None:
         # Without what is kept, the next start takes longer, and that is all.

@@ -118,15 +118,15 @@ class Block:
         if word in self._frequent:
             return self._frequent[word]
         places = self._places_of(word)
-        found = self._counted(places)
+        word_postings = self._counted(places)
         if len(places) * _FREQUENT > len(self.ids):
             mask = np.zeros(len(self.ids), bool)
-            mask[found.docs] = True
-            found = found._replace(mask=mask)
+            mask[word_postings.docs] = True
+            word_postings = word_postings._replace(mask=mask)
             if len(self._frequent) >= _MASKS:
                 self._frequent.clear()
-            self._frequent[word] = found
-        return found
+            self._frequent[word] = word_postings
+        return word_postings
 
     def together(self, words: Sequence[str]) -> Postings:
         """Return the memories in which some words stand one behind the other."""
@@ -136,8 +136,8 @@ class Block:
         """Count in some docs how often some words stand there one behind the other."""
         places = self._places_of(words[0]) if len(words) == 1 else self._starts_of(words)
         first, end = (np.left_shift(docs + more, self._bits).astype(places.dtype) for more in (0, 1))
-        found: npt.NDArray[np.int64] = np.searchsorted(places, end) - np.searchsorted(places, first)
-        return found
+        numbers: npt.NDArray[np.int64] = np.searchsorted(places, end) - np.searchsorted(places, first)
+        return numbers
 
     def holding(self, words: Sequence[str]) -> Docs:
         """Return the docs that contain all of some words, ascending."""
@@ -151,8 +151,8 @@ class Block:
     def _places_of(self, word: str) -> Places:
         at = int(np.searchsorted(self.codes, code(word)))
         is_known = at < len(self.codes) and self.codes[at] == code(word)
-        found: Places = self.places[self.starts[at] : self.starts[at + 1]] if is_known else self.places[:0]
-        return found
+        word_places: Places = self.places[self.starts[at] : self.starts[at + 1]] if is_known else self.places[:0]
+        return word_places
 
     def _starts_of(self, words: Sequence[str]) -> Places:
         # From the rarest word to the others. No text is so long that a place before its first word is one of another.
@@ -179,8 +179,8 @@ class Block:
 def _are_among(places: Places, others: Places) -> npt.NDArray[np.bool_]:
     if not len(others):
         return np.zeros(len(places), bool)
-    found: npt.NDArray[np.bool_] = others.take(np.searchsorted(others, places), mode="clip") == places
-    return found
+    are_among: npt.NDArray[np.bool_] = others.take(np.searchsorted(others, places), mode="clip") == places
+    return are_among
 
 
 class BlockBuilder:

@@ -86,8 +86,8 @@ class TextReader:
         """Rank those of some memories that contain a word of the query, best first."""
         ids = list(ids)
         self._measure(ids)
-        found = self._matches
-        return _sorted(Hit(one, -found[one].score) for one in ids if one in found and found[one].score)
+        matches = self._matches
+        return _sorted(Hit(one, -matches[one].score) for one in ids if one in matches and matches[one].score)
 
     def matched_words(self, memory_id: int) -> tuple[str, ...]:
         """Return the words of the query that a memory contains; none if it was not ranked."""
@@ -112,8 +112,10 @@ class TextReader:
         """Return the `share` of the words in each row."""
         if not words.any():
             return np.zeros(len(words))
-        found: npt.NDArray[np.float64] = words @ np.array([self._shares.get(word, 0.0) for word in self._query.words])
-        return found
+        word_shares: npt.NDArray[np.float64] = words @ np.array(
+            [self._shares.get(word, 0.0) for word in self._query.words]
+        )
+        return word_shares
 
     @property
     def is_unknown(self) -> bool:
@@ -142,14 +144,14 @@ class TextReader:
         key = tuple(words)
         if key not in self._with_all:
             covered = np.concatenate([block.ids[block.holding(words)] for block in self._blocks])
-            found = [covered[~np.isin(covered, self._changed)]]
+            parts = [covered[~np.isin(covered, self._changed)]]
             last = self._blocks[-1].high
             if overview(self._connection).last_memory > last:
-                found.append(bulk.array(self._connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
+                parts.append(bulk.array(self._connection, _WITH_ALL_BEHIND, (tokens.all_of(words), last)))
             if self._changed:
                 arguments = (json.dumps(self._changed), "\n".join(words))
-                found.append(bulk.array(self._connection, _WITH_ALL_OF_CHANGED, arguments))
-            self._with_all[key] = np.sort(np.concatenate(found))
+                parts.append(bulk.array(self._connection, _WITH_ALL_OF_CHANGED, arguments))
+            self._with_all[key] = np.sort(np.concatenate(parts))
         return self._with_all[key]
 
     def newest_with_all(self, words: Sequence[str], limit: int) -> list[int]:
@@ -212,8 +214,8 @@ class TextReader:
             few = bulk.ids(self._connection, _BEHIND, (last, _FEW + 1))
             if len(few) <= _FEW:
                 return filter_ids(self._connection, candidates, few)
-        known = self._statistics().frequencies
-        frequencies = {word: known[word] for word in self._query.words if word in known}
+        indexed = self._statistics().frequencies
+        frequencies = {word: indexed[word] for word in self._query.words if word in indexed}
         return fts.choice(self._connection, frequencies, candidates, limit=self._limit, behind=last)
 
     def _with_best(self, candidates: Candidates, hits: Ranking, depth: int) -> Ranking:

@@ -63,9 +63,9 @@ class WeightedTerms(NamedTuple):
 
     def _better(self, block: Block, bound: float, n: int, inside: Docs | None) -> tuple[Docs, Floats]:
         # The memories of a block with a score above the bound; only the best `n` need be among them.
-        sums, found = self._summed(block)
+        sums, summed = self._summed(block)
         once = float(self.formula.part(1, block.shortest))
-        repeated = [(weight, one) for weight, one in found if len(one.repeated)]
+        repeated = [(weight, one) for weight, one in summed if len(one.repeated)]
         if inside is not None:
             within = np.zeros(len(sums))
             within[inside] = sums[inside]
@@ -86,18 +86,20 @@ class WeightedTerms(NamedTuple):
     def _summed(self, block: Block) -> tuple[Floats, list[tuple[float, Postings]]]:
         # The weights of the terms that each memory holds, and the postings of all terms.
         sums = np.zeros(len(block.ids))
-        found = [(weight, block.postings(word)) for word, weight in self.words.items()]
-        for weight, one in found:
-            one.add_to(sums, weight)
+        summed = [(weight, block.postings(word)) for word, weight in self.words.items()]
+        for weight, postings in summed:
+            postings.add_to(sums, weight)
         if self.compounds:
             has_word = sums > 0
             for compound, weight in self.compounds.items():
-                one = block.together(compound.split())
-                is_in = has_word[one.repeated]
-                one = Postings(one.docs[has_word[one.docs]], one.repeated[is_in], one.counts[is_in])
-                one.add_to(sums, weight)
-                found.append((weight, one))
-        return sums, found
+                postings = block.together(compound.split())
+                is_in = has_word[postings.repeated]
+                postings = Postings(
+                    postings.docs[has_word[postings.docs]], postings.repeated[is_in], postings.counts[is_in]
+                )
+                postings.add_to(sums, weight)
+                summed.append((weight, postings))
+        return sums, summed
 
     def _scores(
         self,
@@ -127,5 +129,5 @@ def _best(ids: Ids, scores: Floats, n: int) -> tuple[Ids, Floats]:
     least = np.sort(scores)[-n]
     better, ties = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
     newest = np.argsort(-ids[ties])[: n - len(better)] if len(ties) > n - len(better) else np.arange(len(ties))
-    chosen = np.concatenate((better, ties[newest]))
-    return ids[chosen], scores[chosen]
+    best = np.concatenate((better, ties[newest]))
+    return ids[best], scores[best]

@@ -111,7 +111,7 @@ def make_newer(path: Path) -> None:
 
 def cut(path: Path) -> None:
     content = path.read_bytes()
-    path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+    path.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
 
 
 @pytest.mark.parametrize(

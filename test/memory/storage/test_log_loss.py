@@ -28,7 +28,7 @@ if len(sys.argv) > 3:
     memory.close()
 os._exit(0)
 """
-_FRAME = 24 + 8192
+_FRAME = 24 + 4096
 
 
 def killed(path: Path, saved: int = 20, *how: str) -> Path:

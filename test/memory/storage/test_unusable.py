@@ -113,11 +113,11 @@ def broken_header(good: bytes) -> bytes:
 
 
 def broken_schema(good: bytes) -> bytes:
-    return good[:100] + bytes(8092) + good[8192:]
+    return good[:100] + bytes(3996) + good[4096:]
 
 
 def truncated(good: bytes) -> bytes:
-    return good[:8192]
+    return good[:4096]
 
 
 def cut_in_a_page(good: bytes) -> bytes:

@@ -24,10 +24,10 @@ setup(
     extras_require={
         "all": [
             *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
-            *("fastapi", "uvicorn", "mcp", "markdown-it-py", "watchfiles"),
+            *("fastapi", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "watchfiles"),
         ],
         "maps": ["pillow"],
-        "mcp": ["mcp"],
+        "mcp": ["jsonschema", "mcp"],
         "notes": ["markdown-it-py", "watchfiles"],
         "replay": ["rosbags", "pillow"],
         "vectors": ["fastembed", "numkong", "onnx"],

@@ -22,6 +22,7 @@ OPTIONAL = {
     "fastembed",
     "icu4py",
     "jieba",
+    "jsonschema",
     "markdown_it",
     "mcp",
     "mcp_types",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..memory import Kind, RobotMemory
 from ..memory.clocks import FIRST_OF_WALL_CLOCKS
-from . import times
+from ..memory.times import iso
 from .views import Shown, View
 
 _OF_THE_ROBOT = (Kind.FACT.value, Kind.PERCEPTION.value)
@@ -34,7 +34,7 @@ class Desk:
         """Say what holds for all tools."""
         clock = "of a simulation: now is the time of the newest memory" if self.is_simulated else "of this machine"
         return {
-            "now": times.iso(self.view.now, self.view.zone), "clock": clock, "read_only": self.read_only,
+            "now": iso(self.view.now), "clock": clock, "read_only": self.read_only,
             "collection": self.memory.parameters.collection, "collections": dict(collections(self.memory)),
             "memory_frame": self.view.memory_frame,
         }  # fmt: skip

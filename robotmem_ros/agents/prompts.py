@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
@@ -20,33 +20,8 @@ _PAGE = 200
 _SESSIONS = 50
 
 
-class PromptShape(NamedTuple):
-    """A prompt."""
-
-    name: str
-    title: str
-    description: str
-    arguments: Mapping[str, str]
-    """Names, each with what it means; all may be left out."""
-
-
 class PromptError(RobotMemoryError):
     """A prompt cannot be written."""
-
-
-TODAY = PromptShape(
-    "today",
-    "What happened today",
-    "Report what the robot did, saw and learned on a day.",
-    {"day": "the day, such as yesterday, monday or 2026-01-31; today if left out"},
-)
-BEFORE_ACTING = PromptShape(
-    "before_acting",
-    "Before acting",
-    "What is known of a task and a place, with the request to plan by it.",
-    {"task": "what is to be done", "place": "name of an area, or x, y in metres"},
-)
-PROMPTS = (TODAY, BEFORE_ACTING)
 
 
 def write(desk: Desk, name: str, arguments: Mapping[str, str]) -> str:
@@ -57,19 +32,19 @@ def write(desk: Desk, name: str, arguments: Mapping[str, str]) -> str:
         InvalidFieldError: an argument cannot be used.
         StorageError: the database could not be read.
     """
-    shape = next((one for one in PROMPTS if one.name == name), None)
-    if shape is None:
-        names = [one.name for one in PROMPTS]
-        raise PromptError(f"prompt: {shown(name)} is unknown{did_you_mean(name, names)}; there are {', '.join(names)}")
-    for given in arguments:
-        if given not in shape.arguments:
-            near = did_you_mean(given, shape.arguments)
-            raise PromptError(f"{given}: is no argument of {name}{near}; it takes {', '.join(shape.arguments)}")
-    return _today(desk, **arguments) if shape is TODAY else _before_acting(desk, **arguments)
+    prompt = _TABLE.get(name)
+    if prompt is None:
+        guess, names = did_you_mean(name, _TABLE), ", ".join(_TABLE)
+        raise PromptError(f"prompt: {shown(name)} is unknown{guess}; there are {names}")
+    for argument in arguments:
+        if argument not in prompt.arguments:
+            guess, names = did_you_mean(argument, prompt.arguments), ", ".join(prompt.arguments)
+            raise PromptError(f"{argument}: is no argument of {name}{guess}; it takes {names}")
+    return prompt.write(desk, **arguments)
 
 
 def _today(desk: Desk, day: str = "") -> str:
-    start = moment("day", day or "today", desk.view.now, desk.view.zone)
+    start = moment("day", day or "today", desk.view.now)
     end = start + _DAY
     sessions = [
         one
@@ -119,3 +94,37 @@ def _before_acting(desk: Desk, task: str = "", place: str = "") -> str:
     asked += "that matters is missing, recall it or say so. When you are done, learn what worked and what did not. "
     asked += NO_ORDERS
     return f"{asked}\n\n{known}"
+
+
+class _Prompt(NamedTuple):
+    """A prompt; all its arguments may be left out."""
+
+    title: str
+    description: str
+    arguments: Mapping[str, str]
+    """Descriptions by name."""
+    write: Callable[..., str]
+
+
+_TABLE: Mapping[str, _Prompt] = {
+    "today": _Prompt(
+        "What happened today",
+        "Report what the robot did, saw and learned on a day.",
+        {"day": "the day, such as yesterday, monday or 2026-01-31; today if left out"},
+        _today,
+    ),
+    "before_acting": _Prompt(
+        "Before acting",
+        "What is known of a task and a place, with the request to plan by it.",
+        {"task": "what is to be done", "place": "name of an area, or x, y in metres"},
+        _before_acting,
+    ),
+}
+PROMPTS = [
+    {
+        "name": name, "title": prompt.title, "description": prompt.description,
+        "arguments": [{"name": argument, "description": about} for argument, about in prompt.arguments.items()],
+    }
+    for name, prompt in _TABLE.items()
+]  # fmt: skip
+"""Prompts, as MCP lists them."""

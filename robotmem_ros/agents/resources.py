@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -16,63 +17,41 @@ from .tools import doctor
 from .views import Shown, rounded
 
 _JSON = "application/json"
+_MAP_URI = "robotmem://map"
+_MEMORY_URI = re.compile(r"robotmem://memory/(\d{1,18})")
 _NEWEST = 100
 _OBJECTS = 500
-
-
-class Resource(NamedTuple):
-    """What can be read."""
-
-    name: str
-    uri: str
-    description: str
-    mime_type: str = _JSON
-
-
-class Content(NamedTuple):
-    """What was read."""
-
-    uri: str
-    mime_type: str
-    content: str | bytes
 
 
 class ResourceError(RobotMemoryError):
     """There is no such resource."""
 
 
-STATUS = Resource("status", "robotmem://status", "What the memory holds, what is missing, and the robot's clock.")
-TAXONOMY = Resource(
-    "taxonomy", "robotmem://taxonomy", "The tags and categories of facts, as classification gives them, with their use."
-)
-MAP = Resource(
-    "map", "robotmem://map", "Areas and objects in the memory frame, with the occupancy grid if there is one."
-)
-RESOURCES = (STATUS, TAXONOMY, MAP)
-MEMORY = Resource("memory", "robotmem://memory/{id}", "One memory in full, also one that was forgotten.")
-_MEMORY_URI = re.compile(r"robotmem://memory/(\d{1,18})")
-
-
-def read(desk: Desk, uri: str) -> tuple[Content, ...]:
-    """Return what a URI names.
+def read(desk: Desk, uri: str) -> list[Shown]:
+    """Return the contents of a resource, as MCP sends them.
 
     Raises:
-        ResourceError: it names nothing.
+        ResourceError: the URI names nothing.
         StorageError: the database could not be read.
     """
-    found = _MEMORY_URI.fullmatch(uri)
-    if found:
-        return (_written(uri, _memory(desk, int(found[1]), uri)),)
-    reader = _READERS.get(uri)
-    if reader is None:
-        known = ", ".join([*_READERS, MEMORY.uri])
-        raise ResourceError(f"uri: {shown(uri)} names no resource; there are {known}")
-    return (_written(uri, reader(desk)), *(_grid(desk) if uri == MAP.uri else ()))
+    if match := _MEMORY_URI.fullmatch(uri):
+        return [_text(uri, _memory(desk, int(match[1]), uri))]
+    resource = next((entry for entry in _TABLE if entry.uri == uri), None)
+    if resource is None:
+        uris = ", ".join([*(entry.uri for entry in _TABLE), MEMORY["uriTemplate"]])
+        raise ResourceError(f"uri: {shown(uri)} names no resource; there are {uris}")
+    grid = desk.memory.occupancy_grid() if uri == _MAP_URI else None
+    image = [] if grid is None else [_image(uri, grid.png())]
+    return [_text(uri, resource.read(desk)), *image]
 
 
-def _written(uri: str, value: Shown) -> Content:
+def _text(uri: str, value: Shown) -> Shown:
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    return Content(uri, _JSON, text.encode("utf-8", "replace").decode("utf-8"))
+    return {"uri": uri, "mimeType": _JSON, "text": text.encode("utf-8", "replace").decode("utf-8")}
+
+
+def _image(uri: str, png: bytes) -> Shown:
+    return {"uri": uri, "mimeType": "image/png", "blob": base64.b64encode(png).decode()}
 
 
 def _memory(desk: Desk, memory_id: int, uri: str) -> Shown:
@@ -80,10 +59,6 @@ def _memory(desk: Desk, memory_id: int, uri: str) -> Shown:
     if not found:
         raise ResourceError(f"uri: {shown(uri)} names no memory; recall and timeline list ids")
     return desk.view.details(found[0], _NEWEST)
-
-
-def _status(desk: Desk) -> Shown:
-    return doctor(desk, {})
 
 
 def _taxonomy(desk: Desk) -> Shown:
@@ -128,9 +103,36 @@ def _map(desk: Desk) -> Shown:
     }
 
 
-def _grid(desk: Desk) -> tuple[Content, ...]:
-    grid = desk.memory.occupancy_grid()
-    return () if grid is None else (Content(MAP.uri, "image/png", grid.png()),)
+class _Resource(NamedTuple):
+    """What can be read under a URI of its own."""
+
+    uri: str
+    description: str
+    read: Callable[[Desk], Shown]
 
 
-_READERS: dict[str, Callable[[Desk], Shown]] = {STATUS.uri: _status, TAXONOMY.uri: _taxonomy, MAP.uri: _map}
+_TABLE = (
+    _Resource(
+        "robotmem://status",
+        "What the memory holds, what is missing, and the robot's clock.",
+        lambda desk: doctor(desk, {}),
+    ),
+    _Resource(
+        "robotmem://taxonomy",
+        "The tags and categories of facts, as classification gives them, with their use.",
+        _taxonomy,
+    ),
+    _Resource(_MAP_URI, "Areas and objects in the memory frame, with the occupancy grid if there is one.", _map),
+)
+RESOURCES = [
+    {
+        "name": entry.uri.rpartition("/")[2], "uri": entry.uri, "description": entry.description, "mimeType": _JSON,
+    }
+    for entry in _TABLE
+]  # fmt: skip
+"""Resources with a URI of their own, as MCP lists them."""
+MEMORY = {
+    "name": "memory", "uriTemplate": "robotmem://memory/{id}", "mimeType": _JSON,
+    "description": "One memory in full, also one that was forgotten.",
+}  # fmt: skip
+"""Template of the URIs of memories, as MCP lists it."""

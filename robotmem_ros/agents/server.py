@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +20,7 @@ from .toolbox import Answer, Toolbox
 
 if TYPE_CHECKING:
     import mcp_types as types
-    from mcp.server.context import ServerMiddleware, ServerRequestContext
+    from mcp.server.context import ServerMiddleware
     from mcp.server.lowlevel import Server
 
 _LOG = logging.getLogger(__name__)
@@ -55,14 +54,7 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
         raise MissingPackageError("mcp") from None
     limiter = anyio.CapacityLimiter(_AT_ONCE)
 
-    async def list_tools(
-        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_tool(tool, toolbox.parameters) for tool in toolbox.tools])
-
-    async def call_tool(
-        context: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    async def call_tool(context: object, params: types.CallToolRequestParams) -> Any:
         limit = toolbox.time_limit(params.name)
         try:
             answer = await _within(limit, limiter, lambda: toolbox.call(params.name, params.arguments))
@@ -70,70 +62,13 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
             answer = _too_late(toolbox, params.name, limit)
         return _result(answer)
 
-    async def list_resources(
-        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(name=one.name, uri=one.uri, description=one.description, mime_type=one.mime_type)
-                for one in resources.RESOURCES
-            ]
-        )
+    async def read_resource(context: object, params: types.ReadResourceRequestParams) -> Any:
+        contents = await _or_error(limiter, lambda: resources.read(toolbox.desk(), params.uri))
+        return types.ReadResourceResult.model_validate({"contents": contents})
 
-    async def list_templates(
-        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        template = resources.MEMORY
-        return types.ListResourceTemplatesResult(
-            resource_templates=[
-                types.ResourceTemplate(
-                    name=template.name,
-                    uri_template=template.uri,
-                    description=template.description,
-                    mime_type=template.mime_type,
-                )
-            ]
-        )
-
-    async def read_resource(
-        context: ServerRequestContext[Any], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        contents = await _or_error(limiter, lambda: resources.read(toolbox.desk(), uri))
-        return types.ReadResourceResult(
-            contents=[
-                types.TextResourceContents(uri=one.uri, mime_type=one.mime_type, text=one.content)
-                if isinstance(one.content, str)
-                else types.BlobResourceContents(
-                    uri=one.uri, mime_type=one.mime_type, blob=base64.b64encode(one.content).decode()
-                )
-                for one in contents
-            ]
-        )
-
-    async def list_prompts(
-        context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=one.name,
-                    title=one.title,
-                    description=one.description,
-                    arguments=[
-                        types.PromptArgument(name=name, description=about, required=False)
-                        for name, about in one.arguments.items()
-                    ],
-                )
-                for one in prompts.PROMPTS
-            ]
-        )
-
-    async def get_prompt(
-        context: ServerRequestContext[Any], params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
+    async def get_prompt(context: object, params: types.GetPromptRequestParams) -> Any:
         text = await _or_error(limiter, lambda: prompts.write(toolbox.desk(), params.name, params.arguments or {}))
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(messages=[message])
 
     server: Server[Any] = Server(
@@ -141,16 +76,29 @@ def build(toolbox: Toolbox, version: str) -> Server[Any]:
         version=version,
         title="Robot memory",
         instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
+        on_list_tools=_listing(
+            types.ListToolsResult, tools=lambda: [_tool(tool, toolbox.parameters) for tool in toolbox.tools]
+        ),
         on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
+        on_list_resources=_listing(types.ListResourcesResult, resources=lambda: resources.RESOURCES),
+        on_list_resource_templates=_listing(
+            types.ListResourceTemplatesResult, resourceTemplates=lambda: [resources.MEMORY]
+        ),
         on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
+        on_list_prompts=_listing(types.ListPromptsResult, prompts=lambda: prompts.PROMPTS),
         on_get_prompt=get_prompt,
     )
     server.middleware.append(_malformed_as_results(toolbox))
     return server
+
+
+def _listing(result: type[types.Result], **entries: Callable[[], Sequence[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return a handler of a request for a list, which has one page."""
+
+    async def answer(context: object, params: object) -> types.Result:
+        return result.model_validate({name: make() for name, make in entries.items()})
+
+    return answer
 
 
 def _malformed_as_results(toolbox: Toolbox) -> ServerMiddleware[Any]:
@@ -177,23 +125,15 @@ def _malformed_as_results(toolbox: Toolbox) -> ServerMiddleware[Any]:
 def _result(answer: Answer) -> types.CallToolResult:
     import mcp_types as types
 
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
-        structured_content=answer.value,
-        is_error=answer.is_error,
-    )
+    content = types.TextContent(text=answer.text)
+    return types.CallToolResult(content=[content], structured_content=answer.value, is_error=answer.is_error)
 
 
-def _tool(tool: Tool, parameters: Parameters) -> types.Tool:
-    import mcp_types as types
-
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=json_schema(tool, parameters),
-        annotations=types.ToolAnnotations.model_validate(hints(tool)),
-    )
+def _tool(tool: Tool, parameters: Parameters) -> dict[str, Any]:
+    return {
+        "name": tool.name, "title": tool.title, "description": tool.description,
+        "inputSchema": json_schema(tool, parameters), "annotations": hints(tool),
+    }  # fmt: skip
 
 
 async def _within(seconds: float, limiter: anyio.CapacityLimiter, work: Callable[[], T]) -> T:

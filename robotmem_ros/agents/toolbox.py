@@ -7,16 +7,14 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import tzinfo
 from pathlib import Path
 
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
-from ..memory.errors import InvalidFieldError, RobotMemoryError, did_you_mean, shown
-from ..memory.times import moment
+from ..memory.errors import RobotMemoryError, did_you_mean, shown
 from .desk import CollectionInUse, Desk, RobotClock
 from .prompts import NO_ORDERS
-from .tool import TIMES, Tool, checked
+from .tool import Tool, checked
 from .tools import BY_NAME, TOOLS
 from .views import View
 
@@ -67,7 +65,6 @@ class Toolbox:
         clock: The robot's clock.
         in_use: Finds the collection.
         read_only: Whether there are only the tools that change nothing.
-        zone: Of the times that name none; None for that of the machine.
     """
 
     def __init__(
@@ -77,10 +74,8 @@ class Toolbox:
         in_use: CollectionInUse,
         *,
         read_only: bool = False,
-        zone: tzinfo | None = None,
     ) -> None:
-        self._memory, self._clock, self._in_use, self._zone = memory, clock, in_use, zone
-        self._read_only = read_only
+        self._memory, self._clock, self._in_use, self._read_only = memory, clock, in_use, read_only
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -108,7 +103,7 @@ class Toolbox:
         """
         self._clock.refresh(self._memory)
         self._in_use.follow(self._memory)
-        view = View(self._clock(), self._memory.parameters.memory_frame, self._zone)
+        view = View(self._clock(), self._memory.parameters.memory_frame)
         return Desk(self._memory, view, is_simulated=self._clock.is_simulated, read_only=self._read_only)
 
     def call(self, name: object, arguments: object) -> Answer:
@@ -135,14 +130,8 @@ class Toolbox:
         tool = self._tool(name)
         if not isinstance(arguments, Mapping):
             raise CallError(f"arguments: {shown(arguments)} must be a JSON object of the arguments of {tool.name}")
-        given = checked(tool, arguments)
-        desk = self.desk()
-        written = {field: given[field] for field in sorted(TIMES & given.keys())}
-        for field, value in written.items():
-            given[field] = moment(field, value, desk.view.now, self._zone)
-        if {"after", "before"} <= written.keys() and given["after"] >= given["before"]:
-            raise InvalidFieldError("after", written["after"], f"must lie before `before`, {shown(written['before'])}")
-        result = tool.run(desk, given)
+        values = checked(tool, arguments, self.parameters)
+        result = tool.run(self.desk(), values)
         return {"note": NO_ORDERS, **result} if tool.quotes and isinstance(result, dict) else result
 
     def _tool(self, name: object) -> Tool:

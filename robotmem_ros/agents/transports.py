@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
 import re
 import signal
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
 PATH = "/mcp"
 BODY = 1_000_000
 """Bytes of the largest request by HTTP."""
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _LOG = logging.getLogger(__name__)
 _GONE = (BrokenPipeError, ConnectionResetError, anyio.BrokenResourceError, anyio.ClosedResourceError)
 _CHUNK = 65_536
@@ -38,12 +36,12 @@ def serve_stdio(server: Any) -> None:
         anyio.run(_serve, server)
     except BaseException as error:
         # A task group gives what went wrong in its tasks as a group; a client that reads no more is nothing wrong.
-        if not all(isinstance(one, _GONE) for one in _leaves(error)):
+        if not all(isinstance(leaf, _GONE) for leaf in _leaves(error)):
             raise
         _LOG.info("the client is gone")
 
 
-def http_application(server: Any) -> App:
+def http_application(server: Any) -> ASGIApp:
     """Return the application of an MCP server.
 
     No call depends on one before, so nothing is kept for a client that does not come back, and there is no stream that
@@ -51,7 +49,7 @@ def http_application(server: Any) -> App:
     """
     from mcp.server.transport_security import TransportSecuritySettings
 
-    inner: App = server.streamable_http_app(
+    application: Starlette = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
@@ -59,23 +57,17 @@ def http_application(server: Any) -> App:
         # The guard checks Host and Origin.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-
-    async def without_streams(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] in {"GET", "DELETE"} and scope["path"] == PATH:
-            await send({"type": "http.response.start", "status": 405, "headers": [(b"allow", b"POST")]})
-            await send({"type": "http.response.body", "body": b""})
-        else:
-            await inner(scope, receive, send)
-
-    return without_streams
+    for route in application.routes:
+        route.methods = {"POST"}  # type: ignore[attr-defined]
+    return application
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     inner = getattr(error, "exceptions", None)
     if inner is None:
         yield error
-    for one in inner or ():
-        yield from _leaves(one)
+    for part in inner or ():
+        yield from _leaves(part)
 
 
 async def _serve(server: Any) -> None:
@@ -83,10 +75,9 @@ async def _serve(server: Any) -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(_cancel_on_signal, group.cancel_scope)
-        # The library reads stdin in a thread that nothing can wake, so that no signal could end the program.
-        lines = _Lines(0)
-        async with stdio_server(stdin=lines) as (reading, writing):  # type: ignore[arg-type]
-            lines.refuse = writing.send
+        messages = _Messages()
+        async with stdio_server(stdin=messages) as (reading, writing):  # type: ignore[arg-type]
+            messages.refuse = writing.send
             await server.run(reading, writing, server.create_initialization_options())
         group.cancel_scope.cancel()
 
@@ -98,52 +89,47 @@ async def _cancel_on_signal(scope: anyio.CancelScope) -> None:
             scope.cancel()
 
 
-class _Lines:
-    """The lines of a file, read by a thread that ends with the program."""
+class _Messages:
+    """The lines of stdin that can be read; the others are refused.
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.refuse: Callable[[Any], Coroutine[Any, Any, None]] | None = None
-        """Sends a message to the client."""
-        self._send, self._receive = anyio.create_memory_object_stream[str](8)
+    The library reads stdin in a thread that nothing can wake, so that no signal could end the program.
+    """
+
+    refuse: Callable[[Any], Awaitable[None]]
+    """Function that sends a message to the client."""
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, args=(loop,), name="robotmem-stdin", daemon=True).start()
-        async with self._receive:
-            async for line in self._receive:
-                yield line
-
-    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        rest, size = [b""], 0
-        try:
-            while chunk := os.read(self._descriptor, _CHUNK):
-                *lines, last = chunk.split(b"\n")
-                for line in lines:
-                    self._take(loop, b"".join([*rest, line]), size + len(line))
-                    rest, size = [], 0
-                size += len(last)
-                # Of a message that is far too long the beginning is kept, in which no id can be found.
-                rest = [*rest, last] if size <= _MOST_KEPT else [b"{"]
-            if size:
-                self._take(loop, b"".join(rest), size)
-        except (OSError, RuntimeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            # The loop has ended.
-            return
-        loop.call_soon_threadsafe(self._send.close)
-
-    def _take(self, loop: asyncio.AbstractEventLoop, line: bytes, size: int) -> None:
-        if why := _unreadable(line, size):
+        async for line, size in _lines(0):
+            why = _unreadable(line, size)
+            if not why:
+                yield line.decode("utf-8", "replace")
+                continue
             _LOG.warning("a message was refused: it %s", why)
-            refusal = _refusal(line, f"the message {why}")
-            if refusal is not None and self.refuse is not None:
-                asyncio.run_coroutine_threadsafe(self.refuse(refusal), loop).result()
-        else:
-            self._pass_on(loop, line)
+            if refusal := _refusal(line, f"the message {why}"):
+                await self.refuse(refusal)
 
-    def _pass_on(self, loop: asyncio.AbstractEventLoop, line: bytes) -> None:
-        # Waiting here is what slows down a client that sends more than is answered.
-        asyncio.run_coroutine_threadsafe(self._send.send(line.decode("utf-8", "replace")), loop).result()
+
+async def _lines(descriptor: int) -> AsyncIterator[tuple[bytes, int]]:
+    """Yield the lines of a file, each with its length; of one that is far too long, a beginning without an id."""
+    parts, size = [b""], 0
+    async for chunk in _chunks(descriptor):
+        *lines, last = chunk.split(b"\n")
+        for line in lines:
+            yield b"".join([*parts, line]), size + len(line)
+            parts, size = [], 0
+        size += len(last)
+        parts = [*parts, last] if size <= _MOST_KEPT else [b"{"]
+    if size:
+        yield b"".join(parts), size
+
+
+async def _chunks(descriptor: int) -> AsyncIterator[bytes]:
+    chunk = b"start"
+    while chunk:
+        with suppress(PermissionError):  # of a file on a disk, which always can be read
+            await anyio.wait_readable(descriptor)
+        if chunk := os.read(descriptor, _CHUNK):
+            yield chunk
 
 
 def _unreadable(line: bytes, size: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import tzinfo
 from typing import Any
 
 from ..memory import Kind, Memory, Pose
@@ -14,7 +13,7 @@ from ..memory.search.details import MemoryDetails
 from ..memory.search.result import BriefMemory
 from ..memory.search.timeline import TimelineEntry
 from ..memory.status import Status
-from . import times
+from ..memory.times import ago, iso
 
 Shown = dict[str, Any]
 """What JSON can hold."""
@@ -37,16 +36,14 @@ class View:
     now: int
     """By the robot's clock, in nanoseconds."""
     memory_frame: str
-    zone: tzinfo | None = None
-    """Of the times; None for that of the machine."""
 
     def at(self, time_ns: int) -> Shown:
         """Show a time."""
-        return {"at": times.iso(time_ns, self.zone), "ago": times.ago(time_ns, self.now)}
+        return {"at": iso(time_ns), "ago": ago(time_ns, self.now)}
 
     def when(self, time_ns: int) -> str:
         """Show a time in one text."""
-        return f"{times.iso(time_ns, self.zone)} ({times.ago(time_ns, self.now)})"
+        return f"{iso(time_ns)} ({ago(time_ns, self.now)})"
 
     def place(self, pose: Pose | tuple[float, ...] | None, frame_id: str) -> Shown:
         """Show a position in metres, and its frame if that is not the memory frame."""

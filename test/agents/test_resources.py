@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,14 +40,12 @@ def house(db: Path, tmp_path: Path) -> Iterator[Toolbox]:
 
 def test_the_map_has_areas_objects_and_a_picture(house: Toolbox) -> None:
     told, picture = resources.read(house.desk(), "robotmem://map")
-    assert isinstance(told.content, str)
-    world = json.loads(told.content)
+    world = json.loads(told["text"])
     assert world["areas"]["table"] == [[2.0, 0.0], [4.0, 0.0], [4.0, 2.0], [2.0, 2.0]]
     assert (world["grid"]["width"], world["grid"]["height"], world["grid"]["resolution"]) == (3, 2, 0.5)
     assert world["objects"][0].keys() >= {"id", "label", "position", "last_seen", "times_seen"}
-    assert picture.mime_type == "image/png"
-    assert isinstance(picture.content, bytes)
-    assert picture.content.startswith(b"\x89PNG")
+    assert picture["mimeType"] == "image/png"
+    assert base64.b64decode(picture["blob"]).startswith(b"\x89PNG")
 
 
 def test_a_place_may_be_an_area(house: Toolbox) -> None:

@@ -71,12 +71,9 @@ def test_a_wrong_call_is_told_on_stderr(
     assert told.err.startswith(complaint)
 
 
-@pytest.mark.parametrize(
-    ("package", "command"), [("mcp", ["mcp"]), ("pydantic", ["call", "doctor"]), ("pydantic", ["tools", "--json"])]
-)
+@pytest.mark.parametrize(("package", "command"), [("mcp", ["mcp"]), ("jsonschema", ["call", "doctor"])])
 def test_a_missing_library_is_named_with_the_extra(package: str, command: list[str], db: str) -> None:
-    options = ["--db", db] if command[0] != "tools" else []
-    code = f"{without(package)}\nfrom robotmem_ros.cli.main import main\nsys.exit(main({[*command, *options]!r}))"
+    code = f"{without(package)}\nfrom robotmem_ros.cli.main import main\nsys.exit(main({[*command, '--db', db]!r}))"
     done = run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1
     assert done.stderr.endswith(

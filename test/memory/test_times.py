@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.agents.times import ago, iso
 from robotmem_ros.memory import InvalidFieldError, RobotMemory
-from robotmem_ros.memory.times import moment
+from robotmem_ros.memory.times import ago, iso, moment
 
 ZONE: tzinfo = timezone(timedelta(hours=1))
 HERE = datetime(2026, 11, 23, 10, 30, tzinfo=ZONE)  # a Monday

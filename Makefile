@@ -8,10 +8,14 @@ SHELL := /bin/bash
 DISTRO ?= kilted
 export DISTRO
 
-# Nothing that runs here is for other machines to see.
-ENV := . scripts/env.sh && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
+# Nothing that runs here is for other machines to see. Without compiled modules, which containers often forbid, each
+# process compiles the package again. MAKEFLAGS is no concern of a make that a test starts.
+ENV := . scripts/env.sh && unset MAKEFLAGS MAKELEVEL && ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST PYTHONDONTWRITEBYTECODE=
 
-.PHONY: help setup build demo lint test test-fast bench quality clean distclean
+# Many tests wait for other processes, so that two for each core keep it busy.
+PYTEST_RUN := python3 -m pytest -q -n 4 --dist worksteal
+
+.PHONY: help setup build interfaces demo lint test test-fast bench quality clean distclean
 
 help: ## show this list
 	@echo "make <target>, where target is one of"
@@ -34,10 +38,12 @@ lint: setup ## ruff, its format, spelling and mypy
 	@$(ENV) codespell
 	@$(ENV) mypy
 
-test: build lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
+interfaces: setup # that only tests need
 	@scripts/build_test_interfaces.sh
+
+test: build interfaces lint ## lint, then all tests, those on the real ROS graph included (PYTEST="-k recall" for some)
 	@echo "test: pytest, with real processes and real DDS; some minutes"
-	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(PYTEST)
+	@$(ENV) $(PYTEST_RUN) $(PYTEST)
 
 # The rooms without processes, disks that are full, and files that are shared.
 FAST := test/test_architecture.py test/frames test/perception \
@@ -45,7 +51,7 @@ FAST := test/test_architecture.py test/frames test/perception \
 
 test-fast: build ## the quick tests of the core alone, within two minutes
 	@echo "test-fast: pytest, but for what is marked slow"
-	@$(ENV) python3 -m pytest -q -n auto --maxprocesses 4 --dist worksteal -m "not slow" $(FAST) $(PYTEST)
+	@$(ENV) $(PYTEST_RUN) -m "not slow" $(FAST) $(PYTEST)
 
 bench: build ## measure beside other stores at 10,000 and 100,000 memories (MILLION=1: and a million), then through ROS
 	@$(ENV) python3 -m bench scale $(if $(MILLION),--million)

@@ -129,7 +129,7 @@ def test_a_token_that_cannot_be_used_is_refused_and_not_told(db: Path, tmp_path:
     file.write_text("short")
     file.chmod(0o600)
     with served(db, "--http", "--port", "0", "--no-model", "--token-file", str(file)) as process:
-        _, complaints = process.communicate(timeout=60)
+        _, complaints = process.communicate(timeout=180)
         assert process.returncode == 1
     assert "--token-file: " in complaints
     assert "short" not in complaints.replace("a short", "")

@@ -122,7 +122,7 @@ def spoken(process: subprocess.Popen[str], *lines: object, answers: int) -> list
     said: list[Any] = []
     while sum(message.get("id") is not None for message in said) < answers:
         said.append(json.loads(process.stdout.readline()))
-    rest, complaints = process.communicate(timeout=60)
+    rest, complaints = process.communicate(timeout=180)
     assert process.returncode == 0, complaints
     assert "Traceback" not in complaints
     return [*said, *map(json.loads, rest.splitlines())]
@@ -219,7 +219,7 @@ def test_a_signal_ends_the_server_cleanly(number: int, db: Path) -> None:
 def test_a_file_that_does_not_exist_is_made_only_on_demand(tmp_path: Path) -> None:
     missing = tmp_path / "none.db"
     with served(missing) as process:
-        _, complaints = process.communicate("", timeout=60)
+        _, complaints = process.communicate("", timeout=180)
         assert process.returncode == 1
     assert "does not exist; give the path of a memory's file" in complaints
     with served(missing, "--create", WORDS_ALONE) as process:

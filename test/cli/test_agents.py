@@ -74,7 +74,7 @@ def test_a_wrong_call_is_told_on_stderr(
 @pytest.mark.parametrize(("package", "command"), [("mcp", ["mcp"]), ("jsonschema", ["call", "doctor"])])
 def test_a_missing_library_is_named_with_the_extra(package: str, command: list[str], db: str) -> None:
     code = f"{without(package)}\nfrom robotmem_ros.cli.main import main\nsys.exit(main({[*command, '--db', db]!r}))"
-    done = run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    done = run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False, timeout=180)
     assert done.returncode == 1
     assert done.stderr.endswith(
         f"{package} is not installed; pip install 'robotmem_ros[mcp]' brings what agents need\n"

@@ -161,7 +161,7 @@ def test_json_stays_json_in_ascii(folder: Path) -> None:
 def test_a_process_ends_with_its_own_code(folder: Path, line: str, redirection: str, code: int, notice: str) -> None:
     script = f'"{sys.executable}" -m robotmem_ros.cli {line} --db {folder / "memory.db"} {redirection}'
     with started("sh", "-c", script) as process:
-        _, complaints = process.communicate(timeout=60)
+        _, complaints = process.communicate(timeout=180)
     assert (process.returncode, complaints) == (code, notice)
 
 

@@ -167,7 +167,7 @@ def test_an_invalid_condition_is_reported(db: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("command", [["-m", "robotmem_ros.cli"], ["scripts/robotmem"]])
 def test_both_executables_print_their_options(command: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, *command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+        [sys.executable, *command, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=180, check=True,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin"},
     )  # fmt: skip
     assert done.stdout.startswith("usage: robotmem ")

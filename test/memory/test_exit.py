@@ -18,7 +18,7 @@ memory = RobotMemory(sys.argv[1], synchronous="normal")
 IN_THE_MODEL = (
     END
     + """
-memory.warm_up()
+memory.wait_for_model()
 for number in range(60):
     memory.save_perception(f"box number {number} on the shelf of the room {number * 7}")
 """

@@ -19,7 +19,7 @@ def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "HOME": str(home), "ROS_LOG_DIR": str(home / "log")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

@@ -47,7 +47,7 @@ def test_an_interrupted_import_goes_on(
         while process.poll() is None and _count(db) == 0:
             pass
         process.send_signal(how)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=180)
     assert process.returncode == (130 if how is signal.SIGINT else -how)
     assert ("goes on from there" in said) == (how is signal.SIGINT)
     before = _count(db)

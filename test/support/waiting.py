@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], bool], what: str, patience: float = 60.0) -> None:
+def until(condition: Callable[[], bool], what: str, patience: float = 180.0) -> None:
     """Wait for something that another thread does, at most so many seconds."""
     deadline = time.monotonic() + patience
     while not condition():

@@ -85,7 +85,7 @@ class Server:
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """End it by a signal; return its exit code and what it complained of."""
         self.process.send_signal(number)
-        _, complaints = self.process.communicate(timeout=60)
+        _, complaints = self.process.communicate(timeout=180)
         return self.process.returncode, complaints
 
 
@@ -110,7 +110,7 @@ def console(
             assert process.stdout
             line = process.stdout.readline()
             found = re.match(r"console: (http://\S+:\d+)/", line)
-            assert found, line + process.communicate(timeout=60)[1]
+            assert found, line + process.communicate(timeout=180)[1]
             server = Server(process, re.sub("//[^/]*:", "//127.0.0.1:", found[1]), line)
             yield server
             if process.poll() is None:

@@ -75,6 +75,6 @@ def test_first_requests_that_come_at_once_are_all_answered(db: Path) -> None:
     with console(db) as server, ThreadPoolExecutor(12) as clients:
 
         def ask(number: int) -> int:
-            return httpx.get(f"{server.url}/api/memories?n=5", timeout=60).status_code
+            return httpx.get(f"{server.url}/api/memories?n=5", timeout=180).status_code
 
         assert set(clients.map(ask, range(24))) == {200}

@@ -31,7 +31,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory, shared_db: tuple[Path, str
 
 def raw(server: Server, request: bytes) -> str:
     """Send bytes and return all that comes back until the connection is closed."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=180) as connection:
         connection.sendall(request)
         parts = []
         while part := connection.recv(65536):

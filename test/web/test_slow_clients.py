@@ -19,7 +19,7 @@ HEAD = b"PUT /api/memory/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicat
 
 
 def connected(server: Server) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=180)
 
 
 def is_closed(connection: socket.socket) -> bool:

@@ -51,7 +51,7 @@ def test_sqlite_copies_a_file_with_its_log(tmp_path: Path, copy: object) -> None
         assert process.stdout.readline() == "saved\n"
         assert callable(copy)
         copy(path, target)
-        process.communicate("\n", timeout=60)
+        process.communicate("\n", timeout=180)
     assert check_file(target) == 50
     with RobotMemory(target, embedding_model="") as memory:
         memory.save_perception("one more")

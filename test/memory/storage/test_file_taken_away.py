@@ -16,7 +16,7 @@ from robotmem_ros.memory import RobotMemory, StorageError
 from ...support.subprocesses import output_of, running
 
 T = TypeVar("T")
-SECONDS = 20.0
+SECONDS = 120.0
 """Until the next look at the path; only a test that fails waits for so long."""
 KILLED = """
 import sys

@@ -83,13 +83,13 @@ def test_while_another_process_reads_what_nobody_waits_for_is_committed_together
         before = log.stat().st_size
         for _ in range(255):
             database.write(_insert_word, background=True)
-        assert waiting.result(timeout=60) is None
+        assert waiting.result(timeout=180) is None
         assert log.stat().st_size - before < 20 * 4096
         reader.stdin.write("\n")
         reader.stdin.flush()
         assert reader.stdout.readline() == "done\n"
         assert not watch.update()
-        assert database.write(lambda connection: "at once", background=True).result(timeout=60) == "at once"
+        assert database.write(lambda connection: "at once", background=True).result(timeout=180) == "at once"
 
 
 def _insert_word(connection: sqlite3.Connection) -> None:

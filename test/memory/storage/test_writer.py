@@ -21,7 +21,7 @@ from ...support.subprocesses import output_of, running
 from .test_disk_full import small_disk
 from .test_unusable import HOLD
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 """Seconds for an answer that comes at once; only a test that fails waits for so long."""
 
 

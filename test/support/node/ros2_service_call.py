@@ -10,7 +10,7 @@ from typing import Any
 import rclpy
 import yaml
 
-_DEADLINE = 30.0
+_DEADLINE = 120.0
 
 
 def filled(message: Any, values: dict[str, Any]) -> Any:
@@ -41,9 +41,9 @@ def main(name: str, kind: str, request: str) -> None:
     node = rclpy.create_node("caller")
     client = node.create_client(service, name)
     assert client.wait_for_service(_DEADLINE), f"no service {name}"
-    for _ in range(10):
+    for _ in range(40):
         future = client.call_async(filled(service.Request(), yaml.safe_load(request)))
-        rclpy.spin_until_future_complete(node, future, timeout_sec=_DEADLINE / 10)
+        rclpy.spin_until_future_complete(node, future, timeout_sec=_DEADLINE / 40)
         if future.done():
             break
     print(f"response:\n{future.result()}")

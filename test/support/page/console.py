@@ -28,6 +28,6 @@ def console(db: Path, *options: object, port: int = 0) -> Iterator[str]:
         finally:
             process.terminate()
             try:
-                process.wait(20.0)
+                process.wait(120.0)
             except subprocess.TimeoutExpired:
                 process.kill()

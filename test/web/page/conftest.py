@@ -20,7 +20,7 @@ from ...support.page.world import fill
 
 OpenPage = Callable[..., Page]
 READY = "html[data-ready]"
-PATIENCE = 30_000
+PATIENCE = 120_000
 """Milliseconds for what a page does, on a machine that does much else."""
 expect.set_options(timeout=PATIENCE)
 _GONE = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE")

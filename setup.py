@@ -24,12 +24,13 @@ setup(
     extras_require={
         "all": [
             *("numkong", "sqlite-vec", "fastembed", "onnx", "jieba", "icu4py", "rosbags", "pillow"),
-            *("fastapi", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "watchfiles"),
+            *("fastapi", "uvicorn", "jsonschema", "mcp", "markdown-it-py", "watchfiles", "httpx"),
         ],
         "maps": ["pillow"],
         "mcp": ["jsonschema", "mcp"],
         "notes": ["markdown-it-py", "watchfiles"],
         "replay": ["rosbags", "pillow"],
+        "services": ["httpx"],
         "vectors": ["fastembed", "numkong", "onnx"],
         "web": ["fastapi", "uvicorn"],
     },

@@ -20,6 +20,7 @@ OPTIONAL = {
     "anyio",
     "fastapi",
     "fastembed",
+    "httpx",
     "icu4py",
     "jieba",
     "jsonschema",

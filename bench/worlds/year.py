@@ -81,6 +81,7 @@ class WordVectors:
     """
 
     available = True
+    batch = 8
     name, dim = "bench-word-vectors", _DIM
 
     def embed_one(self, text: str) -> npt.NDArray[np.float32]:

@@ -12,7 +12,7 @@ from .background import MaintenanceLoop, Step
 from .config.parameters import Parameters
 from .embedding.backfill import Backfill
 from .embedding.embedder import BackgroundEmbedder, Embedder, ModelUnavailableError
-from .embedding.fastembed_provider import FastEmbedEmbedder
+from .embedding.providers import choices, load_first
 from .learning.classification import classifier_loader
 from .learning.learning import Learning
 from .notes.notes import Notes
@@ -25,7 +25,7 @@ from .search.text_index import TextIndex
 from .search.usage import UsageRecorder
 from .search.vector_index import VectorIndex
 from .sessions.sessions import Sessions
-from .storage import Database
+from .storage import Database, vector_rows
 from .storage.log_watch import LogWatch
 from .text import scripts
 
@@ -77,7 +77,7 @@ class Parts:
             if isinstance(embedder, BackgroundEmbedder):
                 self.embedder = embedder
             else:
-                self.embedder = _in_background(embedder, at_start, patience, self.maintenance.notify)
+                self.embedder = _in_background(embedder, at_start, patience, self.maintenance, self.database)
                 made.callback(self.embedder.close)
             self.vectors = VectorIndex(self.database)
             self.texts = TextIndex(self.database, _INDEXED)
@@ -153,15 +153,16 @@ class Parts:
 
 
 def _in_background(
-    embedder: Embedder | None, parameters: Parameters, patience: float, settled: Callable[[], None]
+    embedder: Embedder | None, parameters: Parameters, patience: float, maintenance: MaintenanceLoop, database: Database
 ) -> BackgroundEmbedder:
     if embedder is not None:
-        return BackgroundEmbedder(embedder.name, lambda: embedder, patience=patience, settled=settled)
-    model, threads = parameters.embedding_model, parameters.embedding_threads
-    return BackgroundEmbedder(model, lambda: _load(model, threads), patience=patience, settled=settled)
+        return BackgroundEmbedder(embedder.name, lambda: embedder, patience=patience, settled=maintenance.notify)
+    chain = choices(parameters)
 
+    def load() -> Embedder:
+        with database.reader() as connection:
+            stored = vector_rows.model(connection)
+        return load_first(chain, parameters.embedding_threads, stored)
 
-def _load(model: str, threads: int) -> Embedder:
-    if not model:
-        raise ModelUnavailableError("no embedding model is configured (parameter embedding_model)")
-    return FastEmbedEmbedder(model, threads)
+    name = parameters.embedding_model
+    return BackgroundEmbedder(name, load if chain else None, patience=patience, settled=maintenance.notify)

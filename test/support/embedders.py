@@ -16,6 +16,7 @@ class WordVectors:
     """A bag of words: each word has a random direction of its own, a text is the sum of its words."""
 
     available = True
+    batch = 8
 
     def __init__(self, dim: int = 32, name: str = "word-vectors") -> None:
         self.dim = dim
@@ -47,6 +48,7 @@ class Borrowed:
     """Another embedder that several memories share: closing a memory leaves it open."""
 
     available = True
+    batch = 8
 
     def __init__(self, lender: Embedder) -> None:
         self._lender = lender
@@ -98,7 +100,13 @@ class WrongVectors(WordVectors):
         super().__init__()
         self.word, self._spoil = word, spoil
 
+    def embed_one(self, text: str) -> Vector:
+        """Return the vector, perhaps modified."""
+        vectors = self.embed_batch([text])
+        return vectors[0] if len(vectors) == 1 else vectors
+
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors, perhaps modified."""
-        vectors = super().embed_batch(texts)
+        self.embedded += texts
+        vectors = np.stack([super(WrongVectors, self).embed_one(text) for text in texts])
         return self._spoil(vectors) if any(self.word in text for text in texts) else vectors  # type: ignore[return-value]

@@ -36,7 +36,15 @@ class Parameters:
     collection: str = parameter("default", "Namespace of memories that do not name one.")
     embedding_model: str = parameter(
         "all-MiniLM-L6-v2-int7",
-        "Folder of an ONNX model, a name in `~/.robotmem/models`, or a model that FastEmbed knows; empty disables.",
+        "Folder of an ONNX model, a name in `~/.robotmem/models`, a model that FastEmbed knows, or one of a service: "
+        "`ollama:NAME`, `openai:NAME`, `gemini:NAME`. Of several, separated by commas, the first that answers is used; "
+        "`auto` stands for the default model and then the three services. Empty disables.",
+        read_only=True,
+    )
+    embedding_url: str = parameter(
+        "",
+        "Address of the first service in `embedding_model`. Empty means that of the environment (`OLLAMA_HOST`, "
+        "`OPENAI_BASE_URL`, `GEMINI_BASE_URL`), else the provider's own.",
         read_only=True,
     )
     embedding_threads: int = parameter(

@@ -7,17 +7,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
 from ..background import piecewise
 from ..storage import Database, codec, vector_rows
 from ..storage.vector_rows import text_digest
-from .embedder import BackgroundEmbedder
+from .embedder import BackgroundEmbedder, ServiceFailedError
 
 _BATCH = 64
-_PIECE = 8
-"""Texts after which a query may go first: 15 ms with the default model. Fewer at once take 3 % longer."""
 _UNWRITTEN = 4
 """Batches that may wait for the writer."""
 _FIRST_DELAY, _LONGEST_DELAY = 10.0, 3600.0
@@ -57,8 +56,10 @@ class Backfill:
         if self._retries_all:
             self._retries_all = False
             self._refusals.may_try_all()
-        if (yield from self._embed_after(self._last_id)):
-            yield from self._embed_after(0)  # an older one has lost its vector, or was refused
+        # A service that failed is left alone for a while; the status says so.
+        with suppress(ServiceFailedError):
+            if (yield from self._embed_after(self._last_id)):
+                yield from self._embed_after(0)  # an older one has lost its vector, or was refused
 
     def _embed_after(self, reached: int) -> Generator[None, None, bool]:
         """Embed what has no vector behind an id; return whether something before it has none either."""
@@ -100,7 +101,7 @@ class Backfill:
         tried = [text for text in new if self._refusals.may_try(text)]
         left = iter(tried)
         vectors: dict[str, bytes] = {}
-        while few := list(islice(left, _PIECE)):
+        while few := list(islice(left, self._embedder.batch)):
             self._database.query_priority.yield_to_queries()
             vectors.update(self._encoded(few))
         self._refusals.remove(vectors)
@@ -114,6 +115,8 @@ class Backfill:
         # One that the model refuses does not keep the others waiting.
         try:
             return dict(zip(texts, codec.encode(self._embedder.embed_batch(texts)), strict=True))
+        except ServiceFailedError:
+            raise
         except Exception as error:
             if len(texts) == 1:
                 self._refusals.add(texts[0], error)

@@ -16,13 +16,24 @@ import numpy.typing as npt
 from ..errors import RobotMemoryError
 from ..models import Vector, Vectors
 from ..storage.overview import overview
+from .cooldown import Cooldown
 
+NOT_CONFIGURED = "no embedding model is configured (parameter embedding_model)"
 _REMEMBERED = 4096
 _LOG = logging.getLogger(__name__)
 
 
 class ModelUnavailableError(RobotMemoryError):
     """There is no embedding model to use; the message says why and what to do."""
+
+
+class ServiceFailedError(ModelUnavailableError):
+    """A service did not give a vector, whatever the text; it is left alone for a while."""
+
+    def __init__(self, why: str, retry_after: float = 0.0) -> None:
+        super().__init__(why)
+        self.retry_after = retry_after
+        """Seconds that the service asks to be left alone."""
 
 
 class UnusableVectorError(ModelUnavailableError):
@@ -47,15 +58,19 @@ class Embedder(Protocol):
     def available(self) -> bool:
         """Tell whether a call now would succeed without a wait."""
 
+    @property
+    def batch(self) -> int:
+        """Number of texts that `embed_batch` takes best at once, while no query waits for long."""
+
     def embed_one(self, text: str) -> Vector:
         """Return the vector of one text.
 
         Raises:
-            ModelUnavailableError: there is no model.
+            ModelUnavailableError: there is no model; a ServiceFailedError if it is a service that failed.
         """
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of many texts, in their order."""
+        """Return the vectors of many texts, in their order; raises the same."""
 
     def close(self) -> None:
         """Release the model."""
@@ -64,23 +79,38 @@ class Embedder(Protocol):
 class BackgroundEmbedder:
     """Loads an embedder on a thread of its own, and remembers the vectors of the latest texts.
 
-    Loading takes a second or, on a robot, several: neither the program's start nor maintenance waits for it. `patience`
-    is how many seconds a call waits for the model that is being loaded. `settled` is called when it is loaded or cannot
-    be.
+    Loading takes a second or, on a robot, several: neither the program's start nor maintenance waits for it. A model
+    that cannot be loaded is tried again after a pause, and a service that fails is left alone for one.
+
+    Args:
+        name: Name of the model, while none is loaded.
+        load: Returns the model, or raises ModelUnavailableError; None if none is configured.
+        patience: Seconds that a call waits for the model that is being loaded.
+        settled: Is called when the model is loaded or cannot be, and when a pause ends.
+        cooldown: The pauses.
     """
 
     def __init__(
-        self, name: str, load: Callable[[], Embedder], *, patience: float, settled: Callable[[], None] = lambda: None
+        self,
+        name: str,
+        load: Callable[[], Embedder] | None,
+        *,
+        patience: float,
+        settled: Callable[[], None] = lambda: None,
+        cooldown: Cooldown | None = None,
     ) -> None:
         self._wanted = name
         self._load = load
         self._patience = patience
+        self._cooldown = cooldown or Cooldown()
         self._model: Embedder | None = None
-        self._why_not = "the embedding model is being loaded"
+        self._why_not = "the embedding model is being loaded" if load else NOT_CONFIGURED
         self._settled = threading.Event()
         self._on_settled = settled
         self._calls = 0
-        self._returned = threading.Condition()
+        self._changed = threading.Condition()
+        """Notified when a call returns, when a pause begins, and when the embedder is closed."""
+        self._is_closed = self._has_warned = False
         self._remembered: OrderedDict[str, Vector] = OrderedDict()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="robotmem-model", daemon=True)
@@ -98,8 +128,13 @@ class BackgroundEmbedder:
 
     @property
     def available(self) -> bool:
-        """Tell whether the model is loaded."""
-        return self._model is not None
+        """Tell whether the model is loaded, and no service that failed."""
+        return self._model is not None and not self._cooldown.remaining
+
+    @property
+    def batch(self) -> int:
+        """Number of texts that the model takes best at once."""
+        return self._model.batch if self._model else 1
 
     @property
     def is_settled(self) -> bool:
@@ -109,7 +144,7 @@ class BackgroundEmbedder:
     @property
     def why_not(self) -> str:
         """Return why there is no model now; empty when there is one."""
-        return "" if self._model else self._why_not
+        return self._cooldown.reason or ("" if self._model else self._why_not)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the model is loaded or cannot be; return whether it is loaded."""
@@ -127,58 +162,92 @@ class BackgroundEmbedder:
             ModelUnavailableError: there is no model, it is still being loaded after `patience` seconds, or what it
                 gives is no vector.
         """
-        vector: Vector = self.embed_batch([text])[0]
-        return vector
+        return self._embedded([text], lambda model, texts: [model.embed_one(text)])[text]
 
     def embed_batch(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors of texts in their order; equal texts, and recent ones, are computed once."""
-        with self._in_use() as model:
-            known = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
-            new = [text for text in dict.fromkeys(texts) if text not in known]
-            if new:
-                known.update(zip(new, _usable(model.embed_batch(new), len(new), model.dim), strict=True))
-                self._remember({text: known[text] for text in new})
-            return np.stack([known[text] for text in texts]) if texts else np.empty((0, model.dim), np.float32)
+        vectors = self._embedded(texts, lambda model, texts: model.embed_batch(texts))
+        return np.stack([vectors[text] for text in texts]) if texts else np.empty((0, self.dim), np.float32)
 
     def close(self) -> None:
         """Release the model once it is loaded and all calls are done.
 
         A thread that is still in a model's C++ code when the interpreter ends would abort the process.
         """
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
         self._thread.join()
-        with self._returned:
+        with self._changed:
             model, self._model, self._why_not = self._model, None, "the memory is closed"
-            self._returned.wait_for(lambda: not self._calls)
+            self._changed.wait_for(lambda: not self._calls)
+            self._remembered.clear()
         if model:
             model.close()
 
     def _run(self) -> None:
+        while not self._is_closed:
+            if self._model is None and self._load is not None:
+                self._try_to_load(self._load)
+            self._settled.set()
+            self._on_settled()
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_closed or self._cooldown.remaining)
+                self._changed.wait_for(lambda: self._is_closed, self._cooldown.remaining)
+
+    def _try_to_load(self, load: Callable[[], Embedder]) -> None:
         try:
-            self._model = self._load()
+            self._model = load()
+        except ServiceFailedError as cause:
+            self._cooldown.fail(str(cause), cause.retry_after)
         except ModelUnavailableError as cause:
-            self._why_not = str(cause)
+            self._cooldown.fail(str(cause))
         except Exception as cause:
             # No caller may wait for ever, whatever a provider raises.
             _LOG.exception("the embedding model could not be loaded")
-            self._why_not = f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}"
-        self._settled.set()
-        self._on_settled()
+            self._cooldown.fail(f"embedding_model: {self._wanted!r} cannot be loaded: {cause!r}")
+        else:
+            self._cooldown.succeed()
+
+    def _embedded(
+        self, texts: Sequence[str], embed: Callable[[Embedder, list[str]], npt.ArrayLike | list[Vector]]
+    ) -> dict[str, Vector]:
+        vectors = {text: vector for text in texts if (vector := self._recollect(text)) is not None}
+        if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
+            with self._in_use() as model:
+                computed = dict(zip(new, usable_vectors(embed(model, new), len(new), model.dim), strict=True))
+            self._cooldown.succeed()
+            self._remember(computed)
+            vectors |= computed
+        return vectors
 
     @contextmanager
     def _in_use(self) -> Iterator[Embedder]:
         if self._patience > 0:
             self._settled.wait(self._patience)
-        with self._returned:
+        with self._changed:
             model = self._model
             if model is None:
-                raise ModelUnavailableError(self._why_not)
+                self._warn()
+                raise ModelUnavailableError(self.why_not)
+            if reason := self._cooldown.reason:
+                raise ServiceFailedError(reason)
             self._calls += 1
         try:
             yield model
+        except ServiceFailedError as error:
+            self._cooldown.fail(str(error), error.retry_after)
+            raise
         finally:
-            with self._returned:
+            with self._changed:
                 self._calls -= 1
-                self._returned.notify_all()
+                self._changed.notify_all()
+
+    def _warn(self) -> None:
+        # Once, for whoever does not read the reason of a result; without a model by choice there is nothing to warn of.
+        if self.is_settled and self._load and not self._is_closed and not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("recall finds words only: %s", self.why_not)
 
     def _recollect(self, text: str) -> Vector | None:
         with self._lock:
@@ -193,23 +262,25 @@ class BackgroundEmbedder:
                 self._remembered.popitem(last=False)
 
 
-def _usable(vectors: npt.ArrayLike, count: int, dim: int) -> Vectors:
+def usable_vectors(vectors: npt.ArrayLike | Sequence[Vector], count: int, dim: int | None) -> Vectors:
     """Return the vectors that a model gave for so many texts, as float32 of shape (count, dim).
+
+    The length of the first one counts if `dim` is None.
 
     Raises:
         UnusableVectorError: they are of another number or length, or one is zero, infinite, or not a number.
     """
     try:
-        given = np.asarray(vectors, np.float32)
+        rows = np.asarray(vectors, np.float32)
     except (TypeError, ValueError) as cause:
         raise UnusableVectorError(f"no vectors: {cause}") from cause
-    if given.shape != (count, dim):
-        raise UnusableVectorError(f"an array of shape {given.shape} instead of {(count, dim)}")
-    if not np.isfinite(given).all():
+    if rows.ndim != 2 or rows.shape != (count, dim or rows.shape[-1]):
+        raise UnusableVectorError(f"an array of shape {rows.shape} instead of {(count, dim or 'any')}")
+    if not np.isfinite(rows).all():
         raise UnusableVectorError("a vector with a component that is no finite number")
-    if not given.any(axis=1).all():
+    if not rows.any(axis=1).all():
         raise UnusableVectorError("a vector of zeros")
-    return given
+    return rows
 
 
 def check_kept_model(connection: sqlite3.Connection, model: str) -> None:

@@ -38,6 +38,10 @@ class FastEmbedEmbedder:
         ModelUnavailableError: a package is not installed, the model is unknown, or its files are damaged.
     """
 
+    available = True
+    batch = 8
+    """Texts after which a query may go first: 15 ms with the default model. Fewer at once take 3 % longer."""
+
     def __init__(self, model: str, threads: int = 1) -> None:
         try:
             with importing:
@@ -60,11 +64,6 @@ class FastEmbedEmbedder:
             raise
         except Exception as cause:  # FastEmbed and onnxruntime raise what they like: any of it means no model.
             raise ModelUnavailableError(f"embedding_model: {model!r} cannot be loaded: {cause}") from cause
-
-    @property
-    def available(self) -> bool:
-        """Tell whether a call now would succeed without a wait."""
-        return True
 
     def embed_one(self, text: str) -> Vector:
         """Return the vector of one text: float32, shape (dim,), unit length."""

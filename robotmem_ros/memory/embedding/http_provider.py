@@ -1,0 +1,169 @@
+"""Let a service compute vectors: Ollama, any that speaks OpenAI's interface, or Gemini."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..models import Vector, Vectors
+from ..package_imports import importing
+from .apis import APIS, chosen_url
+from .embedder import ModelUnavailableError, ServiceFailedError, UnusableVectorError, usable_vectors
+from .service_key import service_key
+
+if TYPE_CHECKING:
+    import httpx
+
+_QUERY_TIMEOUT = 2.0
+"""Seconds for the vector of a query; words answer it sooner than a planner gives up."""
+_BATCH_TIMEOUT = 30.0
+"""Seconds for those of stored texts, and for the first one, before which a service may have to load the model."""
+_LARGEST = 64_000_000
+"""Bytes of a response: those of 512 vectors of 4096 components as JSON are less."""
+_WRONG_TEXT = frozenset({400, 413, 422})
+"""Status codes that tell that a text cannot be embedded, not that the service fails."""
+_RETRY_AFTER_LIMIT = 3600.0
+
+
+class HttpEmbedder:
+    """A model behind the HTTP interface of a provider.
+
+    Args:
+        provider: One of `APIS`.
+        model: Name of the model; empty means the provider's default.
+        url: Address of the service; empty means that of the environment or the provider's.
+
+    Raises:
+        ModelUnavailableError: httpx is not installed, or the address or the key cannot be used.
+        ServiceFailedError: the service does not give a vector.
+    """
+
+    available = True
+    batch = 64
+
+    def __init__(self, provider: str, model: str = "", url: str = "") -> None:
+        try:
+            with importing:
+                import httpx
+        except ImportError as cause:
+            raise ModelUnavailableError(f"httpx is not installed (pip install httpx); {provider} needs it") from cause
+        self._httpx = httpx
+        self._api = APIS[provider]
+        self._model = model or self._api.model
+        self.name = f"{provider}:{self._model}"
+        address = chosen_url(self._api, url)
+        key = service_key(self._api)
+        self._shown = _checked_url(httpx, address, key)
+        if self._api.needs_key and not key and address == self._api.url:
+            variables = " or ".join(self._api.key_variables)
+            raise ModelUnavailableError(f"embedding_model: {self.name!r} needs a key in the environment ({variables})")
+        self._address = f"{address}{self._api.path(self._model)}"
+        self._client = httpx.Client(headers=self._api.headers(key) if key else {})
+        self.dim = 0
+        try:
+            self.dim = len(self._request(["warm up"], _BATCH_TIMEOUT)[0])
+        except BaseException:
+            self._client.close()
+            raise
+
+    def embed_one(self, text: str) -> Vector:
+        """Return the vector of one text: float32, shape (dim,), unit length.
+
+        Raises:
+            ServiceFailedError: the service failed, gave no vector, or took longer than a query can wait.
+            ModelUnavailableError: the service refuses the text.
+        """
+        vector: Vector = self._request([text], _QUERY_TIMEOUT)[0]
+        return vector
+
+    def embed_batch(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of texts, in their order: float32, shape (len(texts), dim), rows of unit length.
+
+        Raises:
+            ServiceFailedError: the service failed or gave no vectors.
+            ModelUnavailableError: the service refuses a text.
+        """
+        return self._request(texts, _BATCH_TIMEOUT)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _request(self, texts: Sequence[str], timeout: float) -> Vectors:
+        body = self._api.body(self._model, texts)
+        try:
+            content = self._post(body, timeout)
+            vectors = self._api.vectors(json.loads(content))
+            rows = usable_vectors(vectors, len(texts), self.dim or None)
+        except self._httpx.HTTPError as cause:
+            raise self._failure(f"{type(cause).__name__}: {cause}") from cause
+        except UnusableVectorError as cause:
+            raise self._failure(str(cause)) from cause
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as cause:
+            raise self._failure("the response holds no vectors") from cause
+        unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def _post(self, body: dict[str, Any], timeout: float) -> bytes:
+        # A service that sends a byte now and then must not hold a query longer than the timeout either.
+        deadline = time.monotonic() + timeout
+        content = bytearray()
+        with self._client.stream("POST", self._address, json=body, timeout=timeout) as response:
+            if response.status_code in _WRONG_TEXT:
+                raise RefusedTextError(f"{self._shown} refuses the text (HTTP {response.status_code})")
+            if response.status_code != self._httpx.codes.OK:
+                status = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+                raise self._failure(status, _retry_after(response))
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > _LARGEST:
+                    raise self._failure(f"the response has more than {_LARGEST:,} bytes")
+                if time.monotonic() > deadline:
+                    raise self._failure(f"no whole response within {timeout:g} s")
+        return bytes(content)
+
+    def _failure(self, why: str, retry_after: float = 0.0) -> ServiceFailedError:
+        return ServiceFailedError(f"the embedding service {self.name!r} at {self._shown} failed: {why}", retry_after)
+
+
+class RefusedTextError(ModelUnavailableError):
+    """A service works, but does not embed this text."""
+
+
+def _checked_url(httpx: Any, address: str, key: str) -> str:
+    """Return an address as it may be shown.
+
+    Raises:
+        ModelUnavailableError: it is no address of a server, holds a password, or would carry a key unencrypted.
+    """
+    try:
+        url: httpx.URL = httpx.URL(address)
+    except (httpx.InvalidURL, TypeError) as cause:
+        raise ModelUnavailableError(f"embedding_url: {address!r} is no address: {cause}") from cause
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ModelUnavailableError(f"embedding_url: {address!r} must begin with http:// or https:// and name a host")
+    if url.userinfo or url.query:
+        raise ModelUnavailableError("embedding_url: must hold no user and no query; keys belong into the environment")
+    if key and url.scheme == "http" and not _is_local(url.host):
+        raise ModelUnavailableError(f"embedding_url: {address!r} would carry the key unencrypted; use https://")
+    return str(url)
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _retry_after(response: httpx.Response) -> float:
+    # A date is left to the cooldown, whose clock is no calendar.
+    try:
+        return min(max(float(response.headers.get("retry-after", 0)), 0.0), _RETRY_AFTER_LIMIT)
+    except ValueError:
+        return 0.0

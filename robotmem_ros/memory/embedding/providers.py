@@ -1,0 +1,80 @@
+"""Choose the embedding provider by the parameters: the first of a chain that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..config.parameters import Parameters
+from .apis import APIS
+from .embedder import Embedder, ModelUnavailableError
+from .fastembed_provider import FastEmbedEmbedder, find_folder
+from .http_provider import HttpEmbedder
+
+AUTO = "auto"
+
+
+class Choice(NamedTuple):
+    """A provider and a model of it."""
+
+    provider: str
+    """`fastembed`, or one of `APIS`."""
+    model: str
+    """Model as the parameter names it; empty means the default of a service."""
+    url: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the model, as the database keeps it beside its vectors."""
+        if self.provider == "fastembed":
+            return Path(self.model).name if find_folder(self.model) else self.model
+        return f"{self.provider}:{self.model or APIS[self.provider].model}"
+
+    def load(self, threads: int) -> Embedder:
+        """Return the provider, ready to embed.
+
+        Raises:
+            ModelUnavailableError: it cannot be used now.
+        """
+        if self.provider == "fastembed":
+            return FastEmbedEmbedder(self.model, threads)
+        return HttpEmbedder(self.provider, self.model, self.url)
+
+
+def choices(parameters: Parameters) -> tuple[Choice, ...]:
+    """Return what the parameters `embedding_model` and `embedding_url` name, in the order in which it is tried."""
+    return tuple(_choices(parameters.embedding_model, parameters.embedding_url))
+
+
+def _choices(models: str, url: str) -> Iterator[Choice]:
+    default = Parameters().embedding_model
+    for entry in filter(None, map(str.strip, models.split(","))):
+        for model in (default, *APIS) if entry == AUTO else (entry,):
+            provider, _, name = model.partition(":")
+            if provider not in APIS:
+                yield Choice("fastembed", default if model == "fastembed" else model.removeprefix("fastembed:"))
+            else:
+                yield Choice(provider, name, url)
+                url = ""  # of the first service alone
+
+
+def load_first(chain: tuple[Choice, ...], threads: int, stored: str | None) -> Embedder:
+    """Return the first provider of a chain that can be used.
+
+    If the database has vectors of one of these models, only this one is tried: others could not be compared with them,
+    and a service that is away for an hour must not make all vectors be computed again, twice.
+
+    Raises:
+        ModelUnavailableError: none can be used; the message says why not, for each.
+    """
+    tried = [choice for choice in chain if choice.name == stored] or chain
+    reasons: list[ModelUnavailableError] = []
+    for choice in tried:
+        try:
+            return choice.load(threads)
+        except ModelUnavailableError as error:  # noqa: PERF203 - two or three turns
+            reasons.append(error)
+    if len(reasons) == 1:
+        raise reasons[0]
+    raise ModelUnavailableError("; ".join(map(str, reasons)))

@@ -1,0 +1,46 @@
+"""Find the key of an embedding service: in the environment, or in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from .apis import Api
+from .embedder import ModelUnavailableError
+
+_MOST = 4096
+
+
+def service_key(api: Api) -> str:
+    """Return the key for a service; empty if there is none.
+
+    Raises:
+        ModelUnavailableError: a file cannot be read or others may read it, or a key cannot stand in a header.
+    """
+    for variable in api.key_variables:
+        if key := os.environ.get(variable, "").strip():
+            return _checked(variable, key)
+        if file := os.environ.get(f"{variable}_FILE", ""):
+            return _checked(f"{variable}_FILE", _read(f"{variable}_FILE", Path(file).expanduser()))
+    return ""
+
+
+def _read(variable: str, path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise ModelUnavailableError(
+                    f"{variable}: {str(path)!r} may be read by others (mode {mode:04o}); run chmod 600 on it"
+                )
+            return file.read(_MOST + 1).strip()
+    except (OSError, UnicodeDecodeError) as cause:
+        raise ModelUnavailableError(f"{variable}: {str(path)!r} cannot be read ({cause})") from cause
+
+
+def _checked(name: str, key: str) -> str:
+    # The key itself stands in no message.
+    if not key or len(key) > _MOST or not all("!" <= character <= "~" for character in key):
+        raise ModelUnavailableError(f"{name}: must hold a key of 1 to {_MOST} printable ASCII characters")
+    return key

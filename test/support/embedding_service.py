@@ -1,0 +1,135 @@
+"""A local server that speaks the HTTP interfaces of embedding services, and fails in the ways in which they fail."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from .embedders import WordVectors
+
+DIM = 16
+
+
+class EmbeddingService(ThreadingHTTPServer):
+    """Serves all three interfaces at any path below its address; `failure` names how the next requests fail."""
+
+    daemon_threads = True
+    failure = ""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        """Path, headers and body of every request, in order."""
+        self.words = WordVectors(DIM, "service")
+        self.scheme = "http"
+
+    @property
+    def url(self) -> str:
+        """Return its address."""
+        return f"{self.scheme}://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that hang up."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: EmbeddingService
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append((self.path, dict(self.headers), body))
+        match self.server.failure:
+            case "slow":
+                time.sleep(5)
+                self._send(200, self._vectors(body))
+            case "drips":
+                self._drip(json.dumps(self._vectors(body)).encode())
+            case "cut":
+                self.send_response(200)
+                self.send_header("Content-Length", "1000")
+                self.end_headers()
+                self.wfile.write(b'{"embeddings": [[0.1')
+                self.close_connection = True
+            case "garbage":
+                self._send_bytes(200, b"\xff\xfe<html>")
+            case "nested":
+                self._send_bytes(200, b"[" * 100_000)
+            case "429":
+                self._send(429, {"error": "too many requests"}, {"Retry-After": "90"})
+            case "moved":
+                self._send(302, {}, {"Location": "http://127.0.0.1:1/"})
+            case failure if failure.isdigit():
+                self._send(int(failure), {"error": "sk-secret is wrong"})
+            case _:
+                self._send(200, self._vectors(body))
+
+    def log_message(self, *args: Any) -> None:
+        """Print nothing."""
+
+    def _vectors(self, body: dict[str, Any]) -> dict[str, Any]:
+        # By the path, as each provider writes them, with what is wrong with them.
+        is_gemini = "requests" in body
+        texts = [item["content"]["parts"][0]["text"] for item in body["requests"]] if is_gemini else body["input"]
+        vectors = self._spoiled([self.server.words.embed_one(text).tolist() for text in texts])
+        if is_gemini:
+            return {"embeddings": [{"values": vector} for vector in vectors]}
+        if self.path.endswith("/embeddings"):  # in any order
+            data = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+            return {"data": data[::-1]}
+        return {"embeddings": vectors}
+
+    def _spoiled(self, vectors: list[list[float]]) -> Sequence[Sequence[object]]:
+        match self.server.failure:
+            case "nan":
+                return [[float("nan"), *vector[1:]] for vector in vectors]
+            case "null":
+                return [[None, *vector[1:]] for vector in vectors]
+            case "short":
+                return [vector[1:] for vector in vectors]
+            case "few":
+                return vectors[1:]
+            case "zero":
+                return [[0.0] * len(vector) for vector in vectors]
+        return vectors
+
+    def _drip(self, content: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        for index in range(len(content)):
+            self.wfile.write(content[index : index + 1])
+            time.sleep(0.5)
+
+    def _send(self, status: int, value: object, headers: dict[str, str] | None = None) -> None:
+        self._send_bytes(status, json.dumps(value).encode(), headers)
+
+    def _send_bytes(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@contextmanager
+def embedding_service(context: ssl.SSLContext | None = None) -> Iterator[EmbeddingService]:
+    """Run the server on a free port, with TLS if there is a context."""
+    with EmbeddingService() as server:
+        if context is not None:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            server.scheme = "https"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -35,6 +35,7 @@ FLOORS = (
         "argument",
         "bounds",
         "clocks",
+        "display",
         "errors",
         "geometry",
         "new_file",

@@ -145,7 +145,7 @@ def test_sqlite_copies_a_memory(command: str, memory: str, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
     with RobotMemory(tmp_path / "copy.db", read_only=True, embedding_model="", collection="visitors") as copy:
-        assert copy.recall("red mug")[0].session_id == memory
+        assert copy.recall("red mug")[0].memory.session_id == memory
 
 
 def test_the_demo_runs_and_robotmem_is_there_afterwards(environment: dict[str, str], memory: str) -> None:

@@ -86,7 +86,7 @@ def _saves(database: Path, world: str, model: str, queries: Sequence[SiteQuery],
     batch_rate = _batch_rate(model, texts[_NEW:])
     with _opened(database, model) as memory:
         memory.warm_up()
-        known = [found.content for found in memory.recall("red mug in the kitchen", n=100)]
+        known = [found.content for found in memory.recall("red mug in the kitchen", n=100).memories]
         began = time.perf_counter()
         _store(memory, [known[index % len(known)] for index in range(_REPEATED)])
         repeated = _REPEATED / (time.perf_counter() - began)

@@ -106,7 +106,7 @@ def _times(
         began = time.perf_counter()
         found = memory.recall(query, collections=[collection, *others] if number else "*")
         taken.append(1000 * (time.perf_counter() - began))
-        if not found.memories:
+        if not found:
             raise RuntimeError(f"nothing was found for {query!r} in {collection!r}")
     return f"{statistics.median(taken):.1f} / {statistics.quantiles(taken, n=20)[-1]:.1f}"
 

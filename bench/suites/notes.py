@@ -60,7 +60,7 @@ def _measured(pages: Path, tokens: int, model: str, errors: bool) -> Iterator[st
         memory.flush()
         ranks, read = [], 0
         for question in questions:
-            found = [one for one in memory.recall(question["query"], _FOUND) if one.kind is Kind.NOTE]
+            found = [one for one in memory.recall(question["query"], _FOUND).memories if one.kind is Kind.NOTE]
             read += sum(count(one.content) for one in found)
             ranks.append(_rank(memory, question, found))
             if errors and not ranks[-1]:

@@ -85,7 +85,8 @@ def measure(world: World, settings: Settings) -> Report:
         ids = [[stored.memory_id for stored in future.result()] for future in pending]
         seconds = time.perf_counter() - start
         objects = {
-            found.id: found for found in memory.recall(n=1000, min_confidence=0.0, context_filter={"confirmed": True})
+            found.id: found
+            for found in memory.recall(n=1000, min_confidence=0.0, context_filter={"confirmed": True}).memories
         }
     return _report(world, ids, objects, sum(map(len, ids)) / seconds)
 

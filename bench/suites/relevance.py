@@ -95,7 +95,7 @@ def _asked(memory: RobotMemory, path: Path, ids: Mapping[str, int]) -> Iterator[
         for group, record in _queries():
             query = record["query"]
             relevant = {ids[item] for item in record["relevant"]}
-            found = memory.recall(query, n=_N, min_relevance=0.0).memories
+            found = memory.recall(query, n=_N, min_relevance=0.0)
             shares = stages.shares(query, [one.id for one in found])
             less = UNKNOWN if stages.is_unknown(query) else 0.0
             results = [

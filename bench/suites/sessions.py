@@ -69,7 +69,7 @@ def _learn(episodes: int, n: int, weight: float, seed: int) -> tuple[float, floa
             memory.end_session(session, float(success))
         right = [memory.recall(f"how to do task t{task}", n=1)[0].id == works[task] for task in range(_TASKS)]
         control = [
-            "charger" in memory.recall(f"charger left of the window r{place}", n=1)[0].content
+            "charger" in memory.recall(f"charger left of the window r{place}", n=1)[0].memory.content
             for place in range(_TASKS)
         ]
     return successes / episodes, sum(right) / _TASKS, sum(control) / _TASKS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ..memory import Kind, Memory, validation
+from ..memory import Hit, Kind, Memory, RecallResult, validation
 from ..memory.errors import InvalidFieldError
 from ..memory.models import Session
 from ..memory.search.request import RecallRequest
@@ -153,16 +153,16 @@ def _head(desk: Desk) -> str:
 
 def _facts(desk: Desk, task: str) -> tuple[Memory, ...]:
     if not task:
-        return _offered(desk, "", _FACTS, kinds="fact", after=0)
+        return _offered(desk, "", _FACTS, kinds="fact", after=0).memories
     # What is known to have helped comes first, then what else has to do with the task.
     fit = (*desk.memory.prepare(task, _FACTS), *_offered(desk, task, _FACTS, kinds="fact"))
-    return tuple({one.id: one for one in reversed(fit)}[key] for key in dict.fromkeys(one.id for one in fit))
+    return tuple({hit.id: hit.memory for hit in fit}.values())
 
 
-def _offered(desk: Desk, query: str, n: int, least: float | None = None, **conditions: Any) -> tuple[Memory, ...]:
+def _offered(desk: Desk, query: str, n: int, least: float | None = None, **conditions: Any) -> RecallResult:
     # What is in a digest was not asked for, so it does not count as used; its conditions say nothing of the task.
     bound = desk.memory.parameters.min_relevance
-    return desk.memory.offer(RecallRequest(query, n, least, min_relevance=bound, **conditions)).memories
+    return desk.memory.offer(RecallRequest(query, n, least, min_relevance=bound, **conditions))
 
 
 def _fact_line(desk: Desk, fact: Memory) -> Line:
@@ -177,13 +177,13 @@ def _failures(desk: Desk, task: str) -> list[Line]:
         {"categories": _FAILURE_TAGS}, {"any_tags": _FAILURE_TAGS}, {"context_filter": {"task.success": False}},
     )  # fmt: skip
 
-    def failed(query: str) -> dict[int, Memory]:
-        return {one.id: one for kind in kinds_of_failure for one in _offered(desk, query, _FAILURES, **kind)}
+    def failed(query: str) -> Iterable[Hit]:
+        return {hit.id: hit for kind in kinds_of_failure for hit in _offered(desk, query, _FAILURES, **kind)}.values()
 
-    latest = sorted(failed("").values(), key=lambda one: (-one.observed_at, -one.id))
+    latest = sorted(failed(""), key=lambda hit: (-hit.memory.observed_at, -hit.id))
     # What went wrong with this task comes first, however long ago.
-    alike = sorted(failed(task).values(), key=lambda one: (-one.relevance, -one.id)) if task else []
-    return [_fact_line(desk, one) for one in (*alike[:_FAILURES], *latest[: 2 if task else _FAILURES])]
+    alike = sorted(failed(task), key=lambda hit: (-hit.relevance, -hit.id)) if task else []
+    return [_fact_line(desk, hit.memory) for hit in (*alike[:_FAILURES], *latest[: 2 if task else _FAILURES])]
 
 
 def _session_lines(desk: Desk) -> list[Line]:
@@ -216,7 +216,7 @@ def _objects_of(desk: Desk, task: str, place: Place | None) -> list[Line]:
 
 
 def _notes(desk: Desk, task: str) -> list[Line]:
-    found = _offered(desk, task, _NOTES, kinds=Kind.NOTE.value) if task else ()
+    found = _offered(desk, task, _NOTES, kinds=Kind.NOTE.value).memories if task else ()
     return [Line(f"[{one.id}] {_short(one.content)} ({source(one)})", one.id) for one in found]
 
 
@@ -228,9 +228,10 @@ def _objects(desk: Desk, place: Place | None) -> list[Line]:
     return [_object_line(desk, one) for one in found]
 
 
-def _object_line(desk: Desk, found: Memory) -> Line:
+def _object_line(desk: Desk, hit: Hit) -> Line:
+    found = hit.memory
     position = "" if found.pose is None else f" at ({', '.join(f'{number:.2f}' for number in found.pose[:3])})"
-    distance = rounded(found.distance)
+    distance = rounded(hit.distance)
     away = "" if distance is None else f", {distance:.1f} m away"
     seen = desk.view.at(found.observed_at)["ago"]
     told = _short(found.content, 80)
@@ -250,7 +251,7 @@ def _contradictions(desk: Desk, facts: Iterable[Memory]) -> Iterator[Line]:
 def _latest(desk: Desk, place: Place | None) -> list[Line]:
     areas: tuple[str, ...] = (place.area,) if place is not None and place.area else ()
     near = None if place is None else place.near
-    found = _offered(desk, "", _LATEST, kinds="perception", after=0, near=near, areas=areas)
+    found = _offered(desk, "", _LATEST, kinds="perception", after=0, near=near, areas=areas).memories
     return [Line(f"[{one.id}] {_short(one.content)} ({desk.view.at(one.observed_at)['ago']})", one.id) for one in found]
 
 

@@ -52,7 +52,7 @@ def _today(desk: Desk, day: str = "") -> str:
         if one.started_at < end and (one.ended_at is None or one.ended_at >= start)
     ]
     page = desk.memory.timeline(n=_PAGE, after=start, before=end, collection="*", oldest_first=True)
-    lines = [f"- {_at(desk.view, one.observed_at)} [{one.id}] {one.kind.value}: {one.snippet}" for one in page.entries]
+    lines = [f"- {_at(desk.view, one.observed_at)} [{one.id}] {one.kind.value}: {one.snippet}" for one in page]
     episodes = [
         f"- episode {one.session_id}, began {desk.view.when(one.started_at)}, outcome "
         f"{'not told' if one.outcome is None else f'{one.outcome:g}'}: {' '.join(one.context_json.split())[:200]}"

@@ -39,7 +39,7 @@ def _learn(desk: Desk, given: Mapping[str, Any]) -> Shown:
 
 def _recall(desk: Desk, given: Mapping[str, Any]) -> Shown:
     found = desk.memory.recall(**given)
-    memories = [desk.view.brief(short, memory) for short, memory in zip(found.brief(), found, strict=True)]
+    memories = [desk.view.brief(short, hit) for short, hit in zip(found.brief(), found, strict=True)]
     told = {"mode": found.mode.value, "reason": found.reason}
     return {"memories": memories, "relevant": found.relevant, **filled(told)}
 
@@ -80,13 +80,13 @@ def _end_session(desk: Desk, given: Mapping[str, Any]) -> Shown:
         "session": desk.view.session(report.session), "facts": report.facts, "perceptions": report.perceptions,
         "categories": dict(report.categories), "objects": dict(report.objects),
         "grouped": report.consolidation.grouped, "superseded": report.consolidation.superseded,
-        "know_next_time": [{"id": fact.id, "text": fact.content} for fact in report.proactive],
+        "know_next_time": [{"id": hit.id, "text": hit.memory.content} for hit in report.proactive],
     })  # fmt: skip
 
 
 def _timeline(desk: Desk, given: Mapping[str, Any]) -> Shown:
     page = desk.memory.timeline(**given)
-    return {"memories": [desk.view.entry(entry) for entry in page.entries], **filled({"cursor": page.cursor})}
+    return {"memories": [desk.view.entry(entry) for entry in page], **filled({"cursor": page.cursor})}
 
 
 def _get_memories(desk: Desk, given: Mapping[str, Any]) -> Shown:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..memory import Kind, Memory, Pose
+from ..memory import Hit, Kind, Memory, Pose
 from ..memory.models import Change, SeenObject, Session, Sighting
 from ..memory.search.details import MemoryDetails
 from ..memory.search.result import BriefMemory
@@ -22,8 +22,6 @@ Shown = dict[str, Any]
 _IN_OTHER_WORDS = {
     "id", "kind", "content", "human_summary", "observed_at", "created_at", "confidence", "faded", "tags", "pose",
     "frame_id", "map_id", "context_json", "similar_ids", "first_seen", "last_seen", "confirmed",
-    # These are told by a recall.
-    "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count", "folded_ids",
 }  # fmt: skip
 _AS_THEY_ARE = tuple(one.name for one in fields(Memory) if one.name not in _IN_OTHER_WORDS)
 """Fields of a memory that are shown under their own names, so that a new one is shown as well."""
@@ -52,8 +50,9 @@ class View:
         named = {} if frame_id == self.memory_frame else {"frame_id": frame_id}
         return {"position": [rounded(number) for number in pose[:3]], **named}
 
-    def brief(self, short: BriefMemory, memory: Memory) -> Shown:
+    def brief(self, short: BriefMemory, hit: Hit) -> Shown:
         """Show what of a recalled memory tells whether to read it in full."""
+        memory = hit.memory
         return filled({
             "id": short.id, "kind": short.kind.value, "text": short.snippet, **self.at(short.observed_at),
             "relevance": rounded(short.relevance), "confidence": rounded(memory.confidence),
@@ -61,7 +60,7 @@ class View:
             "category": memory.category, "source": source(memory), **self.place(short.pose, short.frame_id),
             "distance": rounded(short.distance), "times_seen": memory.times_seen,
             "contradicted_by": memory.contradicted_by, "session_id": memory.session_id,
-            "similar_ids": list(memory.similar_ids), "folded_count": memory.folded_count,
+            "similar_ids": list(memory.similar_ids), "folded_count": hit.folded_count,
         })  # fmt: skip
 
     def entry(self, entry: TimelineEntry) -> Shown:
@@ -101,12 +100,13 @@ class View:
             "label": sighting.label, "confidence": rounded(sighting.confidence),
         }  # fmt: skip
 
-    def object(self, found: Memory) -> Shown:
+    def object(self, hit: Hit) -> Shown:
         """Show an object that a recall found."""
+        found = hit.memory
         seen = {name: self.when(time) for name, time in (("last_seen", found.last_seen),) if time is not None}
         return filled({
             "id": found.id, "label": found.label, "text": found.content, **self.place(found.pose, found.frame_id),
-            "distance": rounded(found.distance), **seen, "times_seen": found.times_seen,
+            "distance": rounded(hit.distance), **seen, "times_seen": found.times_seen,
             "confidence": rounded(found.confidence), "faded": found.faded or None, "confirmed": found.confirmed,
         })  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..memory.clocks import DAY
 from ..memory.config.parameters import Parameters
+from ..memory.display import time_text
 from ..memory.models import MemoryUpdate
 from ..memory.purge.purge import Purged
 from ..memory.retention.retention import Report
@@ -29,7 +30,6 @@ from .command import (
     show,
     table,
     time_ns,
-    time_text,
 )
 
 _ABOUT = {entry.name: entry.metadata["about"] for entry in fields(MemoryUpdate) if entry.name != "memory_id"}

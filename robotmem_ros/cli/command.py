@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
-import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timezone
+from collections.abc import Callable, Sequence
+from datetime import timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tabulate import tabulate
 
 from ..memory import RobotMemory
+from ..memory.display import json_values
 from ..memory.errors import DatabaseUnusableError, InvalidFieldError, RobotMemoryError
 from ..memory.storage.connection import default_path, resolve
 from ..memory.times import moment
 from .output import write_notice, write_result
-
-_YEAR_2001 = 1e9
 
 
 class CommandError(RobotMemoryError):
@@ -113,20 +110,6 @@ def show(arguments: argparse.Namespace, result: object, text: str) -> None:
     write_result(text)
 
 
-def json_values(value: object) -> object:
-    """Turn dataclasses and named tuples into dicts by field; parse fields `<name>_json`; NaN becomes None."""
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if dataclasses.is_dataclass(value):
-        names = [entry.name.removesuffix("_json") for entry in dataclasses.fields(value)]
-        value = {name: getattr(value, name) for name in names}
-    if isinstance(value, Mapping):
-        return {name: json_values(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_values(entry) for entry in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Align rows below a head, if any, one line each, columns of numbers to the right; empty without rows."""
     if not rows:
@@ -136,22 +119,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     align = ["right" if all(isinstance(cell, (int, float)) for cell in column) else "left" for column in columns]
     text: str = tabulate([head, *cells] if head else cells, tablefmt="plain", colalign=align, disable_numparse=True)
     return f"{text}\n"
-
-
-def position_text(position: Sequence[float]) -> str:
-    """Format a position in metres."""
-    return f"({', '.join(f'{part:.2f}' for part in position)})"
-
-
-def time_text(time_ns: int) -> str:
-    """Format a time of the robot's clock in UTC; a time of a simulation as seconds."""
-    seconds = time_ns / 1e9
-    if seconds < _YEAR_2001:
-        return f"{seconds:.3f} s"
-    try:
-        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds:.0f} s"
 
 
 def time_ns(text: str) -> int:

@@ -9,7 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .command import JSON, CommandError, json_values, option, show, table
+from ..memory.display import json_values
+from .command import JSON, CommandError, option, show, table
 from .output import write_result
 
 LISTING = (

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from ..memory import RobotMemory
 from ..memory.config.parameters import Parameters
+from ..memory.display import time_text
 from ..memory.maps import PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from .command import DATABASE, Command, CommandError, opened, option, show, table, time_ns, time_text
+from .command import DATABASE, Command, CommandError, opened, option, show, table, time_ns
 from .listing import LISTING, show_list
 from .output import write_notice
 

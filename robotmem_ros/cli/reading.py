@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..memory import BriefMemory, Change, Explanation, Kind, Memory, Mode
+from ..memory import BriefMemory, Change, Explanation, Hit, Kind, Mode
 from ..memory.argument import arguments_of
 from ..memory.config.parameters import Parameters
+from ..memory.display import place_text, time_text
 from ..memory.errors import MemoryNotFoundError
 from ..memory.models import Session
 from ..memory.new_file import new_file
@@ -25,11 +26,9 @@ from .command import (
     Option,
     opened,
     option,
-    position_text,
     show,
     table,
     time_ns,
-    time_text,
 )
 from .listing import LISTING, show_list
 
@@ -42,8 +41,15 @@ def _recall(arguments: argparse.Namespace) -> None:
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
     with opened(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
         found = memory.recall(**given)
-    memories: Sequence[Memory | BriefMemory] = found.brief() if arguments.brief else found.memories
-    lines = [line for one in memories for line in _memory_lines(one)] or ["nothing found"]
+    if arguments.brief:
+        brief = found.brief()
+        memories: Sequence[object] = brief
+        lines = [_brief_line(one) for one in brief]
+    else:
+        memories = found.to_dicts()
+        lines = [line for hit in found for line in _hit_lines(hit)]
+    if not found:
+        lines.append("nothing found")
     if found.reason:
         lines.append(f"({found.mode.value}: {found.reason})")
     result = {"mode": found.mode, "reason": found.reason, "relevant": found.relevant, "memories": memories}
@@ -54,46 +60,46 @@ def _model(arguments: argparse.Namespace) -> str:
     return "" if arguments.no_model else Parameters().embedding_model
 
 
-def _memory_lines(memory: Memory | BriefMemory) -> Iterator[str]:
-    if isinstance(memory, BriefMemory):
-        when = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
-        yield f"{memory.score:.2f}  {memory.snippet}{_place(memory)}  [{when}]"
+def _brief_line(memory: BriefMemory) -> str:
+    when = f"{time_text(memory.observed_at)}, id {memory.id}{', faded' if memory.faded else ''}"
+    return f"{memory.score:.2f}  {memory.snippet}{place_text(memory.pose, memory.frame_id)}  [{when}]"
+
+
+def _hit_lines(hit: Hit) -> Iterator[str]:
+    yield _note_line(hit) if hit.memory.kind is Kind.NOTE else _hit_line(hit)
+    explanation = hit.explanation
+    if explanation is None:
         return
-    yield _note_line(memory) if memory.kind is Kind.NOTE else _memory_line(memory)
-    told = memory.explanation
-    if told is None:
-        return
-    ranks = ((told.text_rank, "in words"), (told.vector_rank, "in meaning"))
+    ranks = ((explanation.text_rank, "in words"), (explanation.vector_rank, "in meaning"))
     placed = "".join(f", number {rank} {where}" for rank, where in ranks if rank)
     words = "holds no word"
-    if memory.matched_terms:
-        words = (
-            f"holds {' '.join(memory.matched_terms)} (BM25 {told.bm25:.2f}, {told.bm25_share:.0%} of each word once)"
-        )
-    meaning = "no vector" if math.isnan(memory.similarity) else f"cosine {memory.similarity:.3f}"
+    if hit.matched_terms:
+        bm25 = f"BM25 {explanation.bm25:.2f}, {explanation.bm25_share:.0%} of each word once"
+        words = f"holds {' '.join(hit.matched_terms)} ({bm25})"
+    meaning = "no vector" if math.isnan(hit.similarity) else f"cosine {hit.similarity:.3f}"
     yield f"      {words}, {meaning}{placed}"
-    rows = [(one.name, _SIGNS[one.operation].format(one.value), f"= {one.score:.3f}", one.reason) for one in told.parts]
+    rows = [
+        (one.name, _SIGNS[one.operation].format(one.value), f"= {one.score:.3f}", one.reason)
+        for one in explanation.parts
+    ]
     yield from (f"      {line}" for line in table((), rows).splitlines())
 
 
-def _note_line(memory: Memory) -> str:
-    note = memory.context["note"]
-    where = f"{note['path']}:{note['first_line']}-{note['last_line']}"
-    told = f"relevance {memory.relevance:.2f}, {where}, id {memory.id}"
-    return f"{memory.score:.2f}  {' '.join(memory.content.split())}  [{told}]"
+def _note_line(hit: Hit) -> str:
+    note = hit.memory.context["note"]
+    about = f"relevance {hit.relevance:.2f}, {note['path']}:{note['first_line']}-{note['last_line']}, id {hit.id}"
+    return f"{hit.score:.2f}  {' '.join(hit.memory.content.split())}  [{about}]"
 
 
-def _memory_line(memory: Memory) -> str:
+def _hit_line(hit: Hit) -> str:
+    memory = hit.memory
     doubt = f", contradicted by {memory.contradicted_by}" if memory.contradicted_by else ""
     similar = f", similar to {', '.join(map(str, memory.similar_ids))}" if memory.similar_ids else ""
-    folded = f", and {memory.folded_count} older of the same text and place" if memory.folded_count else ""
+    folded = f", and {hit.folded_count} older of the same text and place" if hit.folded_count else ""
     faded = f", faded to confidence {memory.confidence:.2f}" if memory.faded else ""
-    told = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{folded}"
-    return f"{memory.score:.2f}  {memory.content}{_place(memory)}  [relevance {memory.relevance:.2f}, {told}]"
-
-
-def _place(memory: Memory | BriefMemory) -> str:
-    return f" at {position_text(memory.pose[:3])} in {memory.frame_id}" if memory.pose else ""
+    about = f"{time_text(memory.observed_at)}, id {memory.id}{faded}{doubt}{similar}{folded}"
+    place = place_text(memory.pose, memory.frame_id)
+    return f"{hit.score:.2f}  {memory.content}{place}  [relevance {hit.relevance:.2f}, {about}]"
 
 
 def _status(arguments: argparse.Namespace) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..memory import MemoryDetails, TimelineEntry
+from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.search.counts import DEFAULT_N, Counted
 from ..memory.search.request import TimelineRequest
-from .command import DATABASE, JSON, Command, json_values, opened, option, position_text, show, table, time_text
+from .command import DATABASE, JSON, Command, opened, option, show, table
 from .listing import LISTING, show_list
 from .reading import change_rows, request_option
 
@@ -23,8 +24,8 @@ def _timeline(arguments: argparse.Namespace) -> None:
     with opened(arguments.db, read_only=True) as memory:
         page = memory.timeline(**given)
         known = memory.counts("collections")
-    text = table(_HEAD, [_entry_row(one) for one in page.entries]) or "nothing found\n"
-    if not page.entries and known:
+    text = table(_HEAD, [_entry_row(one) for one in page]) or "nothing found\n"
+    if not page and known:
         text += f"(there are the collections {', '.join(f'{name!r} ({n})' for name, n in known)})\n"
     if page.cursor:
         text += f"(more: --cursor {page.cursor})\n"
@@ -72,7 +73,7 @@ def _told(details: MemoryDetails) -> Iterator[str]:
     memory, data = details.memory, details.data
     if details.status != "active":
         yield f"{details.status}: {details.status_reason}"
-    place = "" if memory.pose is None else f" at {position_text(memory.pose[:3])} in {memory.frame_id}"
+    place = place_text(memory.pose, memory.frame_id)
     session = f", session {memory.session_id}" if memory.session_id else ""
     yield f"{time_text(memory.observed_at)}{place}, collection {memory.collection}{session}"
     tags = f", tags {', '.join(memory.tags)}" if memory.tags else ""

@@ -19,7 +19,7 @@ from .errors import (
 from .learning.explanation import Explanation
 from .learning.learning import Learned
 from .maps import OccupancyGrid, Origin, PathPoint
-from .models import Change, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
+from .models import Change, Hit, Kind, Memory, PerceptionData, PerceptionType, Pose, SeenObject, Sighting, Stored
 from .notes.reading import NoteLines, NotesState
 from .objects.field_of_view import FieldOfView
 from .purge.purge import Purged
@@ -42,6 +42,7 @@ __all__ = [
     "FieldOfView",
     "ForkedMemoryError",
     "FrameMismatchError",
+    "Hit",
     "InvalidFieldError",
     "Kind",
     "Learned",

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 FIRST_OF_WALL_CLOCKS = 10**18
 """September 2001; an earlier time is that of a simulation."""
 _MAX_AHEAD_NS = 10 * 10**9
@@ -48,9 +49,14 @@ def uptime() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic_ns()
 
 
+def utc(time_ns: int) -> datetime:
+    """Return a time in UTC, to the microsecond."""
+    return _EPOCH + timedelta(microseconds=time_ns // 1000)
+
+
 def iso(time_ns: int, *, timespec: str = "microseconds") -> str:
     """Write a time as the tables keep it: ISO 8601 in UTC, to the microsecond or another `timespec` of isoformat()."""
-    return datetime.fromtimestamp(time_ns // 1000 / 1e6, timezone.utc).isoformat(timespec=timespec)
+    return utc(time_ns).isoformat(timespec=timespec)
 
 
 def nanoseconds(written: str) -> int:

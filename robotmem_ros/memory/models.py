@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field
+from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -13,7 +14,9 @@ import numpy.typing as npt
 
 from .argument import argument
 from .bounds import MAX_TAGS
-from .errors import MALFORMED, StorageError
+from .clocks import utc
+from .display import json_values, place_text, time_text
+from .errors import MALFORMED, StorageError, shown
 from .times import Time
 
 Vector = npt.NDArray[np.float32]
@@ -197,9 +200,13 @@ class Stored:
 
     memory_id: int
     is_new: bool = True
-    """False when an import had stored it before, and for a duplicate."""
+    """Whether the memory was made now; false for a fact learned again, and for another sighting of an object."""
     times_seen: int = 0
     """Of a sighting: how often its object was seen, this time included; 1 for a new one. 0 for what is no sighting."""
+
+
+IMPORTED_BEFORE = Stored(0, is_new=False)
+"""The result of storing what an import had stored before: nothing changes."""
 
 
 class ScorePart(NamedTuple):
@@ -236,7 +243,7 @@ class ScoreExplanation:
 
 @dataclass(frozen=True)
 class Memory:
-    """One memory as recall gives it back."""
+    """One memory as it is stored; only its confidence follows from the time."""
 
     id: int
     kind: Kind
@@ -273,6 +280,49 @@ class Memory:
     """The newest active fact that is newer than this one and contradicts it; 0 when there is none."""
     similar_ids: tuple[int, ...] = ()
     """The active similar facts, ascending. Their texts differ, so read them, too."""
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """Return the context, parsed.
+
+        Raises:
+            StorageError: it is damaged.
+        """
+        return parsed_object(f"context of memory {self.id}", self.context_json)
+
+    @property
+    def observed_datetime(self) -> datetime:
+        """Return `observed_at` in UTC, to the microsecond."""
+        return utc(self.observed_at)
+
+    @property
+    def created_datetime(self) -> datetime:
+        """Return `created_at` in UTC, to the microsecond."""
+        return utc(self.created_at)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON can hold them, with `context` parsed.
+
+        Raises:
+            StorageError: the context is damaged.
+        """
+        values: dict[str, Any] = json_values(self)
+        return values
+
+    def __repr__(self) -> str:
+        return f"<Memory {self.summary()}>"
+
+    def summary(self) -> str:
+        """Return id, beginning of the text, place and time in one line."""
+        text, place = shown(" ".join(self.content.split())), place_text(self.pose, self.frame_id)
+        return f"{self.id} {text}{place}, {time_text(self.observed_at)}"
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A memory that a recall found, and what the recall adds to it."""
+
+    memory: Memory
     score: float = 1.0
     """In [0, 1], relative to the best result."""
     relevance: float = 1.0
@@ -291,13 +341,21 @@ class Memory:
     """The newest of these, newest first."""
 
     @property
-    def context(self) -> dict[str, Any]:
-        """Return the context, parsed.
+    def id(self) -> int:
+        """Return the id of the memory."""
+        return self.memory.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of the memory and those of the hit in one, as JSON can hold them.
 
         Raises:
-            StorageError: it is damaged.
+            StorageError: the context of the memory is damaged.
         """
-        return parsed_object(f"context of memory {self.id}", self.context_json)
+        values: dict[str, Any] = json_values(self)
+        return {**values.pop("memory"), **values}
+
+    def __repr__(self) -> str:
+        return f"<Hit {self.memory.summary()}, relevance {self.relevance:.2f}>"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ Request = TypeVar("Request", RecallRequest, TimelineRequest)
 T = TypeVar("T")
 P = ParamSpec("P")
 _IDS = frozenset({"id", "memory_id", "contradicted_by", "similar_ids", "folded_ids"})
-_INNER = frozenset({"memory", "memories", "entries", "data"})
+_INNER = frozenset({"memory", "hits", "entries", "data"})
 """Fields of results that are ids of memories, and fields that may hold values with such."""
 
 

@@ -33,8 +33,8 @@ from .learning.learning import Learned
 from .maps import MAX_POINTS, OccupancyGrid, PathPart, PathPoint, check_moves
 from .models import (
     Change,
+    Hit,
     ImportKey,
-    Memory,
     MemoryUpdate,
     NewFact,
     NewMemory,
@@ -366,7 +366,7 @@ class RobotMemory:
         with parts.database.query_priority:
             return parts.pipeline.run(query, self.parameters)
 
-    def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Memory, ...]:
+    def prepare(self, task: str, n: int = 5, *, collection: str | None = None) -> tuple[Hit, ...]:
         """Return at most `n` facts to know before a task, best first: what a session about it is told at its end.
 
         Raises:

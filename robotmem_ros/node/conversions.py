@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Duration, Time
 from robotmem_ros.msg import MemoryStatus, Perception
 from robotmem_ros.srv import EndSession, GetMemories, Learn, List, ObjectHistory, Update
 
-from ..memory import BriefMemory, Count, Memory, MemoryDetails, Mode, Sighting, Status
+from ..memory import BriefMemory, Count, Hit, MemoryDetails, Mode, Sighting, Status
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import NewMemory, NewPerception
@@ -27,7 +27,7 @@ Clock = Callable[[], int]
 class Recalled(NamedTuple):
     """The result of a recall as its response has it: in full or in brief."""
 
-    memories: tuple[Memory, ...]
+    memories: tuple[Hit, ...]
     brief_memories: tuple[BriefMemory, ...]
     mode: Mode
     reason: str

@@ -6,6 +6,7 @@ ends the process.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -23,8 +24,9 @@ from robotmem_ros import msg
 from robotmem_ros.msg import Box, Count
 from robotmem_ros.msg import Change as ChangeMessage
 from robotmem_ros.msg import Group as GroupMessage
+from robotmem_ros.msg import Memory as MemoryMessage
 
-from ..memory import Change, Pose
+from ..memory import Change, Hit, Memory, Pose
 from ..memory.clocks import nanoseconds
 from ..memory.errors import InvalidFieldError, shown
 from ..memory.sessions.consolidation import Group
@@ -32,6 +34,7 @@ from ..memory.sessions.consolidation import Group
 NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
 _BITS = (8, 16, 32, 64)
+_OF_HIT = [one.name for one in dataclasses.fields(Hit) if one.name != "memory"]
 _SEQUENCE = re.compile(r"sequence<(?P<element>.+?)(?:, (?P<most>\d+))?>|(?P<item>.+)\[\d+\]")
 
 
@@ -221,6 +224,12 @@ def _group_message(group: Group) -> GroupMessage:
     )  # fmt: skip
 
 
+def _memory_message(found: Memory | Hit) -> MemoryMessage:
+    # A memory that no recall found has the values that a hit has by default.
+    hit = found if isinstance(found, Hit) else Hit(found)
+    return fill(MemoryMessage(), hit.memory, **{name: getattr(hit, name) for name in _OF_HIT})
+
+
 def _change_message(change: Change) -> ChangeMessage:
     before = json.dumps(change.before, ensure_ascii=False)
     return fill(ChangeMessage(), change, changed=nanoseconds(change.changed_at), before=before)
@@ -252,6 +261,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "sequence<robotmem_ros/Count>": lambda value: [Count(name=name, n=int(n)) for name, n in value.items()],
     "robotmem_ros/Change": _change_message,
     "robotmem_ros/Group": _group_message,
+    "robotmem_ros/Memory": _memory_message,
     "geometry_msgs/Point": _point_message,
     "geometry_msgs/Pose": _pose_message,
     "builtin_interfaces/Time": lambda value: time_message(value or 0),

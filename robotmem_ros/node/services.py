@@ -161,8 +161,8 @@ class Services:
 def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Recalled:
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(**query)
-    memories, in_brief = ((), result.brief()) if brief else (result.memories, ())
-    return conversions.Recalled(memories, in_brief, result.mode, result.reason, result.relevant)
+    hits, in_brief = ((), result.brief()) if brief else (result.hits, ())
+    return conversions.Recalled(hits, in_brief, result.mode, result.reason, result.relevant)
 
 
 def serve(

@@ -16,7 +16,7 @@ from ..memory import FieldOfView, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, RobotMemoryError
 from ..memory.geometry import checked_covariance
-from ..memory.models import NewMemory
+from ..memory.models import IMPORTED_BEFORE, NewMemory
 from ..memory.objects.field_of_view import Detection
 from .counters import DropReason
 from .message import Message, Observation
@@ -119,7 +119,7 @@ def _written(message: Message, number: int, future: Future[tuple[Stored, ...]]) 
         message.topic.not_written(message)
         message.drop(DropReason.NOT_WRITTEN, number, str(error))
         return
-    fresh = [stored.memory_id for stored in future.result() if stored.is_new]
+    fresh = [stored.memory_id for stored in future.result() if stored != IMPORTED_BEFORE]
     message.topic.counter.store(len(fresh))
     if fresh:
         _LOG.debug("%s: stored as %s", message, fresh)

@@ -51,11 +51,11 @@ def list_routes(memory: RobotMemory, searches: Searches) -> APIRouter:
         if words and named.get("query", words) != words:
             raise InvalidFieldError("q", words, "differs from `query`, which means the same; give one of them")
         result = memory.recall(**{"query": words, **named})
-        searches.add(found=bool(result.memories))
+        searches.add(found=bool(result))
         told = {"mode": result.mode.value, "reason": result.reason, "relevant": result.relevant}
         if is_brief:
             return FoundBriefly.model_validate({**told, "memories": result.brief()})
-        return Found.model_validate({**told, "memories": result.memories})
+        return Found.model_validate({**told, "memories": result.to_dicts()})
 
     @router.get("/sessions", responses=responses())
     def sessions(collection: Named = None, n: Limit = 100) -> Sessions:

@@ -12,28 +12,28 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema, create_model
 
-from ..memory.models import Change, Memory, ScoreExplanation, ScorePart, Session, Sighting
+from ..memory.models import Change, Hit, Memory, ScoreExplanation, ScorePart, Session, Sighting
 from ..memory.search import result
 from ..memory.search.timeline import TimelineEntry
 
 _TIME_SCHEMA = {"type": "string", "pattern": "^-?[0-9]{1,19}$", "description": "Nanoseconds since the epoch."}
 _TIMES = frozenset({"first_seen", "last_seen"})
 """Fields that are times, besides those that end with `_at`."""
-_OF_RECALL = frozenset({
-    "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count", "folded_ids",
-})  # fmt: skip
-"""Fields of a memory that a recall fills."""
 M = TypeVar("M", bound=BaseModel)
 
 TimeNs = Annotated[int, PlainSerializer(str, return_type=str), WithJsonSchema(_TIME_SCHEMA)]
 
 
 def _position(pose: Any) -> Any:
-    return pose if pose is None or isinstance(pose, list) else list(pose[:3])
+    return pose if pose is None or isinstance(pose, list) else _numbers(pose)[:3]
 
 
 def _orientation(pose: Any) -> Any:
-    return list(pose[3:7]) if pose is not None and len(pose) >= 7 else None
+    return _numbers(pose)[3:7] if pose is not None and len(pose) >= 7 else None
+
+
+def _numbers(pose: Any) -> list[float]:
+    return list(pose.values() if isinstance(pose, dict) else pose)
 
 
 def _none_if_nan(value: Any) -> Any:
@@ -107,12 +107,12 @@ class ScoreExplanationOut(Value):
     parts: list[ScorePartOut]
 
 
-@filled_from(Memory, without=_OF_RECALL)
+@filled_from(Memory)
 class MemoryOut(Value):
     """A memory in full."""
 
 
-@filled_from(Memory)
+@filled_from(Hit, without={"memory"})
 class FoundMemory(MemoryOut):
     """A memory as a recall found it."""
 

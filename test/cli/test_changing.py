@@ -201,7 +201,11 @@ def test_update_sets_empties_and_moves_what_its_options_name(db: Path, capsys: p
     assert capsys.readouterr().out == "updated: 1\nupdated: 1\n"
     with RobotMemory(db, embedding_model="") as memory:
         (seen,) = memory.recall(kinds=["perception"], min_confidence=0.0)
-    assert (seen.label, seen.tags, seen.pose and seen.pose[:3]) == ("", ("red",), (-1.0, 2.0, 3.0))
+    assert (seen.memory.label, seen.memory.tags, seen.memory.pose and seen.memory.pose[:3]) == (
+        "",
+        ("red",),
+        (-1.0, 2.0, 3.0),
+    )
     assert main(["history", "1", "--db", str(db), "--json"]) == 0
     last, first = (change["before"] for change in json.loads(capsys.readouterr().out)["changes"])
     assert last == {"decay_rate": 0.5, "label": "mug", "tags": ["hot", "red"]}

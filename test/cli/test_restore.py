@@ -58,7 +58,7 @@ def test_a_restored_memory_is_the_one_that_was_exported(
     assert imported(lines, db, capsys) == "imported: 0 memories, 604 were there before\n"
     with RobotMemory(new, embedding_model="", read_only=True) as memory:
         (mug,) = memory.recall("mug")
-        assert (mug.times_seen, mug.confirmed, len(memory.object_history(mug.id))) == (6, True, 6)
+        assert (mug.memory.times_seen, mug.memory.confirmed, len(memory.object_history(mug.id))) == (6, True, 6)
         assert memory.explain(memory.recall("glass")[0].id).times_learned == 3
         (session,) = memory.sessions()
         assert session.outcome == 0.9

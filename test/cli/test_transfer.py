@@ -48,11 +48,19 @@ def test_active_memories_are_carried_to_another_file(db: Path, tmp_path: Path, o
     assert main(["import", str(lines), "--db", str(new)]) == 0
     with RobotMemory(new, embedding_model="") as memory:
         fact = memory.recall("glass", collection="lab")[0]
-        assert (fact.content, fact.context["arm"], fact.session_id) == ("hold the glass with 5 N", "left", "s1")
-        assert fact.tags == ("glass",)
-        assert fact.confidence == pytest.approx(0.8, abs=1e-6)
+        assert (fact.memory.content, fact.memory.context["arm"], fact.memory.session_id) == (
+            "hold the glass with 5 N",
+            "left",
+            "s1",
+        )
+        assert fact.memory.tags == ("glass",)
+        assert fact.memory.confidence == pytest.approx(0.8, abs=1e-6)
         mug = memory.recall("mug")[0]
-        assert (mug.content, mug.label, mug.pose and mug.pose[:3]) == ("a red mug", "mug", (1.0, 2.0, 3.0))
+        assert (mug.memory.content, mug.memory.label, mug.memory.pose and mug.memory.pose[:3]) == (
+            "a red mug",
+            "mug",
+            (1.0, 2.0, 3.0),
+        )
         data = memory.data(mug.id)
         assert (data.data, data.data_format) == (b"\1\2", "raw")
         assert (memory.status().facts, memory.status().perceptions) == (1, 1)

@@ -32,11 +32,16 @@ def test_syntax_in_every_text_field_is_kept_and_found_as_text(memory: RobotMemor
     memory.flush()
     answer = memory.recall(text, session_id=name, collection=collection, n=100)
     assert {found.id for found in answer} == {fact, seen}
-    assert {found.content for found in answer} == {text.strip()}
+    assert {found.memory.content for found in answer} == {text.strip()}
     first = next(found for found in answer if found.id == fact)
-    assert (first.session_id, first.collection, first.category, first.tags) == (name, collection, name, (name,))
-    assert first.context == context
-    assert first.human_summary == text.strip()
+    assert (first.memory.session_id, first.memory.collection, first.memory.category, first.memory.tags) == (
+        name,
+        collection,
+        name,
+        (name,),
+    )
+    assert first.memory.context == context
+    assert first.memory.human_summary == text.strip()
     memory.update(fact, text + " again", context=context, category=name, tags=[name])
     memory.forget(seen, text)
     memory.flush()
@@ -73,7 +78,7 @@ def test_any_text_is_stored_as_it_is_or_refused_and_any_query_has_a_result(memor
     known = memory.learn("a mug").memory_id
     if is_readable(text):
         known = memory.learn(text).memory_id
-        assert memory.recall(context_filter={"id": known})[0].content == text.strip()
+        assert memory.recall(context_filter={"id": known})[0].memory.content == text.strip()
         memory.flush()
         assert len(memory.recall(text, n=100, min_relevance=0.0)) >= 1
     else:
@@ -94,7 +99,7 @@ def test_a_query_as_long_as_allowed_has_a_result(memory: RobotMemory) -> None:
     )
     query = words[:1997] + " zz"
     assert len(query) == 2000
-    assert [found.content for found in memory.recall(query, min_relevance=0.0)] == ["the last word is zz"]
+    assert [found.memory.content for found in memory.recall(query, min_relevance=0.0)] == ["the last word is zz"]
 
 
 def test_a_content_that_is_too_long_is_refused_and_not_cut(memory: RobotMemory) -> None:
@@ -105,4 +110,4 @@ def test_a_content_that_is_too_long_is_refused_and_not_cut(memory: RobotMemory) 
     with pytest.raises(InvalidFieldError, match=r"^human_summary: .* is 201 characters long; at most 200"):
         memory.learn("x", human_summary="y" * 201)
     memory.learn("杯" * 2000)
-    assert [found.content for found in memory.recall(kinds="fact")] == ["杯" * 2000]
+    assert [found.memory.content for found in memory.recall(kinds="fact")] == ["杯" * 2000]

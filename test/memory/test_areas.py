@@ -58,7 +58,12 @@ def test_memories_and_objects_are_tagged_and_the_area_is_a_condition(file: Path,
     memory.save_perception("nowhere", context={"spatial": "dark"})
     assert see(memory, sighting(3.0, 3.0, context='{"task":{"name":"patrol"}}')) == [6]
     found = memory.recall(context_filter={"spatial.area": {"$exists": True}}, n=10, include_unconfirmed=True)
-    assert {each.id: each.context["spatial"]["area"] for each in found} == {1: "lab", 2: "desk", 3: "shelf", 6: "lab"}
+    assert {each.id: each.memory.context["spatial"]["area"] for each in found} == {
+        1: "lab",
+        2: "desk",
+        3: "shelf",
+        6: "lab",
+    }
     assert the(memory, 6).context["task"] == {"name": "patrol"}
 
 
@@ -122,4 +127,4 @@ def test_a_change_of_the_file_is_known_at_once_if_it_is_told(open_memory: OpenMe
         memory.recall(areas="dock")
     file.write_text("areas: {dock: [[0, 0], [2, 0], [2, 2], [0, 2]]}\n")
     memory.reload_areas()
-    assert [found.content for found in memory.recall(areas="dock")] == ["a mug"]
+    assert [found.memory.content for found in memory.recall(areas="dock")] == ["a mug"]

@@ -198,7 +198,7 @@ def test_a_context_in_plain_text_is_kept_wherever_it_is_given(memory: RobotMemor
     memory.update(perception, context="another")
     memory.update(perception, context=text)
     found = memory.recall(context_filter=kept)
-    assert {one.id: one.context for one in found} == {fact: kept, perception: kept}
+    assert {one.id: one.memory.context for one in found} == {fact: kept, perception: kept}
     memory.start_session(text)
     assert json.loads(memory.sessions()[0].context_json) == kept
 
@@ -240,7 +240,7 @@ def test_a_text_of_which_nothing_can_be_read_is_refused(memory: RobotMemory, bla
         memory.update(known, blank)
     with pytest.raises(InvalidFieldError, match=r"^reason: .* has nothing to read"):
         memory.forget(known, blank)
-    assert [found.content for found in memory.recall("kept")] == ["kept"]
+    assert [found.memory.content for found in memory.recall("kept")] == ["kept"]
 
 
 @pytest.mark.parametrize(

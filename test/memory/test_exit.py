@@ -48,7 +48,7 @@ memory.save_perception("a red mug")
 ended = threading.Event()
 def ask():
     threading.main_thread().join()
-    print(memory.recall("mug", n=1)[0].content, memory.learn("hold mugs by the handle").memory_id)
+    print(memory.recall("mug", n=1)[0].memory.content, memory.learn("hold mugs by the handle").memory_id)
 threading.Thread(target=ask).start()
 """
 )

@@ -91,7 +91,7 @@ for _ in range(20):
 going = False
 for thread in threads:
     thread.join()
-print(memory.recall("mug")[0].content)
+print(memory.recall("mug")[0].memory.content)
 memory.close()
 """
 )

@@ -19,7 +19,7 @@ HERE = {"field": "position", "target": [0.0, 0.0, 0.0]}
 
 def found(memory: RobotMemory, query: str = "mug", **conditions: Any) -> list[str]:
     """The contents that a recall gives."""
-    return [one.content for one in memory.recall(query, **conditions)]
+    return [one.memory.content for one in memory.recall(query, **conditions)]
 
 
 def test_a_restored_memory_is_found_again_by_word_meaning_place_and_condition(memory: RobotMemory) -> None:
@@ -144,7 +144,7 @@ def test_every_earlier_state_can_be_told_from_the_history(corrections: list[dict
         mug = memory.learn("red mug", category="x", confidence=0.5).memory_id
 
         def state() -> dict[str, object]:
-            (now,) = memory.recall("", context_filter={"id": mug}, min_confidence=0.0)
+            (now,) = memory.recall("", context_filter={"id": mug}, min_confidence=0.0).memories
             return {
                 "content": now.content, "human_summary": now.human_summary, "category": now.category,
                 "confidence": now.confidence, "tags": list(now.tags),

@@ -23,7 +23,7 @@ with RobotMemory(sys.argv[1]) as memory:
         answer = memory.recall(query, n=1)
         print(answer.mode.value, answer[0].content)
     near = memory.recall("杯子", spatial_sort={"field": "position", "target": [3.0, 4.0]})
-    print([(found.content, found.distance) for found in near])
+    print([(found.memory.content, found.distance) for found in near])
     print(len(memory.recall(context_filter={"task.success": True})))
     print(memory.status().reason)
 """

@@ -80,7 +80,7 @@ def test_two_large_numbers_elsewhere_in_a_context_are_data_and_no_position(memor
     window = [1_790_000_000_000_000_000, 1_790_000_060_000_000_000]
     memory.learn("the gripper was recalibrated", {"calibration": {"window": window}})
     (found,) = memory.recall(context_filter={"calibration.window": {"$exists": True}})
-    assert found.context == {"calibration": {"window": window}}
+    assert found.memory.context == {"calibration": {"window": window}}
     assert (
         "no memory has a 'calibration.window'"
         in memory.recall(spatial_sort={"field": "calibration.window", "target": [0.0, 0.0]}).reason
@@ -93,10 +93,12 @@ def test_a_leading_slash_of_a_frame_is_left_out_as_tf2_does(open_memory: OpenMem
     memory.save_perception("mug", pose=(1.0, 0.0, 0.0), frame_id="/map", label="mug")
     memory.learn("the valve sticks", {"spatial": {"frame_id": "/odom", "object_position": [1.0, 0.0]}})
     found = memory.recall(spatial_sort={"target": [0.0, 0.0], "frame_id": "/map"})
-    assert [(one.id, one.frame_id, one.distance) for one in found] == [(1, "map", 1.0)]
+    assert [(one.id, one.memory.frame_id, one.distance) for one in found] == [(1, "map", 1.0)]
     assert [one.label for one in memory.objects(include_unconfirmed=True)] == ["mug"]
     in_odom = {"field": "spatial.object_position", "target": [0.0, 0.0], "frame_id": "/odom"}
-    assert [(one.id, one.frame_id, one.distance) for one in memory.recall(spatial_sort=in_odom)] == [(2, "odom", 1.0)]
+    assert [(one.id, one.memory.frame_id, one.distance) for one in memory.recall(spatial_sort=in_odom)] == [
+        (2, "odom", 1.0)
+    ]
     scent = memory.save_perception("a scent", pose=(3.0, 0.0, 0.0)).memory_id
     memory.update(scent, pose=(2.0, 0.0, 0.0), frame_id="/odom")
     assert memory.get_memories([scent])[0].memory.frame_id == "odom"

@@ -33,7 +33,7 @@ RECALL_WITHOUT_JIEBA = (
 import sys
 from robotmem_ros.memory import RobotMemory
 with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
-    print(memory.recall("mug")[0].content)
+    print(memory.recall("mug")[0].memory.content)
     print(memory.recall("mug").reason)
 """
 )
@@ -57,7 +57,7 @@ if os.getuid() == 0:
     os.setuid({NOBODY})
 from robotmem_ros.memory import RobotMemory
 with RobotMemory(sys.argv[1], embedding_model="", read_only=True) as memory:
-    print(memory.recall("mug")[0].content)
+    print(memory.recall("mug")[0].memory.content)
 """
 
 
@@ -135,9 +135,9 @@ def test_a_read_only_memory_sees_writes_of_others_and_blocks_none(open_memory: O
     memory = open_memory()
     looking = open_memory(memory.path, read_only=True)
     memory.learn("hold mugs by the handle")
-    assert [found.content for found in looking.recall("mugs")] == ["hold mugs by the handle"]
+    assert [found.memory.content for found in looking.recall("mugs")] == ["hold mugs by the handle"]
     memory.update(1, "hold mugs by their handle")
-    assert [found.content for found in looking.recall("mugs")] == ["hold mugs by their handle"]
+    assert [found.memory.content for found in looking.recall("mugs")] == ["hold mugs by their handle"]
 
 
 def test_a_file_of_another_schema_is_refused_and_left_as_it_was(tmp_path: Path) -> None:

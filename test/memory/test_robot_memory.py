@@ -35,12 +35,25 @@ def test_a_fact_comes_back_with_all_that_was_learnt(real_memory: RobotMemory) ->
     answer = real_memory.recall("how hard should I hold a glass?")
     found = answer[0]
     assert answer.mode is Mode.HYBRID
-    assert (found.id, found.kind, found.content) == (stored.memory_id, Kind.FACT, "A glass needs 12.5 N of grip force")
-    assert (found.human_summary, found.category, found.tags) == ("glass: 12.5 N", "grasp", ("force", "glass"))
-    assert (found.session_id, found.collection, found.confidence) == ("morning", "default", 0.8)
-    assert found.context == {"params": {"force": 12.5}, "task": {"success": True}}
-    assert found.observed_at == 928_123_456_789
-    assert (found.pose, found.perception_type, found.label, found.frame_id) == (None, "", "", "map")
+    assert (found.id, found.memory.kind, found.memory.content) == (
+        stored.memory_id,
+        Kind.FACT,
+        "A glass needs 12.5 N of grip force",
+    )
+    assert (found.memory.human_summary, found.memory.category, found.memory.tags) == (
+        "glass: 12.5 N",
+        "grasp",
+        ("force", "glass"),
+    )
+    assert (found.memory.session_id, found.memory.collection, found.memory.confidence) == ("morning", "default", 0.8)
+    assert found.memory.context == {"params": {"force": 12.5}, "task": {"success": True}}
+    assert found.memory.observed_at == 928_123_456_789
+    assert (found.memory.pose, found.memory.perception_type, found.memory.label, found.memory.frame_id) == (
+        None,
+        "",
+        "",
+        "map",
+    )
     assert (found.score, math.isnan(found.distance)) == (1.0, True)
 
 
@@ -50,9 +63,13 @@ def test_a_perception_comes_back_with_its_pose_and_sense(real_memory: RobotMemor
         collection="lab", pose=(1, 2, 3, 0, 0, 0, 2), frame_id="odom", label="cushion", confidence=0.4, observed_at=7,
     )  # fmt: skip
     found = real_memory.recall("soft cushion", collection="lab")[0]
-    assert (found.kind, found.perception_type, found.label) == (Kind.PERCEPTION, "tactile", "cushion")
-    assert (found.pose, found.frame_id) == (Pose(1, 2, 3, 0, 0, 0, 1), "odom")
-    assert (found.collection, found.session_id, found.observed_at) == ("lab", "s", 7)
+    assert (found.memory.kind, found.memory.perception_type, found.memory.label) == (
+        Kind.PERCEPTION,
+        "tactile",
+        "cushion",
+    )
+    assert (found.memory.pose, found.memory.frame_id) == (Pose(1, 2, 3, 0, 0, 0, 1), "odom")
+    assert (found.memory.collection, found.memory.session_id, found.memory.observed_at) == ("lab", "s", 7)
     assert len(real_memory.recall("soft cushion")) == 0
 
 
@@ -69,8 +86,10 @@ def test_a_meaning_is_found_without_a_common_word(real_memory: RobotMemory) -> N
     for text in ("the couch stands in the parlour", "the battery is nearly empty", "the door is locked"):
         real_memory.learn(text)
     real_memory.flush()
-    assert real_memory.recall("where can I sit down on a sofa", n=1)[0].content == "the couch stands in the parlour"
-    assert real_memory.recall("low power", n=1)[0].content == "the battery is nearly empty"
+    assert (
+        real_memory.recall("where can I sit down on a sofa", n=1)[0].memory.content == "the couch stands in the parlour"
+    )
+    assert real_memory.recall("low power", n=1)[0].memory.content == "the battery is nearly empty"
 
 
 def test_a_forgotten_memory_is_not_found(real_memory: RobotMemory) -> None:
@@ -88,11 +107,16 @@ def test_a_correction_replaces_only_what_is_given(real_memory: RobotMemory) -> N
     real_memory.update(memory_id, "the mug is blue", context={"b": 2}, confidence=0.5)
     real_memory.flush()
     found = real_memory.recall("blue mug")[0]
-    assert (found.content, found.context, found.confidence) == ("the mug is blue", {"b": 2}, 0.5)
-    assert (found.tags, found.category, found.human_summary) == (("x",), "c", "s")
+    assert (found.memory.content, found.memory.context, found.memory.confidence) == ("the mug is blue", {"b": 2}, 0.5)
+    assert (found.memory.tags, found.memory.category, found.memory.human_summary) == (("x",), "c", "s")
     real_memory.update(memory_id, tags=[], category="", human_summary="")
     found = real_memory.recall("blue mug")[0]
-    assert (found.content, found.tags, found.category, found.human_summary) == ("the mug is blue", (), "", "")
+    assert (found.memory.content, found.memory.tags, found.memory.category, found.memory.human_summary) == (
+        "the mug is blue",
+        (),
+        "",
+        "",
+    )
     with pytest.raises(InvalidFieldError, match=f"^memory_id: {memory_id} gets no correction; give at least one field"):
         real_memory.update(memory_id)
 
@@ -101,18 +125,18 @@ def test_collections_and_sessions_do_not_mix(memory: RobotMemory, open_memory: O
     memory.learn("mug", session_id="s1")
     memory.learn("mug", session_id="s2", collection="lab")
     lab = open_memory(collection="lab")
-    assert [found.session_id for found in memory.recall("mug")] == ["s1"]
-    assert [found.session_id for found in lab.recall("mug")] == ["s2"]
-    assert [found.session_id for found in memory.recall("mug", collection="lab")] == ["s2"]
+    assert [found.memory.session_id for found in memory.recall("mug")] == ["s1"]
+    assert [found.memory.session_id for found in lab.recall("mug")] == ["s2"]
+    assert [found.memory.session_id for found in memory.recall("mug", collection="lab")] == ["s2"]
     assert len(memory.recall("mug", session_id="s2")) == 0
 
 
 def test_a_memory_below_min_confidence_is_not_found(memory: RobotMemory) -> None:
     for confidence in (0.0, 0.29, 0.3, 1.0):
         memory.save_perception(f"mug seen with {confidence}", confidence=confidence)
-    assert sorted(found.confidence for found in memory.recall("mug")) == [0.3, 1.0]
+    assert sorted(found.memory.confidence for found in memory.recall("mug")) == [0.3, 1.0]
     assert len(memory.recall("mug", min_confidence=0.0)) == 4
-    assert [found.confidence for found in memory.recall("mug", min_confidence=1.0)] == [1.0]
+    assert [found.memory.confidence for found in memory.recall("mug", min_confidence=1.0)] == [1.0]
 
 
 def test_the_robots_clock_gives_the_time_of_observation(open_memory: OpenMemory) -> None:
@@ -121,7 +145,7 @@ def test_the_robots_clock_gives_the_time_of_observation(open_memory: OpenMemory)
     memory.learn("one")
     clock.now = 6
     memory.save_perception("two")
-    assert [found.observed_at for found in memory.recall(after=0)] == [6, 5]
+    assert [found.memory.observed_at for found in memory.recall(after=0)] == [6, 5]
     clock.now = 0
     with pytest.raises(InvalidFieldError, match="observed_at: None is not given, and the clock shows no time yet"):
         memory.learn("three")
@@ -134,7 +158,7 @@ def test_positions_in_the_context_are_in_the_frame_it_names(memory: RobotMemory)
     goal = {"field": "spatial.goal", "target": [0, 0, 0]}
     for frame in ("kitchen", "hall"):
         answer = memory.recall("cup", spatial_sort={**goal, "frame_id": frame})
-        assert [(found.frame_id, found.distance) for found in answer] == [(frame, 5.0)]
+        assert [(found.memory.frame_id, found.distance) for found in answer] == [(frame, 5.0)]
 
 
 def test_the_status_tells_what_there_is(real_memory: RobotMemory, model: Embedder, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ ALL: dict[str, Any] = {"min_confidence": 0.0, "context_filter": {"id": {"$exists
 def read(memory: RobotMemory, memory_id: int) -> Memory:
     """One memory as it is now."""
     (found,) = memory.recall(n=1, min_confidence=0.0, context_filter={"id": memory_id})
-    return found
+    return found.memory
 
 
 def nearest(memory: RobotMemory, *target: float, frame: str = "map", **others: Any) -> int:
@@ -226,7 +226,7 @@ def test_a_memory_decays_at_its_own_rate_until_that_is_cleared(open_memory: Open
     memory.update(rule, decay_rate=0.1)
     live(memory, clock, 2)
     result = memory.recall(n=9, min_confidence=0.0, kinds=["perception"])
-    assert {one.id: one.confidence for one in result} == pytest.approx(
+    assert {one.id: one.memory.confidence for one in result} == pytest.approx(
         {ids[0]: 0.8 * 0.5**2, ids[1]: 0.8, ids[2]: 0.8 * 0.99**2}
     )
     assert [one.id for one in memory.recall(n=9, min_confidence=0.64, kinds=["fact"])] == [rule]

@@ -125,5 +125,5 @@ def poses(db: Path) -> list[float]:
     """Time and place of the memories that are no objects."""
     with RobotMemory(db, embedding_model="") as memory:
         found = memory.recall(n=1000, min_confidence=0.0, context_filter={"label": "", "kind": "perception"})
-    in_order = sorted(found, key=lambda one: one.observed_at)
-    return [number for one in in_order if one.pose for number in (*one.pose, one.observed_at)]
+    in_order = sorted(found, key=lambda one: one.memory.observed_at)
+    return [number for one in in_order if one.memory.pose for number in (*one.memory.pose, one.memory.observed_at)]

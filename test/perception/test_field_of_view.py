@@ -90,8 +90,8 @@ def test_a_moved_object_is_at_its_new_place_and_the_old_one_fades(make: Make, fr
     camera.sees(MOVED, times=12)
     assert camera.missed() == [True, False]
     (found,) = camera.memory.recall("chair")
-    assert found.pose is not None
-    assert found.pose[:3] == pytest.approx((3.5, 1.0, 1.0))
+    assert found.memory.pose is not None
+    assert found.memory.pose[:3] == pytest.approx((3.5, 1.0, 1.0))
     gone = camera.memory.objects(include_unconfirmed=True)[-1]
     assert (gone.times_seen, gone.last_seen) == (3, STAMP_NS // SECOND * SECOND + 3 * SECOND)
     assert (camera.counts().fields_of_view, camera.counts().fields_of_view_dropped) == (15, 0)

@@ -22,7 +22,7 @@ def cited(memory: RobotMemory, query: str = "") -> list[tuple[str, int, int, str
     """Path, first line, last line and heading of the notes that answer a query; of all without one."""
     found = memory.recall(query, 100, kinds="notes", collection="*", min_relevance=0.0)
     return sorted(
-        (note["path"], note["first_line"], note["last_line"], note["heading"]) for note in map(note_of, found)
+        (note["path"], note["first_line"], note["last_line"], note["heading"]) for note in map(note_of, found.memories)
     )
 
 
@@ -34,7 +34,7 @@ def note_of(memory: Memory) -> dict[str, Any]:
 
 def ids(memory: RobotMemory) -> dict[str, int]:
     """The id of each note by its text."""
-    return {one.content: one.id for one in memory.recall(n=100, kinds="notes", collection="*", fold=False)}
+    return {one.memory.content: one.id for one in memory.recall(n=100, kinds="notes", collection="*", fold=False)}
 
 
 def errors(memory: RobotMemory) -> dict[str, str]:

@@ -39,13 +39,13 @@ def objects(memory: RobotMemory, **conditions: object) -> list[Memory]:
     """Return all objects by id."""
     condition = {"times_seen": {"$gte": 1}, **conditions}
     found = memory.recall(n=100, min_confidence=0.0, context_filter=condition, include_unconfirmed=True)
-    return sorted(found, key=lambda each: each.id)
+    return sorted(found.memories, key=lambda each: each.id)
 
 
 def the(memory: RobotMemory, memory_id: int) -> Memory:
     """Return one memory by id."""
     (found,) = memory.recall(min_confidence=0.0, context_filter={"id": memory_id}, include_unconfirmed=True)
-    return found
+    return found.memory
 
 
 def place(memory: Memory) -> tuple[float, float, float]:

@@ -31,7 +31,7 @@ class InProcess:
         arguments = query.arguments()
         began = time.perf_counter()
         found = self._memory.recall(**arguments)
-        return Result(time.perf_counter() - began, tuple(memory.content for memory in found))
+        return Result(time.perf_counter() - began, tuple(memory.content for memory in found.memories))
 
 
 @dataclass(frozen=True)

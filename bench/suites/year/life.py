@@ -118,7 +118,7 @@ def _store(memory: RobotMemory, clock: _Clock, day: Day, session: str) -> None:
 
 
 def _is_found(memory: RobotMemory, fact: UsefulFact) -> bool:
-    return fact.content in [found.content for found in memory.recall(fact.query)]
+    return fact.content in [found.content for found in memory.recall(fact.query).memories]
 
 
 def _retain(memory: RobotMemory, day: Day, year: Year) -> float:

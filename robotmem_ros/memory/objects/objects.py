@@ -173,7 +173,7 @@ class _Message:
             with self._tracker(connection, positions, reach(scene), space) as tracker:
                 tracks = tracker.see(scene, self.picture)
             for sighting, track in zip(scene, tracks, strict=True):
-                stored[sighting.element] = Stored(track.memory_id, times_seen=track.times_seen)
+                stored[sighting.element] = Stored(track.memory_id, track.times_seen == 1, track.times_seen)
         return tuple(stored[index] for index in indices)
 
     @contextmanager

@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ..config.parameters import Parameters
 from ..embedding import Vector
 from ..embedding.embedder import BackgroundEmbedder
 from ..errors import shown
-from ..models import ScoreExplanation
+from ..models import Hit, Memory, ScoreExplanation
 from ..storage import Database
 from ..storage.overview import overview
 from ..storage.rows import read
@@ -45,7 +44,7 @@ from .names import notes, searched
 from .places import Place, find_space, unknown_positions, within
 from .query import Query
 from .reasons import unconfirmed, why_nothing, without_position
-from .relevance import Evidence, Ranked, Relevance
+from .relevance import Ranked, Relevance
 from .result import Mode, RecallResult
 from .scoring import normalise
 from .spatial import Matching, matching, nearest, similar_enough
@@ -137,7 +136,7 @@ class _Recall:
         reasons += notes(self.connection, self.query.conditions)
         if overview(self.connection).has_unconfirmed:
             reasons += self._said(unconfirmed(self.connection, self.query))
-        if not found.memories:
+        if not found:
             reasons += why_nothing(self.connection, self.query, found.mode)
         return replace(found, reason="; ".join(filter(None, reasons)))
 
@@ -148,9 +147,9 @@ class _Recall:
             return found, []
         if not found.relevant:
             instead = replace(self, query=faded)._found()
-            if instead.relevant or (instead.memories and not found.memories):
+            if instead.relevant or (instead and not found):
                 return instead, [ALL_FADED]
-        if not (found.memories and self.faded.may_find(self.connection)):
+        if not (found and self.faded.may_find(self.connection)):
             return found, []
         return found, self._said(left_out(self.connection, faded, self.relevance.text, found))
 
@@ -267,28 +266,24 @@ class _Recall:
 
     def _read(self, groups: Sequence[Group], ranked: Ranked, distances: Mapping[int, float] = _NONE) -> RecallResult:
         # The newest of a group is shown, with what was measured of the best.
-        score = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
+        scores = normalise({group.best: ranked.scores.get(group.best, 0.0) for group in groups})
         spelling = analyse(self.query.text).spellings
-        told: dict[int, dict[str, Any]] = {}
-        for group in groups:
-            told[group.shown] = {
-                "score": score[group.best], "distance": distances.get(group.best, math.nan),
-                "folded_count": len(group.others), "folded_ids": group.others[:_LISTED],
-            }  # fmt: skip
-            if ranked.evidence is not None:
-                told[group.shown] |= _told(ranked.evidence.get(group.best, Evidence()), spelling)
-            if self.query.explain and self.query.text:
-                told[group.shown]["explanation"] = ranked.explanations.get(group.best, _UNSCORED)
-        found = read(self.connection, [*told], self.query.decay, told=told)
-        memories = tuple(found[one] for one in told if one in found)
+        memories = read(self.connection, [group.shown for group in groups], self.query.decay)
+
+        def hit(memory: Memory, best: int, others: tuple[int, ...]) -> Hit:
+            evidence = ranked.evidence_of(best)
+            return Hit(
+                memory, scores[best], evidence.relevance, evidence.similarity,
+                tuple(spelling.get(word, word) for word in evidence.words),
+                ranked.explanations.get(best, _UNSCORED) if self.query.explain and self.query.text else None,
+                distances.get(best, math.nan), len(others), others[:_LISTED],
+            )  # fmt: skip
+
+        hits = tuple(hit(memories[shown], best, others) for best, shown, others in groups if shown in memories)
         self.times.lap("read")
-        is_relevant = bool(memories) and ranked.is_relevant
-        return RecallResult(memories, ranked.mode, ranked.reason, is_relevant, self.relevance.text.weights())
-
-
-def _told(evidence: Evidence, spelling: Mapping[str, str]) -> dict[str, Any]:
-    terms = tuple(spelling.get(word, word) for word in evidence.words)
-    return {"relevance": evidence.relevance, "similarity": evidence.similarity, "matched_terms": terms}
+        return RecallResult(
+            hits, ranked.mode, ranked.reason, bool(hits) and ranked.is_relevant, self.relevance.text.weights()
+        )
 
 
 def _best_first(ranked: Ranked) -> list[int]:

@@ -86,6 +86,12 @@ class Ranked:
         """Return the ranking with some memories in it that no search found."""
         return replace(self, scores={**dict.fromkeys(ids, 0.0), **self.scores})
 
+    def evidence_of(self, memory_id: int) -> Evidence:
+        """Return what there is of the query in a memory; that of a query without a text is in every memory."""
+        if self.evidence is None:
+            return Evidence(relevance=1.0)
+        return self.evidence.get(memory_id, Evidence())
+
     @property
     def best_relevance(self) -> float:
         """Return the relevance of the most relevant memory; 0 if there is none."""

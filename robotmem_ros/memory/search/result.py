@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import NamedTuple
+from html import escape
+from typing import Any, NamedTuple
 
-from ..models import Kind, Memory, Pose
+from ..display import html_table, place_text, time_text
+from ..errors import RobotMemoryError
+from ..models import Hit, Kind, Memory, Pose
 from ..text.graphemes import clusters, one_line
 from ..text.tokens import WrittenWord, written_words
 
@@ -20,6 +23,13 @@ MARK = "**"
 _SPECIAL = re.compile(r"[\\*]")
 _NEAR = 24
 """How far back a cut may go to end between two words."""
+_COLUMNS = [
+    column
+    for name in (one.name.removesuffix("_json") for one in (*fields(Memory), *fields(Hit)))
+    if name != "memory"
+    for column in (Pose._fields if name == "pose" else [name])
+]
+_TIMES = ("observed_at", "created_at", "first_seen", "last_seen")
 
 
 class Mode(str, Enum):
@@ -54,9 +64,9 @@ class BriefMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class RecallResult:
-    """The result of one recall: memories, best first, and how they were found."""
+    """The result of one recall: hits, best first, and how they were found."""
 
-    memories: tuple[Memory, ...]
+    hits: tuple[Hit, ...]
     mode: Mode
     reason: str = ""
     """What was missing, when something was."""
@@ -73,30 +83,75 @@ class RecallResult:
         """Return of each memory what tells whether to read it in full, see `RobotMemory.get_memories`."""
         return tuple(
             BriefMemory(
-                one.id, one.kind, one.observed_at, one.score, one.relevance, one.faded,
-                snippet(one.content, self.words), one.label, one.pose, one.frame_id, one.distance, one.collection,
+                one.id, one.kind, one.observed_at, hit.score, hit.relevance, one.faded,
+                snippet(one.content, self.words), one.label, one.pose, one.frame_id, hit.distance, one.collection,
             )
-            for one in self.memories
+            for hit in self.hits
+            for one in [hit.memory]
         )  # fmt: skip
 
-    def __iter__(self) -> Iterator[Memory]:
-        return iter(self.memories)
+    @property
+    def memories(self) -> tuple[Memory, ...]:
+        """Return the memories alone."""
+        return tuple(hit.memory for hit in self.hits)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return `Hit.to_dict` of each hit.
+
+        Raises:
+            StorageError: the context of a memory is damaged.
+        """
+        return [hit.to_dict() for hit in self.hits]
+
+    def to_pandas(self) -> Any:
+        """Return the hits as a `pandas.DataFrame` with the fields of `Hit.to_dict`.
+
+        Times are datetimes in UTC, and a pose has a column for each of its numbers.
+
+        Raises:
+            RobotMemoryError: pandas is not installed.
+            StorageError: the context of a memory is damaged.
+        """
+        try:
+            import pandas as pd
+        except ImportError as cause:
+            raise RobotMemoryError("to_pandas: pandas is not installed; run: pip install pandas") from cause
+        rows = [values | (values["pose"] or {}) for values in self.to_dicts()]
+        table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)  # as objects, nanoseconds stay whole
+        for name in _TIMES:
+            table[name] = pd.to_datetime(table[name], utc=True)
+        return table.infer_objects()
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
 
     def __len__(self) -> int:
-        return len(self.memories)
+        return len(self.hits)
 
-    def __getitem__(self, index: int) -> Memory:
-        return self.memories[index]
+    def __getitem__(self, index: int) -> Hit:
+        return self.hits[index]
+
+    def _repr_html_(self) -> str:
+        head = ("id", "text", "place", "time", "relevance", "score")
+        rows = [
+            (
+                one.id, one.content, place_text(one.pose, one.frame_id), time_text(one.observed_at),
+                f"{hit.relevance:.2f}", f"{hit.score:.2f}",
+            )
+            for hit in self.hits
+            for one in [hit.memory]
+        ]  # fmt: skip
+        return html_table(head, rows) + (f"<p>{escape(self.reason)}</p>" if self.reason else "")
 
 
-class Hit(NamedTuple):
+class Measurement(NamedTuple):
     """A memory that a search found, with what the search measured: BM25 (lower is better) or cosine distance."""
 
     memory_id: int
     measure: float
 
 
-Ranking = list[Hit]
+Ranking = list[Measurement]
 """Hits, best first; equals stand newest first."""
 
 

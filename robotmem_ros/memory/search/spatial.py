@@ -29,7 +29,7 @@ from .candidates import Candidates, enumerate_if_few, filter_ids, only
 from .places import Place, Space, box_around, squared_distance
 from .query import Query
 from .relevance import Relevance
-from .result import Hit, Ranking
+from .result import Measurement, Ranking
 from .sql import Source, Sql
 from .text_index import TextReader
 
@@ -210,7 +210,7 @@ def _within_radius(
             break
     rows.close()
     found.sort()
-    hits = (Hit(-negative_id, math.sqrt(square)) for square, _, negative_id in found[:n])
+    hits = (Measurement(-negative_id, math.sqrt(square)) for square, _, negative_id in found[:n])
     return [hit for hit in hits if hit.measure <= radius]
 
 

@@ -11,7 +11,7 @@ import json
 import sqlite3
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,11 +67,17 @@ class TimelineEntry:
 
 @dataclass(frozen=True)
 class Timeline:
-    """One page of a timeline."""
+    """One page of a timeline: its entries, in their order."""
 
     entries: tuple[TimelineEntry, ...]
     cursor: str
     """Where the next page begins; empty if there is none."""
+
+    def __iter__(self) -> Iterator[TimelineEntry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
 
 
 class Position(NamedTuple):

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..models import Memory, Session
+from ..models import Hit, Session
 from ..search.request import RecallRequest
 from ..search.result import RecallResult
 from ..storage import session_rows
@@ -98,10 +98,10 @@ def find(about: Subject, recall: Recall) -> Found:
             text, _FOUND, 0.0, collection=about.session.collection, excluded_session_ids=about.session.session_id
         )
         sure = recall(replace(every, min_confidence=DEFAULT_CONFIDENCE, kinds="fact"))
-        facts |= {Fact(one.id, one.session_id, one.confidence) for one in sure}
-        for one in (*recall(every), *sure):
-            relevance[one.id] = max(relevance[one.id], one.relevance)
-            session_of[one.id] = one.session_id
+        facts |= {Fact(one.id, one.session_id, one.confidence) for one in sure.memories}
+        for hit in (*recall(every), *sure):
+            relevance[hit.id] = max(relevance[hit.id], hit.relevance)
+            session_of[hit.id] = hit.memory.session_id
     of_session: defaultdict[str, list[float]] = defaultdict(list)
     for memory_id, session_id in session_of.items():
         of_session[session_id].append(relevance[memory_id])
@@ -109,7 +109,7 @@ def find(about: Subject, recall: Recall) -> Found:
     return Found(relevance, evidence, frozenset(facts))
 
 
-def proactive(connection: sqlite3.Connection, about: Subject, found: Found, decay: Decay, n: int) -> tuple[Memory, ...]:
+def proactive(connection: sqlite3.Connection, about: Subject, found: Found, decay: Decay, n: int) -> tuple[Hit, ...]:
     """Return at most `n` facts of the collection from outside a session, best first; the score of the best is 1.0."""
     fits = _fits(connection, about, found, decay, n)
     outcomes = session_rows.outcomes(connection, {fact.session_id for fact in fits})
@@ -121,7 +121,7 @@ def proactive(connection: sqlite3.Connection, about: Subject, found: Found, deca
     best = sorted(worth, key=lambda one: (-worth[one], -one))[:n]
     best = [one for one in best if worth[one] >= LEAST_SHARE * worth[best[0]]]
     memories = read(connection, best, decay)
-    return tuple(replace(memories[one], score=worth[one] / worth[best[0]]) for one in best)
+    return tuple(Hit(memories[one], worth[one] / worth[best[0]]) for one in best)
 
 
 def _fits(connection: sqlite3.Connection, about: Subject, found: Found, decay: Decay, n: int) -> Mapping[Fact, float]:

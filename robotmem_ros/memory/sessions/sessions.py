@@ -18,7 +18,7 @@ from .. import validation
 from ..background import piecewise
 from ..config.parameters import Parameters
 from ..errors import SessionNotFoundError
-from ..models import ENDED, Memory, Session
+from ..models import ENDED, Hit, Session
 from ..storage import Database, session_rows, session_stats
 from ..storage.decay import Decay
 from ..storage.session_stats import DecayReport
@@ -65,7 +65,7 @@ class SessionReport:
     """Objects of the collection seen since the session began, by label, the most frequent first."""
     decay: DecayReport
     consolidation: Consolidation
-    proactive: tuple[Memory, ...]
+    proactive: tuple[Hit, ...]
     """Facts of other sessions of the collection, best first."""
 
 
@@ -165,7 +165,7 @@ class Sessions:
 
     def prepare(
         self, parameters: Parameters, decay: Decay, task: object, *, collection: object, n: object, recall: Recall
-    ) -> tuple[Memory, ...]:
+    ) -> tuple[Hit, ...]:
         """Return at most `n` facts to know before a task, as if a session about it had ended.
 
         Raises:

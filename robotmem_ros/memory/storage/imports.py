@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from .. import clocks
-from ..models import ImportKey, NewMemory, Recording, Stored
+from ..models import IMPORTED_BEFORE, ImportKey, NewMemory, Recording, Stored
 from . import rows
 
 
@@ -61,4 +61,4 @@ def store_once(
     """Store memories, but those that an import stored before; `store` gets the indices of the rest."""
     fresh = [index for index, one in enumerate(new) if claim(connection, one.import_key)]
     stored = dict(zip(fresh, store(fresh), strict=True))
-    return tuple(stored.get(index, Stored(0, is_new=False)) for index in range(len(new)))
+    return tuple(stored.get(index, IMPORTED_BEFORE) for index in range(len(new)))

@@ -57,7 +57,6 @@ _SOURCES = {
     "faded": "{faded}",
 }
 """Fields of Memory that are no columns of `memories` of the same name."""
-_NOTHING_TOLD: Mapping[int, Mapping[str, Any]] = {}
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "int": lambda stored: 0 if stored is None else int(stored),
     "str": lambda stored: "" if stored is None else str(stored),
@@ -67,15 +66,10 @@ _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "tuple[int, ...]": lambda stored: tuple(sorted(json.loads(stored))),
 }
 """From what a column holds, in a damaged file of any type, to what a field has."""
-_OF_A_RECALL = {
-    "tags", "pose", "score", "relevance", "similarity", "matched_terms", "explanation", "distance", "folded_count",
-    "folded_ids",
-}  # fmt: skip
-"""Fields of Memory that are no column: tags and pose are read by themselves, the others are told by a recall."""
 _READ: Mapping[str, Callable[[Any], Any]] = {
     one.name: nanoseconds if one.name == "created_at" else _CONVERSIONS.get(str(one.type), lambda stored: stored)
     for one in fields(Memory)
-    if one.name not in _OF_A_RECALL
+    if one.name not in {"tags", "pose"}
 }
 _SELECTED = ", ".join(
     [
@@ -175,12 +169,8 @@ def read(
     decay: Decay,
     *,
     include_inactive: bool = False,
-    told: Mapping[int, Mapping[str, Any]] = _NOTHING_TOLD,
 ) -> dict[int, Memory]:
-    """Read the active memories with these ids and their decayed confidence, in two queries whatever their number.
-
-    `told` has the fields of a memory that a recall tells, by id.
-    """
+    """Read the active memories with these ids and their decayed confidence, in two queries whatever their number."""
     ids = json.dumps(list(memory_ids))
     tags: dict[int, list[str]] = {}
     for memory_id, tag in connection.execute(
@@ -195,7 +185,7 @@ def read(
         "WHERE m.id IN (SELECT value FROM json_each(?)) AND (? OR m.status = 'active')",
         (*confidence.arguments, *faded.arguments, ids, include_inactive),
     )
-    return {row[0]: _memory(row, tags.get(row[0], ()), told.get(row[0], {})) for row in rows}
+    return {row[0]: _memory(row, tags.get(row[0], ())) for row in rows}
 
 
 def status_of(connection: sqlite3.Connection, memory_id: int) -> str:
@@ -321,10 +311,10 @@ def _values(memory_id: int, new: NewMemory, day: int, now: str) -> tuple[object,
     return (memory_id, *_same(new), *derived, *pose, now, "")
 
 
-def _memory(row: Sequence[Any], tags: Iterable[str], told: Mapping[str, Any]) -> Memory:
+def _memory(row: Sequence[Any], tags: Iterable[str]) -> Memory:
     try:
         values = {name: convert(stored) for (name, convert), stored in zip(_READ.items(), row, strict=False)}
         pose = row[len(_READ) :]
-        return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags), **told)
+        return Memory(**values, pose=None if pose[0] is None else Pose(*pose), tags=tuple(tags))
     except MALFORMED as cause:
         raise StorageError(f"read memory {row[0]}", cause) from cause

@@ -132,7 +132,7 @@ def test_a_text_that_the_model_refuses_keeps_no_other_from_its_vector(open_memor
     memory.flush()
     assert memory.status().pending_vectors == 3
     found = memory.recall("kettle 50", n=1)
-    assert [one.content for one in found] == ["kettle 50"]
+    assert [one.memory.content for one in found] == ["kettle 50"]
 
 
 class Loading:
@@ -263,7 +263,7 @@ def test_a_memory_whose_vectors_another_model_made_searches_by_words_and_says_wh
             second.flush()
             assert second.recall("thing7").mode == "hybrid"
             answer = first.recall("thing7")
-            assert [one.content for one in answer] == ["thing7 stands here"]
+            assert [one.memory.content for one in answer] == ["thing7 stands here"]
             why = "the vectors in the database are those of the model 'second', not of 'first'"
             assert (answer.mode, answer.reason) == ("bm25_only", why)
             near = first.recall("thing8 somewhere", spatial_sort={"target": [0, 0, 0]})

@@ -45,9 +45,9 @@ def test_an_invalid_vector_is_reported_and_not_stored(
     status = memory.status()
     assert (status.mode, status.pending_vectors) == (Mode.HYBRID, 3)
     assert "the embedding model refused 3 texts, which only words find: the embedding model gave" in status.reason
-    assert memory.recall("mug")[0].content.endswith("mug")
+    assert memory.recall("mug")[0].memory.content.endswith("mug")
     answer = memory.recall("hot kettle", n=1)
-    assert ([found.content for found in answer], answer.mode) == (["hot kettle"], Mode.BM25_ONLY)
+    assert ([found.memory.content for found in answer], answer.mode) == (["hot kettle"], Mode.BM25_ONLY)
     assert answer.reason.startswith("the embedding model gave ")
     near = memory.recall("hot kettle", spatial_sort={"target": [0, 0]})
     assert near.mode is Mode.BM25_ONLY

@@ -63,8 +63,12 @@ def test_the_example_of_the_specification_gets_its_category_and_tags(memory: Rob
     assert (learned.category, learned.confidence) == ("root_cause", 0.90)
     assert {"root_cause", "measurement"} <= set(learned.tags)
     found = memory.recall(context_filter={"params.grip_force.value": {"$gte": 12, "$lt": 13}})[0]
-    assert found.context == {"params": {"grip_force": {"value": 12.5, "unit": "N"}}}
-    assert (found.category, found.tags, found.confidence) == (learned.category, learned.tags, learned.confidence)
+    assert found.memory.context == {"params": {"grip_force": {"value": 12.5, "unit": "N"}}}
+    assert (found.memory.category, found.memory.tags, found.memory.confidence) == (
+        learned.category,
+        learned.tags,
+        learned.confidence,
+    )
 
 
 def test_each_decision_says_which_rule_made_it(memory: RobotMemory) -> None:
@@ -86,8 +90,8 @@ def test_what_the_caller_gives_wins_over_the_rules(memory: RobotMemory) -> None:
     given |= {"scope_files": ["x.py"], "scope_entities": ["y"]}
     memory_id = memory.learn(SEED, {"params": {"own": 1}}, **given).memory_id  # type: ignore[arg-type]
     found = memory.recall(context_filter={"id": memory_id})[0]
-    assert (found.category, found.tags, found.confidence) == ("mine", ("a", "b"), 0.42)
-    assert found.context == {"params": {"own": 1}}
+    assert (found.memory.category, found.memory.tags, found.memory.confidence) == ("mine", ("a", "b"), 0.42)
+    assert found.memory.context == {"params": {"own": 1}}
     assert rules_of(memory, memory_id) == {
         "category": {"mine": "caller"}, "confidence": {"0.42": "caller"}, "tag": {"a": "caller", "b": "caller"},
         "scope_files": {"x.py": "caller"}, "scope_entities": {"y": "caller"},
@@ -134,7 +138,7 @@ def test_a_perception_is_not_classified(memory: RobotMemory) -> None:
     memory_id = memory.save_perception("a red mug because of 5 N").memory_id
     assert memory.explain(memory_id).decisions == ()
     found = memory.recall(kinds="perception")[0]
-    assert (found.category, found.tags, found.context) == ("", (), {})
+    assert (found.memory.category, found.memory.tags, found.memory.context) == ("", (), {})
 
 
 def test_files_and_names_of_a_fact_can_be_queried(memory: RobotMemory) -> None:

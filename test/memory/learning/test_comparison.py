@@ -71,7 +71,7 @@ def test_a_fact_is_linked_with_the_64_newest_that_it_contradicts(open_memory: Op
     memory = open_memory(embedder=None, embedding_model="")
     ids = [memory.learn(f"Hold the jar of Anna with {force} N", observed_at=force).memory_id for force in range(1, 201)]
     assert memory.learn("With 500 N hold the jar of Anna", observed_at=500).contradicts == tuple(ids[-64:])
-    contradicted = [one.contradicted_by for one in memory.recall("jar of Anna", n=100)]
+    contradicted = [one.memory.contradicted_by for one in memory.recall("jar of Anna", n=100)]
     assert contradicted.count(0) == 1  # each older one is marked, by the newest that is linked with it
 
 

@@ -36,7 +36,7 @@ def test_another_value_or_outcome_of_one_subject_contradicts(
 ) -> None:
     first, second = memory.learn(older), memory.learn(newer)
     assert (first.contradicts, second.contradicts) == ((), (first.memory_id,))
-    found = {one.id: one.contradicted_by for one in memory.recall(kinds="fact")}
+    found = {one.id: one.memory.contradicted_by for one in memory.recall(kinds="fact")}
     assert found == {first.memory_id: second.memory_id, second.memory_id: 0}
     (told,) = memory.explain(first.memory_id).contradictions
     assert (told.memory_id, told.reason, told.is_newer, told.content) == (second.memory_id, reason, True, newer)
@@ -58,7 +58,7 @@ def test_recall_ranks_the_newer_of_contradicting_facts_first(open_memory: OpenMe
     # By words alone the older, shorter one is first; that it is contradicted counts for more.
     answer = memory.recall("hold the tall thin jar")
     assert [found.id for found in answer] == [newer, older]
-    assert answer[1].contradicted_by == newer
+    assert answer[1].memory.contradicted_by == newer
 
 
 def test_the_outcome_of_the_context_counts_like_one_in_the_text(memory: RobotMemory) -> None:
@@ -77,7 +77,7 @@ def test_facts_in_different_contexts_do_not_contradict(memory: RobotMemory) -> N
 def test_the_older_is_what_was_observed_earlier_not_what_was_stored_earlier(memory: RobotMemory) -> None:
     late = memory.learn("Hold the glass with 12.5 N", observed_at=20).memory_id
     early = memory.learn("Hold the glass with 15 N", observed_at=10).memory_id
-    assert {one.id: one.contradicted_by for one in memory.recall(kinds="fact")} == {late: 0, early: late}
+    assert {one.id: one.memory.contradicted_by for one in memory.recall(kinds="fact")} == {late: 0, early: late}
     assert memory.explain(late).contradictions[0].reason == "force: 15 N, now 12.5 N"
 
 
@@ -85,17 +85,17 @@ def test_a_fact_learned_again_becomes_the_newer_one(memory: RobotMemory) -> None
     one = memory.learn("Hold the glass with 12.5 N", observed_at=1).memory_id
     two = memory.learn("Hold the glass with 15 N", observed_at=2).memory_id
     memory.learn("Hold the glass with 12.5 N", observed_at=3)
-    assert {found.id: found.contradicted_by for found in memory.recall(kinds="fact")} == {one: 0, two: one}
+    assert {found.id: found.memory.contradicted_by for found in memory.recall(kinds="fact")} == {one: 0, two: one}
 
 
 def test_a_forgotten_or_corrected_fact_no_longer_contradicts(memory: RobotMemory) -> None:
     one = memory.learn("Hold the glass with 12.5 N").memory_id
     two = memory.learn("Hold the glass with 15 N").memory_id
     three = memory.learn("Hold the glass with 16 N").memory_id
-    assert memory.recall(context_filter={"id": one})[0].contradicted_by == three
+    assert memory.recall(context_filter={"id": one})[0].memory.contradicted_by == three
     memory.forget(three, "a test")
-    assert memory.recall(context_filter={"id": one})[0].contradicted_by == two
+    assert memory.recall(context_filter={"id": one})[0].memory.contradicted_by == two
     memory.update(two, "Hold the jug with 15 N")
-    assert memory.recall(context_filter={"id": one})[0].contradicted_by == 0
+    assert memory.recall(context_filter={"id": one})[0].memory.contradicted_by == 0
     memory.update(two, "Hold the glass with 11 N")
-    assert memory.recall(context_filter={"id": one})[0].contradicted_by == two
+    assert memory.recall(context_filter={"id": one})[0].memory.contradicted_by == two

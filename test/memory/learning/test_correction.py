@@ -27,10 +27,10 @@ def test_a_new_text_is_classified_tagged_and_indexed_again(memory: RobotMemory) 
     memory.update(memory_id, "Mr. Okafor prefers the door in room 12 open at 0.4 m/s")
     memory.flush()
     found = memory.recall("okafor")[0]
-    assert (found.id, found.category) == (memory_id, "preference")
-    assert "preference" in found.tags
-    assert "root_cause" not in found.tags
-    assert found.context == {"params": {"speed": {"value": 0.4, "unit": "m/s"}}}
+    assert (found.id, found.memory.category) == (memory_id, "preference")
+    assert "preference" in found.memory.tags
+    assert "root_cause" not in found.memory.tags
+    assert found.memory.context == {"params": {"speed": {"value": 0.4, "unit": "m/s"}}}
     assert memory.recall("cup slipped").mode.value == "vec_only"
     assert memory.recall(context_filter={"params.force.value": 5}).memories == ()
     assert {source for _, source in tags(memory)} == {"auto"}
@@ -41,8 +41,8 @@ def test_values_of_the_caller_stay_when_the_text_changes(memory: RobotMemory) ->
     memory_id = memory.learn(COLD, {"params": {"own": 1}}, category="mine", tags=["x"], confidence=0.5).memory_id
     memory.update(memory_id, "Mr. Okafor prefers 0.4 m/s")
     found = memory.recall("okafor")[0]
-    assert (found.category, found.tags, found.confidence) == ("mine", ("x",), 0.5)
-    assert found.context == {"params": {"own": 1}}
+    assert (found.memory.category, found.memory.tags, found.memory.confidence) == ("mine", ("x",), 0.5)
+    assert found.memory.context == {"params": {"own": 1}}
     assert tags(memory) == {("x", "user")}
 
 
@@ -51,7 +51,7 @@ def test_values_of_a_correction_survive_the_next_correction(memory: RobotMemory)
     memory.update(memory_id, category="mine", tags=[], confidence=0.5)
     memory.update(memory_id, "Mr. Okafor prefers tea")
     found = memory.recall("okafor")[0]
-    assert (found.category, found.tags, found.confidence) == ("mine", (), 0.5)
+    assert (found.memory.category, found.memory.tags, found.memory.confidence) == ("mine", (), 0.5)
     rules = {decision.field: decision.rule for decision in memory.explain(memory_id).decisions}
     assert (rules["category"], rules["confidence"], rules["tag"]) == ("caller", "caller", "caller")
 
@@ -60,10 +60,10 @@ def test_a_new_context_keeps_the_parameters_of_the_text(memory: RobotMemory) -> 
     memory_id = memory.learn(COLD).memory_id
     memory.update(memory_id, context={"task": {"success": False}})
     force = {"value": 5, "unit": "N"}
-    assert memory.recall("cup")[0].context == {"task": {"success": False}, "params": {"force": force}}
+    assert memory.recall("cup")[0].memory.context == {"task": {"success": False}, "params": {"force": force}}
     memory.update(memory_id, context={"params": {"own": 2}})
     memory.update(memory_id, "no number here")
-    assert memory.recall("number")[0].context == {"params": {"own": 2}}
+    assert memory.recall("number")[0].memory.context == {"params": {"own": 2}}
 
 
 def test_the_history_of_a_memory_can_be_read(memory: RobotMemory) -> None:
@@ -74,7 +74,7 @@ def test_the_history_of_a_memory_can_be_read(memory: RobotMemory) -> None:
     memory.update(memory_id, tags=["c"])
     third, second, one = memory.history(memory_id)
     assert {change.change for change in (one, second, third)} == {"update"}
-    assert (one.before["content"], json.loads(str(one.before["context"]))) == (COLD, first.context)
+    assert (one.before["content"], json.loads(str(one.before["context"]))) == (COLD, first.memory.context)
     assert one.before["category"] == "root_cause"
     assert "tags" not in one.before
     assert (second.before, third.before) == ({"human_summary": "wet"}, {"tags": ["a", "b"]})
@@ -97,7 +97,7 @@ def test_a_perception_that_is_corrected_keeps_its_history_and_is_not_classified(
     memory_id = memory.save_perception("a red mug").memory_id
     memory.update(memory_id, "a blue mug because of 5 N", category="c")
     found = memory.recall("blue mug")[0]
-    assert (found.category, found.context) == ("c", {})
+    assert (found.memory.category, found.memory.context) == ("c", {})
     (change,) = memory.history(memory_id)
     assert change.before["content"] == "a red mug"
 
@@ -109,7 +109,7 @@ def test_a_fact_that_was_never_classified_keeps_its_values_when_corrected(memory
     connection.close()
     memory.update(memory_id, "Mr. Okafor prefers 5 N")
     found = memory.recall("okafor")[0]
-    assert (found.category, found.context["params"]) == ("old", {"force": {"value": 5, "unit": "N"}})
+    assert (found.memory.category, found.memory.context["params"]) == ("old", {"force": {"value": 5, "unit": "N"}})
 
 
 def test_an_unknown_memory_cannot_be_explained(memory: RobotMemory) -> None:

@@ -30,8 +30,8 @@ def test_the_same_text_raises_the_confidence_of_the_stored_fact(memory: RobotMem
     assert (first.status, again.status) == ("stored", "duplicate")
     assert (again.memory_id, again.is_new, again.method, again.similarity) == (first.memory_id, False, "exact", 1.0)
     found = memory.recall("glass")
-    assert (len(found), found[0].content, found[0].observed_at) == (1, GLASS, 20)
-    assert found[0].confidence == again.confidence == pytest.approx(0.5 + 0.1 * 0.85 * 0.5)
+    assert (len(found), found[0].memory.content, found[0].memory.observed_at) == (1, GLASS, 20)
+    assert found[0].memory.confidence == again.confidence == pytest.approx(0.5 + 0.1 * 0.85 * 0.5)
     explained = memory.explain(first.memory_id)
     (repetition,) = explained.repetitions
     assert (explained.times_learned, repetition.session_id, repetition.confidence_before) == (2, "s2", 0.5)
@@ -83,9 +83,9 @@ def test_what_a_repetition_adds_to_the_context_and_the_tags_is_kept(memory: Robo
     memory_id = memory.learn("grasped the cup", {"robot": {"name": "r2"}}, tags=["a"]).memory_id
     again = memory.learn("grasped the cup", {"robot": {"arm": "short"}, "shift": 3}, tags=["b"], confidence=0.97)
     found = memory.recall(context_filter={"shift": 3})[0]
-    assert (found.id, found.context) == (memory_id, {"robot": {"name": "r2", "arm": "short"}, "shift": 3})
-    assert found.tags == again.tags == ("a", "b")
-    assert found.confidence == 0.97
+    assert (found.id, found.memory.context) == (memory_id, {"robot": {"name": "r2", "arm": "short"}, "shift": 3})
+    assert found.memory.tags == again.tags == ("a", "b")
+    assert found.memory.confidence == 0.97
 
 
 def test_collections_do_not_mix_and_perceptions_are_never_duplicates(memory: RobotMemory) -> None:
@@ -130,7 +130,7 @@ def test_only_the_last_hundred_repetitions_are_kept(memory: RobotMemory) -> None
         memory.learn(GLASS)
     explained = memory.explain(1)
     assert (explained.times_learned, len(explained.repetitions)) == (120, 100)
-    assert 0.99 < memory.recall("glass")[0].confidence <= 1.0
+    assert 0.99 < memory.recall("glass")[0].memory.confidence <= 1.0
 
 
 def test_two_processes_that_learn_one_fact_at_once_store_it_once(open_memory: OpenMemory) -> None:
@@ -154,7 +154,7 @@ def test_a_fact_in_other_words_is_stored_and_linked_by_its_words(open_memory: Op
     again = memory.learn("Grasp the bottle at the neck when it is wet")
     assert (first.status, again.status) == ("stored", "similar")
     assert (again.similar_ids, again.method, again.similarity) == ((first.memory_id,), "jaccard", 1.0)
-    found = {one.id: one.similar_ids for one in memory.recall("wet bottle")}
+    found = {one.id: one.memory.similar_ids for one in memory.recall("wet bottle")}
     assert found == {first.memory_id: (again.memory_id,), again.memory_id: (first.memory_id,)}
 
 
@@ -170,16 +170,16 @@ def test_a_fact_of_the_same_meaning_is_stored_and_linked_by_the_model(real_memor
 def test_a_fact_that_was_forgotten_corrected_or_purged_is_no_longer_linked(memory: RobotMemory) -> None:
     texts = ("Never enter the storage room", "Never enter the storage room alone", "Never enter a storage room at all")
     one, two, three = (memory.learn(text).memory_id for text in texts)
-    assert set(memory.recall(context_filter={"id": one})[0].similar_ids) == {two, three}
+    assert set(memory.recall(context_filter={"id": one})[0].memory.similar_ids) == {two, three}
     memory.forget(two, "a test")
-    assert memory.recall(context_filter={"id": one})[0].similar_ids == (three,)
+    assert memory.recall(context_filter={"id": one})[0].memory.similar_ids == (three,)
     memory.restore(two)
     memory.update(three, "The lamp hangs in the hall")
-    assert memory.recall(context_filter={"id": one})[0].similar_ids == (two,)
+    assert memory.recall(context_filter={"id": one})[0].memory.similar_ids == (two,)
     memory.update(three, texts[2])
-    assert set(memory.recall(context_filter={"id": one})[0].similar_ids) == {two, three}
+    assert set(memory.recall(context_filter={"id": one})[0].memory.similar_ids) == {two, three}
     memory.purge(ids=[two])
-    assert memory.recall(context_filter={"id": one})[0].similar_ids == (three,)
+    assert memory.recall(context_filter={"id": one})[0].memory.similar_ids == (three,)
 
 
 def test_the_thresholds_of_similarity_are_parameters(words_only: RobotMemory) -> None:

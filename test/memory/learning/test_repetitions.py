@@ -18,7 +18,7 @@ LAB = "the lab is closed to robots at night"
 def the_fact(memory: RobotMemory) -> Memory:
     """Return the only memory."""
     (found,) = memory.recall(context_filter={"id": {"$exists": True}}, min_confidence=0.0)
-    return found
+    return found.memory
 
 
 def test_a_fact_becomes_a_constraint_when_it_is_learned_again_as_one(memory: RobotMemory) -> None:

@@ -33,7 +33,7 @@ def test_a_folder_that_is_not_named_any_more_is_forgotten_by_whoever_names_other
     other = open_memory(notes_folders=[f"site={tmp_path / 'rules'}"])
     other.flush()
     assert cited(other) == [("rules/lift.md", 1, 1, "")]
-    assert [one.collection for one in other.recall("lift")] == ["site"]
+    assert [one.memory.collection for one in other.recall("lift")] == ["site"]
 
 
 def test_other_sizes_split_all_files_anew(open_memory: OpenMemory, memory: RobotMemory, handbook: Path) -> None:
@@ -84,7 +84,7 @@ def test_retention_and_decay_leave_notes_alone(open_memory: OpenMemory, handbook
     memory.flush()
     memory.retain()
     assert (memory.status().facts, memory.status().notes) == (1, 2)
-    assert {one.confidence for one in memory.recall(kinds="notes")} == {0.9}
+    assert {one.memory.confidence for one in memory.recall(kinds="notes")} == {0.9}
 
 
 def test_a_purge_by_time_or_session_leaves_notes_and_one_of_their_collection_takes_them(

@@ -20,13 +20,13 @@ from ..conftest import OpenMemory
 
 def test_a_note_is_recalled_with_its_lines_and_heading(memory: RobotMemory, handbook: Path) -> None:
     first, *_ = memory.recall("glass doors")
-    assert first.kind is Kind.NOTE
-    assert first.context == {
+    assert first.memory.kind is Kind.NOTE
+    assert first.memory.context == {
         "note": {"path": "handbook/safety.md", "first_line": 7, "last_line": 9, "heading": "Safety > Doors"}
     }
-    assert first.content == "## Doors\n\nWait before glass doors."
-    assert first.content.split("\n") == (handbook / "safety.md").read_text().split("\n")[6:9]
-    assert first.collection == "notes"
+    assert first.memory.content == "## Doors\n\nWait before glass doors."
+    assert first.memory.content.split("\n") == (handbook / "safety.md").read_text().split("\n")[6:9]
+    assert first.memory.collection == "notes"
 
 
 def test_the_words_of_a_heading_find_what_stands_under_it(memory: RobotMemory) -> None:
@@ -39,7 +39,7 @@ def test_a_recall_that_names_no_collection_searches_the_notes_as_well(memory: Ro
     memory.flush()
 
     def found(**options: Any) -> set[tuple[str, Kind]]:
-        return {(one.collection, one.kind) for one in memory.recall("glass doors", **options)}
+        return {(one.memory.collection, one.memory.kind) for one in memory.recall("glass doors", **options)}
 
     assert found() == {("default", Kind.FACT), ("notes", Kind.NOTE)}
     assert found(collection="default") == {("default", Kind.FACT)}
@@ -50,8 +50,8 @@ def test_a_recall_that_names_no_collection_searches_the_notes_as_well(memory: Ro
 
 def test_without_words_notes_are_listed_only_if_they_are_asked_for(memory: RobotMemory) -> None:
     memory.learn("the lift is slow")
-    assert [one.kind for one in memory.recall(after=1)] == [Kind.FACT]
-    assert [one.kind for one in memory.recall(kinds=["note", "fact"])] == [Kind.FACT, Kind.NOTE, Kind.NOTE]
+    assert [one.memory.kind for one in memory.recall(after=1)] == [Kind.FACT]
+    assert [one.memory.kind for one in memory.recall(kinds=["note", "fact"])] == [Kind.FACT, Kind.NOTE, Kind.NOTE]
 
 
 def test_the_parameter_decides_which_kinds_answer_a_recall_that_names_none(
@@ -60,8 +60,8 @@ def test_the_parameter_decides_which_kinds_answer_a_recall_that_names_none(
     memory = open_memory(notes_folders=[str(handbook)], recall_kinds="facts, perception")
     memory.learn("glass doors are slow in winter")
     memory.flush()
-    assert [one.kind for one in memory.recall("glass doors")] == [Kind.FACT]
-    assert [one.kind for one in memory.recall("glass doors", kinds=["notes"])] == [Kind.NOTE] * 2
+    assert [one.memory.kind for one in memory.recall("glass doors")] == [Kind.FACT]
+    assert [one.memory.kind for one in memory.recall("glass doors", kinds=["notes"])] == [Kind.NOTE] * 2
 
 
 def test_what_changed_alone_is_embedded_again_and_the_rest_keeps_its_ids(
@@ -176,4 +176,4 @@ def test_thousands_of_files_are_read(open_memory: OpenMemory, handbook: Path) ->
     memory.flush()
     assert memory.status().note_files == 2001
     (first, *_) = memory.recall("x1234")
-    assert first.context["note"]["path"] == "handbook/page1234.txt"
+    assert first.memory.context["note"]["path"] == "handbook/page1234.txt"

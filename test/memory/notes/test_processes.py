@@ -89,7 +89,7 @@ def test_a_process_that_is_killed_while_it_reads_leaves_whole_files_and_the_next
     with RobotMemory(path, embedding_model="", notes_folders=[str(handbook)]) as memory:
         memory.flush()
         assert (memory.status().notes, memory.status().note_files) == (300, 300)
-        assert [one.context["note"]["path"] for one in memory.recall("x299", 1)] == ["handbook/page299.md"]
+        assert [one.memory.context["note"]["path"] for one in memory.recall("x299", 1)] == ["handbook/page299.md"]
     assert check_file(path) == 300
 
 

@@ -44,9 +44,9 @@ def test_an_empty_note_has_no_lines(memory: RobotMemory) -> None:
 
 def test_each_recalled_note_says_what_its_lines_say(memory: RobotMemory) -> None:
     for one in memory.recall("line", 100, kinds="notes"):
-        note = one.context["note"]
+        note = one.memory.context["note"]
         lines = note["last_line"] - note["first_line"] + 1
-        assert memory.note(note["path"], note["first_line"], lines).text == one.content
+        assert memory.note(note["path"], note["first_line"], lines).text == one.memory.content
 
 
 @pytest.mark.parametrize(

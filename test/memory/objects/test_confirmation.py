@@ -81,7 +81,7 @@ def test_what_a_caller_saves_once_is_believed_by_its_confidence(memory: RobotMem
         memory.save_perception("a mug", label="mug", pose=[x, 0.0, 0.0], confidence=confidence)
     (mug,) = memory.recall("mug")
     assert mug.id == 1
-    assert mug.confidence == pytest.approx(0.9)
+    assert mug.memory.confidence == pytest.approx(0.9)
     memory.save_perception("a mug", label="mug", pose=[3.0, 0.0, 0.0], confidence=0.8)
     assert sorted(one.id for one in memory.recall("mug")) == [1, 2]
 
@@ -157,7 +157,7 @@ def test_another_thing_in_the_place_of_a_moved_one_replaces_it(memory: RobotMemo
     seen_as(memory, "chair", 20)
     for t in range(60):
         see(memory, sighting(1.0, t=200 + t, label="box"), sighting(3.0, t=200 + t, label="lamp"))
-    assert sorted(one.label for one in memory.recall(n=10, kinds="perception")) == ["box", "lamp"]
+    assert sorted(one.memory.label for one in memory.recall(n=10, kinds="perception")) == ["box", "lamp"]
 
 
 def test_what_a_caller_saves_at_the_place_of_another_thing_is_no_wrong_label(memory: RobotMemory) -> None:
@@ -183,8 +183,8 @@ def test_what_was_moved_is_not_believed_once_its_neighbours_were_seen_without_it
             replace(sighting(9.0, t=100 + 10 * t, label="mug"), source="/camera"),
         )
     (mug,) = memory.recall(context_filter={"label": "mug"})
-    assert mug.pose is not None
-    assert mug.pose[0] == pytest.approx(9.0)
+    assert mug.memory.pose is not None
+    assert mug.memory.pose[0] == pytest.approx(9.0)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,9 @@ def test_what_is_hidden_on_most_visits_is_believed_once_it_was_seen_on_several(m
     for visit in range(8):
         for t in range(20):
             see(memory, *with_neighbour(600 * visit + t, with_mug=visit % 3 == 0 and t < 3))
-    assert [one.label for one in memory.recall(n=10, kinds="perception", context_filter={"label": "mug"})] == ["mug"]
+    assert [one.memory.label for one in memory.recall(n=10, kinds="perception", context_filter={"label": "mug"})] == [
+        "mug"
+    ]
 
 
 def test_two_labels_of_one_place_that_come_in_turn_are_one_thing(memory: RobotMemory) -> None:

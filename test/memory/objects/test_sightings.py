@@ -22,12 +22,12 @@ MUG: dict[str, Any] = {"description": "a red mug on the table", "label": "mug", 
 
 def test_the_same_thing_saved_four_times_is_one_object_seen_four_times(memory: RobotMemory) -> None:
     saved = [memory.save_perception(**MUG) for _ in range(4)]
-    assert [(one.memory_id, one.is_new, one.times_seen) for one in saved] == [(1, True, n) for n in (1, 2, 3, 4)]
+    assert [(one.memory_id, one.is_new, one.times_seen) for one in saved] == [(1, n == 1, n) for n in (1, 2, 3, 4)]
     (mug,) = memory.recall("red mug")
-    assert (mug.times_seen, mug.confirmed, mug.content) == (4, True, "a red mug on the table")
-    assert mug.observed_at == mug.last_seen
+    assert (mug.memory.times_seen, mug.memory.confirmed, mug.memory.content) == (4, True, "a red mug on the table")
+    assert mug.memory.observed_at == mug.memory.last_seen
     history = memory.object_history(1)
-    assert history[-1].observed_at == mug.first_seen
+    assert history[-1].observed_at == mug.memory.first_seen
     assert memory.status().perceptions == 1
 
 

@@ -147,7 +147,7 @@ def test_a_file_that_takes_the_place_of_another_one_is_read(
         new.learn("the ramp was repaired")
     (tmp_path / "new.db").rename(other)
     assert [one.snippet for one in memory.timeline(collection="forklift").entries] == ["the ramp was repaired"]
-    assert [one.content for one in memory.recall("ramp", collection="forklift")] == ["the ramp was repaired"]
+    assert [one.memory.content for one in memory.recall("ramp", collection="forklift")] == ["the ramp was repaired"]
 
 
 def test_threads_that_ask_go_on_while_files_take_each_others_place(

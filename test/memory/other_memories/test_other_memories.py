@@ -26,18 +26,18 @@ def digest(path: Path) -> str:
 def test_a_recall_that_names_it_is_answered_from_its_file(memory: RobotMemory) -> None:
     found = memory.recall("heavy red pallet", collection="forklift")
     assert found.mode is Mode.HYBRID
-    assert found[0].content == "the red pallet is heavy"
-    assert {one.collection for one in found} == {"forklift"}
+    assert found[0].memory.content == "the red pallet is heavy"
+    assert {one.memory.collection for one in found} == {"forklift"}
     assert {one.id for one in found} == {
         one.id for one in memory.recall(collections=["forklift"], kinds=["fact", "perception"])
     }
     assert found.brief()[0].snippet == "the **red** **pallet** is **heavy**"
-    assert "mug" not in " ".join(one.content for one in found)
+    assert "mug" not in " ".join(one.memory.content for one in found)
 
 
 def test_nothing_crosses_unless_it_is_named(memory: RobotMemory) -> None:
     for conditions in ({}, {"collection": "*"}, {"collections": ["*"]}):
-        assert {one.content for one in memory.recall("heavy red", **conditions)} == {"the red mug is heavy"}
+        assert {one.memory.content for one in memory.recall("heavy red", **conditions)} == {"the red mug is heavy"}
         assert {one.snippet for one in memory.timeline(**conditions).entries} == {"the red mug is heavy"}
     assert memory.counts("collections") == (("default", 1),)
     assert [one.label for one in memory.objects()] == []
@@ -56,7 +56,7 @@ def test_a_timeline_and_counts_of_it_are_read_from_its_file(memory: RobotMemory)
     (session,) = memory.sessions("forklift")
     assert session.collection == "forklift"
     (ramp,) = memory.recall(collection="forklift", context_filter={"collection": "hall"})
-    assert ramp.content == "the ramp is steep"
+    assert ramp.memory.content == "the ramp is steep"
 
 
 def test_an_id_alone_tells_where_a_memory_is(memory: RobotMemory) -> None:

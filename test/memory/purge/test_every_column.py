@@ -195,13 +195,21 @@ def test_what_a_session_gave_to_the_memories_of_others_goes_with_it(house: Robot
     assert (done.memories, done.sightings, done.repetitions) == (0, 2, 2)
     assert traces(house) == (set(), set())
     told = {one.id: one for one in house.recall(n=9, min_confidence=0.0, context_filter={"id": {"$exists": True}})}
-    assert told[glass].context == {
+    assert told[glass].memory.context == {
         "robot": "r2", "arm": "left", "params": {"force": {"value": 8, "unit": "N"}},
     }  # fmt: skip
-    assert (told[glass].category, told[glass].tags, told[glass].human_summary) == ("grasp", ("glass",), "thin glass")
-    assert told[sink].content == "the sink of the kitchen drips"
+    assert (told[glass].memory.category, told[glass].memory.tags, told[glass].memory.human_summary) == (
+        "grasp",
+        ("glass",),
+        "thin glass",
+    )
+    assert told[sink].memory.content == "the sink of the kitchen drips"
     assert house.explain(sink).times_learned == 1
-    assert (told[thing].label, told[thing].content, told[thing].times_seen) == ("chair", "chair", 3)
+    assert (told[thing].memory.label, told[thing].memory.content, told[thing].memory.times_seen) == (
+        "chair",
+        "chair",
+        3,
+    )
     path = house.path
     house.close()
     assert check_file(path) == 3
@@ -214,9 +222,9 @@ def test_what_was_told_before_a_time_goes_from_memories_that_stay(house: RobotMe
     assert traces(house) == (set(), set())
     told = {one.id: one for one in house.recall(n=9, min_confidence=0.0, context_filter={"id": {"$exists": True}})}
     assert told.keys() == {glass, thing}
-    assert told[glass].context == {"arm": "left", "params": {"force": {"value": 8, "unit": "N"}}}
-    assert (told[glass].session_id, told[glass].category) == ("after", "grasp")
-    assert told[thing].first_seen == 30 * SECOND
+    assert told[glass].memory.context == {"arm": "left", "params": {"force": {"value": 8, "unit": "N"}}}
+    assert (told[glass].memory.session_id, told[glass].memory.category) == ("after", "grasp")
+    assert told[thing].memory.first_seen == 30 * SECOND
 
 
 def test_a_fact_whose_first_learning_is_purged_has_the_text_of_the_next_one(house: RobotMemory) -> None:
@@ -228,7 +236,7 @@ def test_a_fact_whose_first_learning_is_purged_has_the_text_of_the_next_one(hous
     assert traces(house) == (set(), set())
     (told,) = house.recall("door squeaks")
     house.flush()
-    assert (told.id, told.content, told.tags) == (fact, again, ("door",))
+    assert (told.id, told.memory.content, told.memory.tags) == (fact, again, ("door",))
     assert house.status().pending_vectors == 0
     assert [one.value for one in house.explain(fact).decisions if one.field == "tag"] == ["door"]
     assert other not in {one.memory_id for one in house.explain(fact).contradictions}
@@ -242,8 +250,8 @@ def test_a_fact_that_another_session_learned_too_stays_as_that_one_told_it(house
     assert house.purge(session_id=FRIEND).repetitions == 1
     assert traces(house) == (set(), set())
     (told,) = house.recall("lab")
-    assert (told.id, told.content, told.session_id) == (fact, "The lab is closed.", "other")
-    assert (told.context, told.category, told.human_summary) == ({"arm": "left"}, "constraint", "")
+    assert (told.id, told.memory.content, told.memory.session_id) == (fact, "The lab is closed.", "other")
+    assert (told.memory.context, told.memory.category, told.memory.human_summary) == ({"arm": "left"}, "constraint", "")
     assert house.purge(session_id="other").memories == 1
     assert house.status().memories == 0
 

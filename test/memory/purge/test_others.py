@@ -90,7 +90,7 @@ def test_readers_of_the_same_program_do_not_stand_in_the_way(open_memory: OpenMe
     assert other.recall("qzxjvsecret")[0].id == secret
     assert one.purge(ids=[secret]).memories == 1
     assert found(one.path, of_words(["qzxjvsecret"])) == set()
-    assert [one.content for one in other.recall("mug")] == ["mug"]
+    assert [one.memory.content for one in other.recall("mug")] == ["mug"]
     assert other.learn("another mug").memory_id == 3
 
 

@@ -26,7 +26,7 @@ SECOND = 10**9
 
 def contents(memory: RobotMemory, **conditions: Any) -> set[str]:
     """The texts of the active memories."""
-    return {one.content for one in memory.recall(n=100, context_filter={"id": {"$exists": True}}, **conditions)}
+    return {one.memory.content for one in memory.recall(n=100, context_filter={"id": {"$exists": True}}, **conditions)}
 
 
 def test_a_purge_by_id_deletes_only_these_memories(memory: RobotMemory) -> None:
@@ -148,7 +148,7 @@ def test_by_age_an_object_that_was_seen_again_loses_its_earlier_sightings_but_no
     history = memory.object_history(cup)
     assert [(one.observed_at // SECOND, one.subsampled) for one in history] == [(19, 0), (18, 0), (17, 7)]
     (found,) = memory.recall(context_filter={"label": "cup"})
-    assert (found.times_seen, found.first_seen) == (10, 17 * SECOND)
+    assert (found.memory.times_seen, found.memory.first_seen) == (10, 17 * SECOND)
 
 
 def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
@@ -163,7 +163,7 @@ def test_an_object_may_keep_no_sighting_at_all(memory: RobotMemory) -> None:
     memory.purge(before=25 * SECOND)
     assert memory.object_history(cup) == ()
     (found,) = memory.recall(context_filter={"label": "cup"})
-    assert (found.times_seen, found.first_seen) == (3, 30 * SECOND)
+    assert (found.memory.times_seen, found.memory.first_seen) == (3, 30 * SECOND)
     with sqlite3.connect(memory.path) as connection:
         assert connection.execute("SELECT subsampled FROM objects").fetchone() == (3,)
     connection.close()

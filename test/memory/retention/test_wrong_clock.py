@@ -77,4 +77,4 @@ def test_what_is_old_goes_although_the_clock_was_right(tmp_path: Path) -> None:
         memory.save_perception("seen long ago", observed_at=time.time_ns() - 40 * DAY)
         save(memory, "seen now", 1)
         memory.retain()
-        assert [one.content for one in memory.recall(n=9, after=0)] == ["seen now 0"]
+        assert [one.memory.content for one in memory.recall(n=9, after=0)] == ["seen now 0"]

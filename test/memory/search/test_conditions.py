@@ -21,7 +21,7 @@ def kitchen(memory: RobotMemory) -> RobotMemory:
 
 def contents(result: RecallResult) -> list[str]:
     """The contents, those stored first first."""
-    return [one.content for one in sorted(result, key=lambda one: one.id)]
+    return [one.memory.content for one in sorted(result, key=lambda one: one.id)]
 
 
 MUG, RED, LAB = "grasp the mug", "a red mug", "a red mug in the lab"

@@ -32,7 +32,7 @@ def test_a_memory_comes_with_all_that_is_kept_beside_it(memory: RobotMemory) -> 
     assert of_mug.data == memory.data(mug.memory_id)
     assert (of_fact.data, of_fact.sightings) == (None, ())
     assert of_fact.history == memory.history(fact)
-    assert of_fact.memory.tags == memory.recall("glass")[0].tags
+    assert of_fact.memory.tags == memory.recall("glass")[0].memory.tags
 
 
 def test_what_was_forgotten_is_read_only_if_asked_for(memory: RobotMemory) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robotmem_ros.memory import InvalidFieldError, Memory, RobotMemory
+from robotmem_ros.memory import Hit, InvalidFieldError, RobotMemory
 from robotmem_ros.memory.models import ScorePart
 
 from ...support.embedders import WordVectors
@@ -17,10 +17,10 @@ def opened(folder: Path, **parameters: Any) -> RobotMemory:
     return RobotMemory(folder / "memory.db", embedder=WordVectors(), embedding_model="", **parameters)
 
 
-def part(memory: Memory, name: str) -> ScorePart:
+def part(hit: Hit, name: str) -> ScorePart:
     """Return the only step of a name."""
-    assert memory.explanation is not None
-    (found,) = (one for one in memory.explanation.parts if one.name == name)
+    assert hit.explanation is not None
+    (found,) = (one for one in hit.explanation.parts if one.name == name)
     return found
 
 
@@ -62,7 +62,7 @@ def test_a_neighbour_of_the_session_is_named(tmp_path: Path) -> None:
         beside = memory.learn("the valve leaks", session_id="patrol").memory_id
         memory.learn("it was tightened with a wrench", session_id="patrol")
         memory.flush()
-        found = {one.content: one for one in memory.recall("the valve leaks", explain=True)}
+        found = {one.memory.content: one for one in memory.recall("the valve leaks", explain=True)}
         added = part(found["it was tightened with a wrench"], "session neighbour")
         assert added.operation == "add"
         assert f"memory {beside}" in added.reason
@@ -73,7 +73,9 @@ def test_a_newer_fact_that_contradicts_is_named(tmp_path: Path) -> None:
         memory.learn("the grip force of the glass is 12 N")
         newer = memory.learn("the grip force of the glass is 15 N").memory_id
         memory.flush()
-        older = next(one for one in memory.recall("grip force of the glass", explain=True) if one.contradicted_by)
+        older = next(
+            one for one in memory.recall("grip force of the glass", explain=True) if one.memory.contradicted_by
+        )
         less = part(older, "contradicted")
         assert (less.operation, less.value) == ("multiply", 0.5)
         assert less.reason == f"memory {newer} contradicts it and is newer"

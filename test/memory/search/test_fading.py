@@ -44,9 +44,9 @@ def home(request: pytest.FixtureRequest, open_memory: OpenMemory, clock: Clock) 
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_where_nothing_fresh_matches_faded_memories_are_the_result(home: RobotMemory, query: dict[str, Any]) -> None:
     result = home.recall(**query)
-    assert [(one.content, one.faded) for one in result] == [(SOFA, True)]
+    assert [(one.memory.content, one.memory.faded) for one in result] == [(SOFA, True)]
     assert [one.faded for one in result.brief()] == [True]
-    assert result[0].confidence == pytest.approx(0.22, abs=0.02)
+    assert result[0].memory.confidence == pytest.approx(0.22, abs=0.02)
     assert "nothing fresh matches: what is returned has faded" in result.reason
 
 
@@ -54,10 +54,13 @@ def test_where_nothing_fresh_matches_faded_memories_are_the_result(home: RobotMe
 def test_where_something_fresh_matches_faded_memories_are_counted(home: RobotMemory, query: dict[str, Any]) -> None:
     fresh = home.save_perception("the sofa in the cellar", label="sofa", pose=[9, 9, 0]).memory_id
     result = home.recall(**query)
-    assert [(one.id, one.faded) for one in result] == [(fresh, False)]
+    assert [(one.id, one.memory.faded) for one in result] == [(fresh, False)]
     assert "1 matching memory is left out because faded (min_confidence 0)" in result.reason
     everything = home.recall(**query, min_confidence=0.0)
-    assert sorted(one.content for one in everything if "sofa" in one.content) == [SOFA, "the sofa in the cellar"]
+    assert sorted(one.memory.content for one in everything if "sofa" in one.memory.content) == [
+        SOFA,
+        "the sofa in the cellar",
+    ]
     assert "faded" not in everything.reason
 
 
@@ -75,8 +78,8 @@ def test_a_bound_of_the_caller_is_exact(home: RobotMemory, query: dict[str, Any]
     assert result.memories == ()
     assert "faded" not in result.reason
     (sofa,) = home.recall(labels=["sofa"], min_confidence=0.0)
-    assert len(home.recall(labels=["sofa"], min_confidence=sofa.confidence)) == 1
-    assert len(home.recall(labels=["sofa"], min_confidence=sofa.confidence + 1e-9)) == 0
+    assert len(home.recall(labels=["sofa"], min_confidence=sofa.memory.confidence)) == 1
+    assert len(home.recall(labels=["sofa"], min_confidence=sofa.memory.confidence + 1e-9)) == 0
 
 
 def test_what_was_never_sure_has_not_faded(open_memory: OpenMemory, clock: Clock) -> None:
@@ -85,7 +88,7 @@ def test_what_was_never_sure_has_not_faded(open_memory: OpenMemory, clock: Clock
     live(memory, clock, 5)
     assert memory.recall("bin").memories == ()
     (found,) = memory.recall("bin", min_confidence=0.0)
-    assert not found.faded
+    assert not found.memory.faded
 
 
 def test_hazards_stay(open_memory: OpenMemory, clock: Clock) -> None:
@@ -93,7 +96,7 @@ def test_hazards_stay(open_memory: OpenMemory, clock: Clock) -> None:
     memory.learn("the bottom step of the cellar stairs is loose, danger of falling", confidence=0.8)
     memory.learn("the cellar stairs are grey", confidence=0.8)
     live(memory, clock, 200)
-    assert [one.category for one in memory.recall("cellar stairs")] == ["hazard"]
+    assert [one.memory.category for one in memory.recall("cellar stairs")] == ["hazard"]
 
 
 def test_looking_makes_nothing_fresher(home: RobotMemory, clock: Clock) -> None:
@@ -105,10 +108,10 @@ def test_looking_makes_nothing_fresher(home: RobotMemory, clock: Clock) -> None:
     home.prepare("clean the sofa")
     home.flush()
     (after,) = home.recall(labels=["sofa"], min_confidence=0.0)
-    assert after.confidence == before.confidence
+    assert after.memory.confidence == before.memory.confidence
     home.save_perception(SOFA, label="sofa", pose=[1, 2, 0])
     (seen,) = home.recall(labels=["sofa"])
-    assert seen.confidence > 0.9
+    assert seen.memory.confidence > 0.9
 
 
 def test_many_faded_memories_are_counted_as_far_as_is_quick(open_memory: OpenMemory, clock: Clock) -> None:
@@ -130,5 +133,5 @@ def test_a_year_in_a_box_costs_no_confidence(open_memory: OpenMemory, clock: Clo
     memory.close()
     clock.now += 365 * DAY
     (found,) = open_memory(clock=clock).recall("where is the sofa?")
-    assert not found.faded
-    assert found.confidence >= 0.89, "the day on which it is opened is lived"
+    assert not found.memory.faded
+    assert found.memory.confidence >= 0.89, "the day on which it is opened is lived"

@@ -129,7 +129,7 @@ def test_filters_are_joined(memory: RobotMemory) -> None:
 
     def found(**wanted: object) -> list[str]:
         filter_ = {f"${name}": value for name, value in wanted.items()}
-        return sorted(one.content[-1] for one in memory.recall(context_filter=filter_, n=100))
+        return sorted(one.memory.content[-1] for one in memory.recall(context_filter=filter_, n=100))
 
     odd, third = {"a": 1}, {"b": 0}
     assert found(**{"or": [odd, third]}) == ["0", "1", "3", "5"]
@@ -176,8 +176,8 @@ def test_a_key_of_the_context_may_have_a_name_that_means_something_else(memory: 
 def test_a_path_leads_through_objects(memory: RobotMemory) -> None:
     memory.learn("deep", {"a": {"b": {"c": 1}}})
     memory.learn("flat", {"a.b.c": 1})
-    assert [found.content for found in memory.recall(context_filter={"a.b.c": 1})] == ["deep"]
-    assert [found.content for found in memory.recall(context_filter={"a.b": {"$exists": True}})] == ["deep"]
+    assert [found.memory.content for found in memory.recall(context_filter={"a.b.c": 1})] == ["deep"]
+    assert [found.memory.content for found in memory.recall(context_filter={"a.b": {"$exists": True}})] == ["deep"]
     assert len(memory.recall(context_filter={"a.b.c.d": 1})) == 0
     assert len(memory.recall(context_filter={"a.b": 1})) == 0
 
@@ -241,9 +241,9 @@ def test_a_query_is_parsed_with_its_defaults(memory: RobotMemory) -> None:
 def test_a_window_is_half_open(memory: RobotMemory) -> None:
     for stamp in (10, 11, 12):
         memory.save_perception(f"mug {stamp}", observed_at=stamp)
-    assert [found.observed_at for found in memory.recall(after=10, before=12)] == [11, 10]
-    assert [found.observed_at for found in memory.recall("mug", after=12)] == [12]
-    assert [found.observed_at for found in memory.recall("mug", before=10, after=0)] == []
+    assert [found.memory.observed_at for found in memory.recall(after=10, before=12)] == [11, 10]
+    assert [found.memory.observed_at for found in memory.recall("mug", after=12)] == [12]
+    assert [found.memory.observed_at for found in memory.recall("mug", before=10, after=0)] == []
     with pytest.raises(InvalidFieldError, match="after: 12 must lie before"):
         memory.recall(after=12, before=11)
 
@@ -255,4 +255,4 @@ def test_a_filter_may_have_a_hundred_comparisons(open_memory: OpenMemory) -> Non
     memory.learn("blue mug", context=dict.fromkeys(names[:-1], 1))
     for comparison in (1, {"$exists": True}, {"$gte": 1}):
         found = memory.recall("mug", context_filter=dict.fromkeys(names, comparison))
-        assert [one.content for one in found] == ["red mug"]
+        assert [one.memory.content for one in found] == ["red mug"]

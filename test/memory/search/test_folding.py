@@ -102,7 +102,7 @@ def test_there_are_n_different_results_as_long_as_there_are_so_many(memory: Robo
     for way in (WAYS[0], WAYS[1]):
         for n in (1, 5, 7, 9):
             result = memory.recall(n=n, **way)
-            assert len({one.content for one in result}) == len(result) == min(n, 7)
+            assert len({one.memory.content for one in result}) == len(result) == min(n, 7)
             assert {one.folded_count for one in result} == {59}
     (most,) = memory.recall("door", n=1, context_filter={"content": texts[0]})
     assert (most.folded_count, len(most.folded_ids)) == (59, 59)

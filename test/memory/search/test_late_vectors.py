@@ -25,7 +25,7 @@ def late() -> Iterator[tuple[RobotMemory, HeldVectors]]:
 
 def distances(memory: RobotMemory, query: str) -> list[tuple[str, float | None]]:
     found = memory.recall(query, spatial_sort={"target": [0, 0, 0]})
-    return [(one.content, one.distance) for one in found]
+    return [(one.memory.content, one.distance) for one in found]
 
 
 def test_the_nearest_result_may_be_a_memory_without_a_vector(late: tuple[RobotMemory, HeldVectors]) -> None:
@@ -55,7 +55,7 @@ def test_a_memory_without_a_vector_and_without_a_word_of_the_query_does_not_matc
 
 def test_the_order_of_results_stays_when_a_pending_vector_arrives(late: tuple[RobotMemory, HeldVectors]) -> None:
     memory, model = late
-    before = [one.content for one in memory.recall("mug blue")]
+    before = [one.memory.content for one in memory.recall("mug blue")]
     model.release.set()
     memory.flush()
-    assert before == [one.content for one in memory.recall("mug blue")] == ["blue mug", "red mug"]
+    assert before == [one.memory.content for one in memory.recall("mug blue")] == ["blue mug", "red mug"]

@@ -98,7 +98,7 @@ def room(request: pytest.FixtureRequest, model: Embedder) -> Iterator[RobotMemor
 @pytest.mark.parametrize("query", ["red mug", "where is the nearest red mug?", "find the red mugs"])
 def test_a_red_mug_30_m_away_comes_before_other_things_next_to_the_robot(room: RobotMemory, query: str) -> None:
     result = nearest(room, query, (0.0, 0.0, 0.0), n=5)
-    assert [memory.content for memory in result] == ["red mug on the window sill"]
+    assert [hit.memory.content for hit in result] == ["red mug on the window sill"]
     assert result[0].distance == 30.0
     assert result[0].score == 1.0
 
@@ -139,8 +139,8 @@ def docks(request: pytest.FixtureRequest, model: Embedder) -> Iterator[RobotMemo
 )
 def test_one_character_tells_things_apart(docks: RobotMemory, query: str, wanted: str) -> None:
     by_distance = nearest(docks, query, (0.0, 0.0, 0.0))
-    assert [found.content for found in by_distance] == [wanted]
-    assert docks.recall(query, n=1)[0].content == wanted
+    assert [found.memory.content for found in by_distance] == [wanted]
+    assert docks.recall(query, n=1)[0].memory.content == wanted
 
 
 def test_a_single_character_without_a_match_is_the_first_word_dropped(memory: RobotMemory) -> None:
@@ -148,7 +148,7 @@ def test_a_single_character_without_a_match_is_the_first_word_dropped(memory: Ro
     memory.save_perception("a chair in room 3", pose=(1.0, 0.0, 0.0))
     memory.flush()
     result = nearest(memory, "toolbox in room 3", (0.0, 0.0, 0.0), n=5)
-    assert [found.content for found in result] == ["a toolbox in room 4"]
+    assert [found.memory.content for found in result] == ["a toolbox in room 4"]
 
 
 def test_a_query_without_a_known_word_is_matched_by_its_vector(real_memory: RobotMemory) -> None:
@@ -156,19 +156,19 @@ def test_a_query_without_a_known_word_is_matched_by_its_vector(real_memory: Robo
     real_memory.save_perception("screwdriver", pose=(1.0, 0.0, 0.0))
     real_memory.flush()
     result = nearest(real_memory, "couch", (0.0, 0.0, 0.0), n=5)
-    assert [memory.content for memory in result] == ["sofa"]
+    assert [hit.memory.content for hit in result] == ["sofa"]
     assert result.mode is Mode.VEC_ONLY
 
 
 def test_without_a_model_what_holds_most_of_the_words_matches(room: RobotMemory) -> None:
-    assert nearest(room, "red mug elephant", (0.0, 0.0, 0.0))[0].content == "red mug on the window sill"
+    assert nearest(room, "red mug elephant", (0.0, 0.0, 0.0))[0].memory.content == "red mug on the window sill"
 
 
 def test_memories_without_a_vector_yet_match_by_their_words(real_memory: RobotMemory) -> None:
     real_memory.save_perception("a red mug", pose=(1.0, 0.0, 0.0))
     # Asked at once, before or after the background embedded it: the result is the same.
     result = nearest(real_memory, "elephant sized red mug", (0.0, 0.0, 0.0))
-    assert [memory.content for memory in result] == ["a red mug"]
+    assert [hit.memory.content for hit in result] == ["a red mug"]
 
 
 def test_a_maximum_distance_is_a_condition_that_holds_before_words_are_compared(memory: RobotMemory) -> None:
@@ -178,7 +178,7 @@ def test_a_maximum_distance_is_a_condition_that_holds_before_words_are_compared(
     memory.save_perception("red mug", pose=(0.0, 0.0, 5.0))
     memory.flush()
     result = nearest(memory, "red mug", (0.0, 0.0, 0.0), max_distance=1.0)
-    assert [found.content for found in result] == ["mug"]
+    assert [found.memory.content for found in result] == ["mug"]
 
 
 def test_a_query_with_nothing_near_enough_has_an_empty_result_without_a_reason(memory: RobotMemory) -> None:

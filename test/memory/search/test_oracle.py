@@ -154,30 +154,28 @@ def check(world: World, question: Question) -> None:
     )
     assert result.mode.value == expected.mode
     assert result.relevant is expected.is_relevant
-    assert [memory.id for memory in result] == expected.ids
-    assert [memory.folded_count for memory in result] == [len(others) for others in expected.folded]
-    assert [list(memory.folded_ids) for memory in result] == [others[:100] for others in expected.folded]
-    assert [memory.confidence for memory in result] == expected.confidences
-    assert [memory.faded for memory in result] == expected.faded
-    assert [memory.score for memory in result] == pytest.approx(expected.scores, abs=1e-4)
-    explanations = [memory.explanation for memory in result if memory.explanation]
+    assert [hit.id for hit in result] == expected.ids
+    assert [hit.folded_count for hit in result] == [len(others) for others in expected.folded]
+    assert [list(hit.folded_ids) for hit in result] == [others[:100] for others in expected.folded]
+    assert [hit.memory.confidence for hit in result] == expected.confidences
+    assert [hit.memory.faded for hit in result] == expected.faded
+    assert [hit.score for hit in result] == pytest.approx(expected.scores, abs=1e-4)
+    explanations = [hit.explanation for hit in result if hit.explanation]
     assert len(explanations) == (len(result) if query.text and query.explain else 0)
     if explanations:
         best = max(one.score for one in explanations)
-        assert [one.score / best if best > 0 else 1.0 for one in explanations] == [memory.score for memory in result]
+        assert [one.score / best if best > 0 else 1.0 for one in explanations] == [hit.score for hit in result]
         assert [folded(one.parts) for one in explanations] == pytest.approx([one.score for one in explanations])
     if result.memories and not (query.text or query.spatial_sort):
         is_default = instead is not None and not any(expected.faded)
         check_left_out(result, len(faded) if is_default else 0, are_many=len(world.memories) > LISTED)
     if query.text:
-        assert [memory.relevance for memory in result] == pytest.approx(
-            [e.relevance for e in expected.evidence], abs=1e-5
-        )
+        assert [hit.relevance for hit in result] == pytest.approx([e.relevance for e in expected.evidence], abs=1e-5)
         similarities = [e.similarity for e in expected.evidence]
-        assert [memory.similarity for memory in result] == pytest.approx(similarities, abs=1e-5, nan_ok=True)
-        assert [memory.matched_terms for memory in result] == [e.terms for e in expected.evidence]
+        assert [hit.similarity for hit in result] == pytest.approx(similarities, abs=1e-5, nan_ok=True)
+        assert [hit.matched_terms for hit in result] == [e.terms for e in expected.evidence]
     if query.spatial_sort:
-        assert [memory.distance for memory in result] == pytest.approx(expected.distances, abs=1e-9)
+        assert [hit.distance for hit in result] == pytest.approx(expected.distances, abs=1e-9)
 
 
 def check_left_out(result: RecallResult, faded: int, *, are_many: bool) -> None:

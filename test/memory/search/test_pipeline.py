@@ -34,7 +34,7 @@ def three_mugs(memory: RobotMemory) -> RobotMemory:
 
 def test_with_words_and_vectors_the_mode_is_hybrid(three_mugs: RobotMemory) -> None:
     result = three_mugs.recall("red mug")
-    assert (result.mode, result.reason, result[0].content) == (Mode.HYBRID, "", "red mug")
+    assert (result.mode, result.reason, result[0].memory.content) == (Mode.HYBRID, "", "red mug")
 
 
 def test_words_and_meaning_take_at_most_twelve_statements(three_mugs: RobotMemory) -> None:
@@ -50,14 +50,14 @@ def test_words_and_meaning_take_at_most_twelve_statements(three_mugs: RobotMemor
 def test_without_a_query_the_mode_is_structured_and_the_newest_comes_first(three_mugs: RobotMemory) -> None:
     result = three_mugs.recall(kinds="perception")
     assert (result.mode, result.reason) == (Mode.STRUCTURED, "")
-    assert [memory.id for memory in result] == [3, 2, 1]
+    assert [hit.id for hit in result] == [3, 2, 1]
     assert {memory.score for memory in result} == {1.0}
     assert all(math.isnan(memory.distance) for memory in result)
 
 
 def test_without_a_query_a_spatial_sort_orders_by_distance(three_mugs: RobotMemory) -> None:
     result = three_mugs.recall(spatial_sort=HERE)
-    assert (result.mode, [memory.distance for memory in result]) == (Mode.STRUCTURED, [1.0, 2.0, 3.0])
+    assert (result.mode, [hit.distance for hit in result]) == (Mode.STRUCTURED, [1.0, 2.0, 3.0])
 
 
 def test_equal_distances_stand_newest_first(memory: RobotMemory) -> None:
@@ -89,7 +89,7 @@ def test_a_search_of_weight_zero_does_not_run(
     reason = f"the {search} search is switched off ({search}_weight is 0)"
     result = three_mugs.recall("red mug", spatial_sort=spatial_sort)
     assert (result.mode, result.reason) == (mode, reason)
-    assert result[0].content == "red mug"
+    assert result[0].memory.content == "red mug"
 
 
 def test_an_unknown_model_is_no_error_but_a_reason(open_memory: OpenMemory) -> None:
@@ -112,7 +112,7 @@ def test_a_broken_text_index_leaves_the_vector_search(
     damage(three_mugs, "DROP TABLE memories_fts")
     result = three_mugs.recall("red mug", spatial_sort=spatial_sort)
     assert result.mode is Mode.VEC_ONLY
-    assert result[0].content == "red mug"
+    assert result[0].memory.content == "red mug"
     assert result.reason.startswith("text search failed: no such table: memories_fts")
 
 
@@ -124,7 +124,7 @@ def test_broken_vectors_leave_the_text_search(
     damage(three_mugs, "DROP TABLE memories_vec")
     result = three_mugs.recall(query, spatial_sort=spatial_sort)
     assert result.mode is Mode.BM25_ONLY
-    assert "red mug" in [memory.content for memory in result]
+    assert "red mug" in [hit.memory.content for hit in result]
     assert result.reason.startswith("vector search failed: no such table: memories_vec")
 
 
@@ -140,7 +140,7 @@ def test_a_failing_model_leaves_the_text_search(
     memory.flush()
     embedder.error = error
     result = memory.recall(query, spatial_sort=spatial_sort)
-    assert (result.mode, [found.content for found in result]) == (Mode.BM25_ONLY, ["red mug"])
+    assert (result.mode, [found.memory.content for found in result]) == (Mode.BM25_ONLY, ["red mug"])
     assert result.reason.startswith("vector search failed")
     assert "boom" in result.reason
 
@@ -160,7 +160,7 @@ def test_the_best_score_is_one_and_scores_fall(real_memory: RobotMemory) -> None
         real_memory.learn(text)
     real_memory.flush()
     result = real_memory.recall("grip force of a glass", n=100)
-    scores = [memory.score for memory in result]
+    scores = [hit.score for hit in result]
     assert scores[0] == 1.0
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -170,7 +170,7 @@ def test_what_happened_in_the_real_world_counts_half_more(open_memory: OpenMemor
     memory = open_memory(embedder=None, embedding_model="", fusion="rrf")
     for origin in ("sim", "real", "Real", True):
         memory.learn("grip force", {"env": {"sim_or_real": origin}})
-    scores = {found.context["env"]["sim_or_real"]: found.score for found in memory.recall("grip force")}
+    scores = {found.memory.context["env"]["sim_or_real"]: found.score for found in memory.recall("grip force")}
     # By BM25 all are equal, so the newest is first: ranks 0 True, 1 Real, 2 real, 3 sim.
     best = 1.5 / 63
     expected = {True: 1 / 61, "Real": 1 / 62, "real": best, "sim": 1 / 64}
@@ -188,7 +188,7 @@ def test_returned_memories_are_counted_after_the_result(three_mugs: RobotMemory)
     three_mugs.recall("red", n=1)
     three_mugs.recall("red", n=1)
     three_mugs.flush()
-    assert [found.content for found in three_mugs.recall(context_filter={"access_count": 2})] == ["red mug"]
+    assert [found.memory.content for found in three_mugs.recall(context_filter={"access_count": 2})] == ["red mug"]
     three_mugs.flush()
     assert len(three_mugs.recall(context_filter={"access_count": 0}, n=10)) == 2
 
@@ -197,7 +197,7 @@ def test_a_failure_to_count_does_not_fail_the_query(three_mugs: RobotMemory, cap
     damage(
         three_mugs, "CREATE TRIGGER no BEFORE UPDATE OF access_count ON memories BEGIN SELECT raise(ABORT, 'no'); END"
     )
-    assert three_mugs.recall("red mug", n=1)[0].content == "red mug"
+    assert three_mugs.recall("red mug", n=1)[0].memory.content == "red mug"
     three_mugs.flush()
     assert "recalls could not be counted" in caplog.text
 
@@ -209,7 +209,9 @@ def test_a_memory_of_another_map_or_frame_is_never_compared(open_memory: OpenMem
     memory.save_perception("mug", pose=(5, 0, 0))
     memory.save_perception("mug", pose=(1, 0, 0), frame_id="odom")
     result = memory.recall("mug", spatial_sort=HERE)
-    assert [(found.distance, found.map_id, found.frame_id) for found in result] == [(5.0, "downstairs", "map")]
+    assert [(found.distance, found.memory.map_id, found.memory.frame_id) for found in result] == [
+        (5.0, "downstairs", "map")
+    ]
     assert "positions in 'odom' were not compared" in result.reason
     in_odom = memory.recall("mug", spatial_sort={**HERE, "frame_id": "odom"})
     assert [found.distance for found in in_odom] == [1.0]
@@ -228,9 +230,9 @@ def test_a_target_without_height_compares_in_x_and_y(memory: RobotMemory) -> Non
     memory.learn("flat", {"spatial": {"goal": [3, 4]}})
     memory.learn("high", {"spatial": {"goal": [0, 0, 12.0]}})
     flat = memory.recall(spatial_sort={"field": "spatial.goal", "target": [0, 0]})
-    assert [(found.content, found.distance) for found in flat] == [("high", 0.0), ("flat", 5.0)]
+    assert [(found.memory.content, found.distance) for found in flat] == [("high", 0.0), ("flat", 5.0)]
     high = memory.recall(spatial_sort={"field": "spatial.goal", "target": [0, 0, 0]})
-    assert [(found.content, found.distance) for found in high] == [("flat", 5.0), ("high", 12.0)]
+    assert [(found.memory.content, found.distance) for found in high] == [("flat", 5.0), ("high", 12.0)]
 
 
 def test_a_memory_without_the_field_never_appears_in_a_spatial_answer(memory: RobotMemory) -> None:

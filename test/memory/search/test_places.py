@@ -36,7 +36,7 @@ def perceive(memory: RobotMemory, minute: float, x: float, **more: Any) -> str:
 def since_last_visit(memory: RobotMemory, minute: float, **more: Any) -> set[str]:
     """What was observed since the last visit to the kitchen, seen from some minutes after noon."""
     memory._clock = lambda: NOON + round(minute * MINUTE)
-    return {found.content for found in memory.recall(since_last_visit=KITCHEN, n=100, **more)}
+    return {found.memory.content for found in memory.recall(since_last_visit=KITCHEN, n=100, **more)}
 
 
 def test_what_was_observed_since_the_last_visit_is_found(patrol: RobotMemory) -> None:
@@ -90,10 +90,10 @@ def test_an_earlier_sighting_of_an_object_is_a_visit_too(patrol: RobotMemory, cl
 
 def test_a_place_does_not_change_the_order(patrol: RobotMemory) -> None:
     far, near, out = perceive(patrol, 2, 2.0), perceive(patrol, 1, 0.0), perceive(patrol, 3, 2.1)
-    assert [found.content for found in patrol.recall(near=KITCHEN)] == [far, near]
+    assert [found.memory.content for found in patrol.recall(near=KITCHEN)] == [far, near]
     nearest = patrol.recall(near=KITCHEN, spatial_sort={"target": [3.0, 0.0]})
-    assert [(found.content, found.distance) for found in nearest] == [(far, 1.0), (near, 3.0)]
-    assert out not in [found.content for found in patrol.recall("something", near=KITCHEN)]
+    assert [(found.memory.content, found.distance) for found in nearest] == [(far, 1.0), (near, 3.0)]
+    assert out not in [found.memory.content for found in patrol.recall("something", near=KITCHEN)]
 
 
 def test_the_faces_of_a_box_belong_to_it(patrol: RobotMemory) -> None:

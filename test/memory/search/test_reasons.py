@@ -123,7 +123,7 @@ def test_what_matches_without_a_position_is_counted(open_memory: OpenMemory, db_
     memory = open_memory(db_path)
     place(memory)
     result = memory.recall("red mug", n=n, spatial_sort=ORIGIN)
-    assert [found.content for found in result] == ["red mug"]
+    assert [found.memory.content for found in result] == ["red mug"]
     assert result.reason == (
         "positions in 'odom' were not compared; 2 memories match but have no 'position'; "
         "1 memory matches but has a 'position' in frame 'odom'; "

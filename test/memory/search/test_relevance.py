@@ -158,5 +158,5 @@ def test_the_nearest_of_what_does_not_match_is_not_named(tmp_path: Path) -> None
         nothing = memory.recall("zebra xylophone", spatial_sort=near, min_relevance=0.6)
         assert not nothing
         assert "nothing relevant" in nothing.reason
-        assert [one.label for one in memory.recall("chair", spatial_sort=near)] == ["chair"]
+        assert [one.memory.label for one in memory.recall("chair", spatial_sort=near)] == ["chair"]
         assert len(memory.recall("", spatial_sort=near, min_relevance=1.0)) == 3

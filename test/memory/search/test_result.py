@@ -82,9 +82,9 @@ def test_a_brief_result_has_what_the_full_one_has(memory: RobotMemory) -> None:
     result = memory.recall("where is the red mug?", spatial_sort={"target": [0, 0, 0]})
     (brief,), (full,) = result.brief(), result
     assert brief.snippet == "a **red** **mug** on the table"
-    assert (brief.id, brief.kind, brief.observed_at) == (full.id, Kind.PERCEPTION, full.observed_at)
+    assert (brief.id, brief.kind, brief.observed_at) == (full.id, Kind.PERCEPTION, full.memory.observed_at)
     assert (brief.score, brief.relevance, brief.distance) == (full.score, full.relevance, 3.0)
-    assert (brief.label, brief.pose, brief.frame_id, brief.collection) == ("mug", full.pose, "map", "default")
+    assert (brief.label, brief.pose, brief.frame_id, brief.collection) == ("mug", full.memory.pose, "map", "default")
 
 
 def test_without_a_query_nothing_is_marked(memory: RobotMemory) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robotmem_ros.memory.search.result import Hit, Ranking
+from robotmem_ros.memory.search.result import Measurement, Ranking
 from robotmem_ros.memory.search.scoring import (
     Measured,
     Step,
@@ -20,7 +20,7 @@ from robotmem_ros.memory.search.scoring import (
     rrf_depth,
 )
 
-RANKING = st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Hit(one, 0.0) for one in ids])
+RANKING = st.lists(st.integers(1, 40), unique=True, max_size=30).map(lambda ids: [Measurement(one, 0.0) for one in ids])
 WEIGHTS = st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)).filter(lambda both: max(both) > 0.01).map(Weights._make)
 EQUAL = Weights(0.5, 0.5)
 
@@ -40,7 +40,9 @@ def test_reciprocal_rank_fusion_is_its_formula(text: Ranking, vector: Ranking, w
 
 
 def test_being_first_twice_beats_being_first_once() -> None:
-    fused = reciprocal_rank_fusion([Hit(1, -3.0), Hit(2, -1.0)], [Hit(1, 0.1), Hit(3, 0.2)], EQUAL, 60)
+    fused = reciprocal_rank_fusion(
+        [Measurement(1, -3.0), Measurement(2, -1.0)], [Measurement(1, 0.1), Measurement(3, 0.2)], EQUAL, 60
+    )
     assert fused == {1: 1 / 61, 2: 0.5 / 62, 3: 0.5 / 62}
 
 
@@ -59,7 +61,7 @@ def blended_from(
     measures: dict[int, float], distances: dict[int, float], weights: Weights, marks: float
 ) -> dict[int, float]:
     """Blend BM25 and cosine distances by memory."""
-    text, vector = ([Hit(*item) for item in found.items()] for found in (measures, distances))
+    text, vector = ([Measurement(*item) for item in found.items()] for found in (measures, distances))
     measured = Measured.of(text, vector)
     return measured.by_id(blend(measured, weights, marks))
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robotmem_ros.memory import Parameters, RobotMemory
-from robotmem_ros.memory.search.result import Hit
+from robotmem_ros.memory.search.result import Measurement
 from robotmem_ros.memory.search.scoring import Measured
 from robotmem_ros.memory.search.session_context import (
     Place,
@@ -93,12 +93,12 @@ def test_the_meaning_in_a_session_is_that_of_the_sum_of_the_vectors_if_it_is_nea
     query = embedder.embed_one("pump valve")
     first, second, third, alone = map(embedder.embed_one, texts)
     with memory._database.snapshot() as connection:
-        before = Measured.of([], [Hit(one, 0.25) for one in (1, 2, 3, 4)])
+        before = Measured.of([], [Measurement(one, 0.25) for one in (1, 2, 3, 4)])
         places = read_places(connection, [1, 2, 3, 4])
         vectors_of = partial(memory.vectors.vectors_of, connection, dim=len(query))
         measured = measure_in_session(vectors_of, query, before, places, 0.3)
         assert measure_in_session(vectors_of, query, before, places, 0.0) is before
-        first_alone = Measured.of([], [Hit(1, 0.25)])
+        first_alone = Measured.of([], [Measurement(1, 0.25)])
         assert measure_in_session(vectors_of, query, first_alone, places, 0.3) is first_alone
     sums = {1: first, 2: second + 0.3 * first, 3: third + 0.3 * (second + first), 4: alone}
     alone_or_not = {one: (vector, sums[one]) for one, vector in enumerate((first, second, third, alone), start=1)}
@@ -122,7 +122,7 @@ def test_equal_sums_of_vectors_are_equally_near(texts: list[tuple[str, str]]) ->
             ids = list(range(1, len(texts) + 1))
             places = read_places(connection, ids)
             vectors_of = partial(memory.vectors.vectors_of, connection, dim=len(query))
-            before = Measured.of([], [Hit(one, 0.0) for one in ids])
+            before = Measured.of([], [Measurement(one, 0.0) for one in ids])
             measured = measure_in_session(vectors_of, query, before, places, 0.3)
     by_directions: dict[tuple[str, frozenset[tuple[str, Fraction]]], set[float]] = {}
     for memory_id, cosine in measured.by_id(measured.cosine).items():

@@ -36,7 +36,7 @@ def house(open_memory: OpenMemory, tmp_path: Path) -> RobotMemory:
 
 def contents(result: RecallResult) -> list[str]:
     """The contents, those stored first first."""
-    return [one.content for one in sorted(result, key=lambda one: one.id)]
+    return [one.memory.content for one in sorted(result, key=lambda one: one.id)]
 
 
 @pytest.mark.parametrize(

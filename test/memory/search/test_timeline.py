@@ -37,7 +37,7 @@ def test_an_entry_tells_whether_to_read_the_memory(memory: RobotMemory, clock: C
     seen = memory.save_perception(
         "a red mug " + "x" * 200, label="mug", pose=(1, 2, 3), collection="lab", observed_at=5
     )
-    newest, oldest = memory.timeline(collection="*").entries
+    newest, oldest = memory.timeline(collection="*")
     assert newest == TimelineEntry(
         fact, clock.now, Kind.FACT, "grasp", "", ("force", "glass"), "a glass needs 12.5 N", "default", "morning",
         newest.confidence, "active", "map", "", None,

@@ -92,14 +92,16 @@ def test_a_fact_superseded_in_the_background_can_be_restored(
     clock.now += DAY
     memory = open_memory(path, clock=clock)
     closed(memory)
-    assert {one.content for one in memory.recall(context_filter=GRASPS)} == {FACTS[1], FACTS[2]}
+    assert {one.memory.content for one in memory.recall(context_filter=GRASPS)} == {FACTS[1], FACTS[2]}
     assert memory.explain(1).reason == "consolidated, replaced by 2"
     memory.restore(1)
-    assert {one.content for one in memory.recall(context_filter=GRASPS, fold=False)} == set(FACTS)
+    assert {one.memory.content for one in memory.recall(context_filter=GRASPS, fold=False)} == set(FACTS)
     memory.close()
     again = open_memory(path, clock=clock)
     assert again.sessions()[0].superseded == 1
-    assert {one.content for one in again.recall(context_filter=GRASPS, fold=False)} == set(FACTS), "once is enough"
+    assert {one.memory.content for one in again.recall(context_filter=GRASPS, fold=False)} == set(FACTS), (
+        "once is enough"
+    )
 
 
 def test_a_session_expires_while_the_memory_is_open(open_memory: OpenMemory, clock: Clock) -> None:
@@ -224,4 +226,4 @@ def test_retention_keeps_facts_that_wait_for_consolidation(open_memory: OpenMemo
     memory.retain()  # unless the memory's own maintenance came first
     with pytest.raises(MemoryNotFoundError):
         memory.explain(later)
-    assert {one.content for one in memory.recall(context_filter=GRASPS, fold=False)} == set(FACTS)
+    assert {one.memory.content for one in memory.recall(context_filter=GRASPS, fold=False)} == set(FACTS)

@@ -31,7 +31,7 @@ def test_a_task_is_prepared_as_the_end_of_a_session_about_it_would_be(memory: Ro
     ended = memory.end_session(memory.start_session({"task": "tidy the kitchen"}).session_id)
     told = memory.prepare("tidy the kitchen")
     assert [fact.id for fact in told] == [fact.id for fact in ended.proactive]
-    assert told[0].content == "the glasses stand above the sink"
+    assert told[0].memory.content == "the glasses stand above the sink"
     assert memory.prepare("tidy the kitchen", 0) == ()
     assert memory.prepare("zebra xylophone quantum") == ()
     assert memory.prepare("tidy the kitchen", collection="elsewhere") == ()

@@ -111,7 +111,7 @@ def test_end_session_groups_similar_facts(memory: RobotMemory) -> None:
     report = memory.end_session(session)
     assert (report.consolidation.considered, report.consolidation.grouped) == (3, 1)
     assert (report.facts, report.session.memories) == (3, 3)
-    contents = [found.content for found in memory.recall(kinds="fact", representatives_only=True)]
+    contents = [found.memory.content for found in memory.recall(kinds="fact", representatives_only=True)]
     assert contents == ["charge before noon", "hold the thin glass gently"]
 
 

@@ -56,7 +56,7 @@ def test_sqlite_copies_a_file_with_its_log(tmp_path: Path, copy: object) -> None
     with RobotMemory(target, embedding_model="") as memory:
         memory.save_perception("one more")
         assert memory.status().perceptions == 51
-        assert memory.recall("cup 49")[0].content == "cup 49"
+        assert memory.recall("cup 49")[0].memory.content == "cup 49"
 
 
 def test_a_plain_copy_is_whole_once_no_program_has_the_file_open(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def chairs(memory: RobotMemory, count: int) -> list[Any]:
 
 def verbs(memory: RobotMemory) -> Iterator[Callable[[], object]]:
     """All that can be asked of a memory and done with it; what deletes comes last."""
-    yield lambda: [(found.context, found.tags) for found in memory.recall("red mug glass", n=100)]
+    yield lambda: [(found.memory.context, found.memory.tags) for found in memory.recall("red mug glass", n=100)]
     yield lambda: memory.recall(context_filter={"task.success": True, "label": {"$ne": "x"}}, n=100)
     yield lambda: memory.recall("mug", spatial_sort={"field": "position", "target": [0, 0, 0]})
     yield lambda: memory.recall(spatial_sort={"field": "spatial.object_position", "target": [0, 0, 0]}, n=50)
@@ -152,7 +152,7 @@ def test_a_damaged_context_is_named_by_its_memory(tmp_path: Path) -> None:
     with RobotMemory(path, embedding_model="") as memory:
         (found,) = memory.recall("glass")
         with pytest.raises(StorageError, match=r"context of memory 1: JSONDecodeError: .* no version writes"):
-            _ = found.context
+            _ = found.memory.context
 
 
 def test_only_sqlite_says_that_a_file_is_damaged(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def look(
 def only(memory: RobotMemory, min_confidence: float = 0.0) -> Memory:
     """The one memory there is."""
     (found,) = look(memory, min_confidence)
-    return found
+    return found.memory
 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
@@ -89,10 +89,10 @@ def test_on_its_first_day_a_memory_is_as_sure_as_it_was_stored(memory: RobotMemo
     memory.learn("the glass holds at 12.5 N", confidence=0.7)
     clock.now += DAY - clock.now % DAY - 1
     memory.learn("the bin has a pedal")
-    assert look(memory)[1].confidence == 0.7
+    assert look(memory)[1].memory.confidence == 0.7
     clock.now += 1
     memory.learn("the lamp hums")
-    assert look(memory)[2].confidence == 0.7 * 0.99
+    assert look(memory)[2].memory.confidence == 0.7 * 0.99
 
 
 def test_while_the_robot_stands_switched_off_nothing_fades(open_memory: OpenMemory, clock: Clock) -> None:
@@ -115,7 +115,7 @@ def test_a_memory_that_is_only_read_does_not_fade(open_memory: OpenMemory, tmp_p
     memory.close()
     clock.now += 400 * DAY
     with RobotMemory(path, embedding_model="", clock=clock, read_only=True) as reader:
-        assert reader.recall("glass")[0].confidence == 0.9
+        assert reader.recall("glass")[0].memory.confidence == 0.9
 
 
 def test_a_recall_counts_and_makes_no_belief_fresher(memory: RobotMemory, clock: Clock) -> None:
@@ -125,7 +125,7 @@ def test_a_recall_counts_and_makes_no_belief_fresher(memory: RobotMemory, clock:
         live(memory, clock, 5)
         assert [found.id for found in memory.recall("glass", n=1)] == [used]
         memory.flush()
-    confidences = {found.id: found.confidence for found in look(memory)}
+    confidences = {found.id: found.memory.confidence for found in look(memory)}
     assert confidences == {one: pytest.approx(0.9 * 0.99**60) for one in (used, unused)}
     with memory._database.reader() as connection:
         counts = connection.execute("SELECT access_count FROM memories ORDER BY id").fetchall()
@@ -136,10 +136,10 @@ def test_what_is_learned_or_seen_again_is_fresh(memory: RobotMemory, clock: Cloc
     fact = memory.learn("the glass holds at 12.5 N", confidence=0.5).memory_id
     mug = memory.save_perception("a red mug", label="mug", pose=[1, 2, 3]).memory_id
     live(memory, clock, 60)
-    assert all(found.confidence < 0.6 for found in look(memory))
+    assert all(found.memory.confidence < 0.6 for found in look(memory))
     memory.learn("the glass holds at 12.5 N")
     memory.save_perception("a red mug", label="mug", pose=[1, 2, 3])
-    fresh = {found.id: found.confidence for found in look(memory)}
+    fresh = {found.id: found.memory.confidence for found in look(memory)}
     assert fresh[fact] > 0.5
     assert fresh[mug] > 0.9
 
@@ -162,7 +162,7 @@ def test_what_is_told_of_the_past_has_faded_by_the_days_that_were_lived_since(
     live(memory, clock, 3)
     for days, lived in ((0, 0), (1, 1), (2, 2), (4, 3), (200, 3), (304, 4), (306, 6)):
         told = memory.learn(f"the glass holds at {days} N", observed_at=clock.now - days * DAY, confidence=0.9)
-        found = {one.id: one.confidence for one in look(memory)}
+        found = {one.id: one.memory.confidence for one in look(memory)}
         assert found[told.memory_id] == pytest.approx(0.9 * 0.99**lived), days
 
 
@@ -203,8 +203,8 @@ def test_a_recording_of_years_ago_decays_from_its_import(memory: RobotMemory, cl
 
 def mug(memory: RobotMemory) -> Memory:
     """Return the only perception."""
-    (found,) = (one for one in look(memory) if one.label)
-    return found
+    (found,) = (one for one in look(memory) if one.memory.label)
+    return found.memory
 
 
 def test_a_simulation_that_begins_again_lives_the_same_day_again(open_memory: OpenMemory, clock: Clock) -> None:
@@ -228,7 +228,9 @@ def test_a_clock_that_jumps_costs_one_day(memory: RobotMemory, clock: Clock) -> 
     memory.learn("the bin has a pedal")
     clock.now = NOW
     memory.learn("the lamp hums")
-    assert {one.content: one.confidence for one in look(memory)}["the glass holds at 12.5 N"] == 0.9 * 0.99
+    assert {one.memory.content: one.memory.confidence for one in look(memory)}[
+        "the glass holds at 12.5 N"
+    ] == 0.9 * 0.99
 
 
 @pytest.mark.parametrize("now", [0, -(10**18)])

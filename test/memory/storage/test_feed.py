@@ -225,7 +225,7 @@ def as_read(memory: RobotMemory) -> dict[str, Any]:
         for detail in memory.get_memories([row["id"] for row in rows][start : start + 100], include_forgotten=True):
             one = detail.memory
             details[uuids[one.id]] = (
-                replace(one, id=0, contradicted_by=0, similar_ids=(), similarity=0.0, distance=0.0),
+                replace(one, id=0, contradicted_by=0, similar_ids=()),
                 uuids.get(one.contradicted_by), {uuids[other] for other in one.similar_ids}, detail.status,
                 detail.history, detail.sightings, detail.data and replace(detail.data, memory_id=0),
             )  # fmt: skip

@@ -56,7 +56,7 @@ def error_of_writing(memory: RobotMemory) -> str:
 def contents(path: Path) -> set[str]:
     """Return the texts in a file."""
     with RobotMemory(path, embedding_model="", read_only=True) as memory:
-        return {found.content for found in memory.recall("cup", n=1000)}
+        return {found.memory.content for found in memory.recall("cup", n=1000)}
 
 
 def remove(path: Path) -> None:
@@ -94,7 +94,7 @@ def test_writing_to_a_file_that_was_taken_away_fails_and_what_it_holds_is_saved(
         with pytest.raises(StorageError, match="was taken away"):
             memory.learn("hold cups by their handle")
         assert "the file was taken away" in memory.status().reason
-        assert "a red cup" in {found.content for found in memory.recall("cup")}
+        assert "a red cup" in {found.memory.content for found in memory.recall("cup")}
     (saved,) = path.parent.glob("memory.saved-*.db")
     assert repr(str(saved)) in error
     assert "a red cup" in contents(saved)

@@ -69,7 +69,7 @@ def test_an_older_database_is_migrated_after_a_backup(version_1: Path, monkeypat
     assert backup.stat().st_mode & 0o777 == 0o600
     monkeypatch.undo()
     with RobotMemory(backup, embedding_model="") as memory:
-        assert [found.content for found in memory.recall(context_filter={"task.success": True})] == ["red mug"]
+        assert [found.memory.content for found in memory.recall(context_filter={"task.success": True})] == ["red mug"]
 
 
 def test_steps_run_in_order_and_each_only_once(version_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:

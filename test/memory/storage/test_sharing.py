@@ -23,7 +23,7 @@ from ..conftest import OpenMemory
 
 def contents(memory: RobotMemory, query: str, n: int = 1) -> list[str]:
     """The contents of the best answers."""
-    return [found.content for found in memory.recall(query, n=n)]
+    return [found.memory.content for found in memory.recall(query, n=n)]
 
 
 def test_two_memories_on_one_file_see_what_the_other_does(open_memory: OpenMemory) -> None:
@@ -55,7 +55,7 @@ def test_a_process_of_its_own_sees_and_changes_the_same_memory(tmp_path: Path, o
     printed = output_of(
         "import sys\nfrom robotmem_ros.memory import RobotMemory\n"
         "with RobotMemory(sys.argv[1], embedding_model='') as memory:\n"
-        "    print(memory.recall('mug')[0].content)\n    memory.learn('blue mug')\n",
+        "    print(memory.recall('mug')[0].memory.content)\n    memory.learn('blue mug')\n",
         path,
     )
     assert printed == "red mug\n"

@@ -200,12 +200,12 @@ def test_while_another_process_writes_reading_goes_on_and_writing_says_why_not(
     with running(HOLD, path, "BEGIN EXCLUSIVE") as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        assert [found.content for found in memory.recall("mug")] == ["red mug"]
+        assert [found.memory.content for found in memory.recall("mug")] == ["red mug"]
         with pytest.raises(StorageError, match=r"could not write to the database .*: database is locked"):
             memory.learn("blue mug")
         another = open_memory(path, embedder=None, embedding_model="", busy_timeout=0.1)
-        assert [found.content for found in another.recall("mug")] == ["red mug"]
+        assert [found.memory.content for found in another.recall("mug")] == ["red mug"]
         holder.communicate("")
     another.close()  # which may write something itself, and keep the other waiting for longer than it is patient
     memory.learn("green mug")
-    assert [found.content for found in memory.recall("mug")] == ["green mug", "red mug"]
+    assert [found.memory.content for found in memory.recall("mug")] == ["green mug", "red mug"]

@@ -145,7 +145,7 @@ subprocess.run(["mount", "-o", "remount,ro", str(path.parent)], check=True)
 for read_only in (False, True):
     try:
         with RobotMemory(path, embedding_model="", read_only=read_only) as memory:
-            print([found.content for found in memory.recall("cup")])
+            print([found.content for found in memory.recall("cup").memories])
     except RobotMemoryError as error:
         print(error)
 """

@@ -59,7 +59,7 @@ def test_a_condition_on_a_label_finds_all_its_forms_and_nothing_else(memory: Rob
             found = memory.recall(context_filter={"label": wanted}, n=100, fold=False)
             assert sorted(one.id for one in found) == ids
         assert [one.id for one in memory.recall(context_filter={"label": {"$ne": form}}, n=100)] == [other]
-    assert [one.label for one in memory.recall(context_filter={"id": ids[1]})] == [DECOMPOSED]
+    assert [one.memory.label for one in memory.recall(context_filter={"id": ids[1]})] == [DECOMPOSED]
     assert len(memory.recall(context_filter={"label": "café lam"})) == 0
 
 

@@ -35,7 +35,7 @@ def settled(memory: RobotMemory, intake: Intake) -> TopicCounts:
 def stored(memory: RobotMemory) -> list[Memory]:
     memory.flush()
     found = memory.recall(n=100, min_confidence=0.0, kinds="perception", after=1, include_unconfirmed=True)
-    return sorted(found, key=lambda one: one.id)
+    return sorted(found.memories, key=lambda one: one.id)
 
 
 def header(frame: str, stamp_ns: int = STAMP_NS) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ...storage.overview import overview
 from ...text import tokens
 from ...text.analysis import Analysis
 from ..candidates import Candidates, filter_ids
-from ..result import Hit, Ranking
+from ..result import Measurement, Ranking
 from . import bm25, fts
 from .bm25 import Statistics
 from .postings import Block, BlockBuilder, Ids
@@ -87,7 +87,7 @@ class TextReader:
         ids = list(ids)
         self._measure(ids)
         matches = self._matches
-        return _sorted(Hit(one, -matches[one].score) for one in ids if one in matches and matches[one].score)
+        return _sorted(Measurement(one, -matches[one].score) for one in ids if one in matches and matches[one].score)
 
     def matched_words(self, memory_id: int) -> tuple[str, ...]:
         """Return the words of the query that a memory contains; none if it was not ranked."""
@@ -226,7 +226,7 @@ class TextReader:
             ids, scores = self._weighted.best(self._blocks, n, superset)
             new = dict(zip(ids[seen:].tolist(), (-scores[seen:]).tolist(), strict=True))
             chosen = filter_ids(self._connection, candidates, new.keys() - changed)
-            hits = _sorted([*hits, *(Hit(one, new[one]) for one in chosen)])[:depth]
+            hits = _sorted([*hits, *(Measurement(one, new[one]) for one in chosen)])[:depth]
             if len(ids) < n or (len(hits) == depth and _key(hits[-1]) <= (-float(scores[-1]), -int(ids[-1]))):
                 self._measure([hit.memory_id for hit in hits])
                 return hits
@@ -264,9 +264,9 @@ def outdated(connection: sqlite3.Connection, blocks: Sequence[Block]) -> list[in
     return [*{*unheld, *changes}]
 
 
-def _sorted(hits: Iterable[Hit]) -> Ranking:
+def _sorted(hits: Iterable[Measurement]) -> Ranking:
     return sorted(hits, key=_key)
 
 
-def _key(hit: Hit) -> tuple[float, int]:
+def _key(hit: Measurement) -> tuple[float, int]:
     return hit.measure, -hit.memory_id

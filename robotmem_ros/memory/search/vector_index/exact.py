@@ -8,7 +8,7 @@ import numpy as np
 
 from ...embedding import Vector
 from ...storage import codec
-from ..result import DISTANCE_DIGITS, Hit, Ranking
+from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from .matrix import Distances, Ids
 
 
@@ -24,4 +24,4 @@ def ranked(memory_ids: Ids, distances: Distances, depth: int | None) -> Ranking:
     """Rank memories by distance, equals newest first: the `depth` nearest, or all."""
     rounded = distances.astype(np.float64).round(DISTANCE_DIGITS)
     order = np.lexsort((-memory_ids, rounded))[:depth]
-    return [Hit(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]
+    return [Measurement(*hit) for hit in zip(memory_ids[order].tolist(), rounded[order].tolist(), strict=True)]

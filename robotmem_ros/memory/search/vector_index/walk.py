@@ -14,7 +14,7 @@ import numpy as np
 from ...embedding import Vector
 from ...storage import bulk, vector_rows
 from ..candidates import Candidates, filter_ids
-from ..result import DISTANCE_DIGITS, Hit, Ranking
+from ..result import DISTANCE_DIGITS, Measurement, Ranking
 from ..sql import Sql
 from .exact import measured
 from .matrix import Distances, Ids
@@ -97,7 +97,7 @@ class Walk:
             vector_rows.named(self.connection, sorted({one.vector_id for one in found})), self.query
         )
         exact = dict(zip(ids.tolist(), distances.astype(float).round(DISTANCE_DIGITS).tolist(), strict=True))
-        return [Hit(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]
+        return [Measurement(one.memory_id, exact[one.vector_id]) for one in found if one.vector_id in exact]
 
     def _found_in(self, batch: Batch, before: Ranking, error: float) -> tuple[list[_Found], bool]:
         # The candidates of a batch, nearest first. The second says that with those before there are as many as are

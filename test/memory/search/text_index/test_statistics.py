@@ -81,7 +81,7 @@ def test_a_name_that_all_memories_of_the_collection_contain_decides_nothing() ->
         memory.learn("paul broke the lamp", collection="robot")
         memory.learn("paul repaired the gripper", collection="robot")
         memory.learn("paul went home", collection="robot")
-        assert memory.recall("did paul break a lamp", collection="robot")[0].content == "paul broke the lamp"
+        assert memory.recall("did paul break a lamp", collection="robot")[0].memory.content == "paul broke the lamp"
 
 
 def test_without_postings_what_holds_a_word_that_only_others_often_have_is_found() -> None:

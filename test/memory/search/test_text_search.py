@@ -26,7 +26,7 @@ from robotmem_ros.memory.text.analysis import analyse
 COLOURS, THINGS, PLACES = ("red", "blue", "green"), ("mug", "bowl", "lamp", "book"), ("kitchen", "hall", "garage")
 pytestmark = pytest.mark.slow
 RARE = ("zebra", "quartz")
-SIZE = 4000
+SIZE = 2000
 UNBOUNDED = 10**9
 
 
@@ -35,7 +35,7 @@ def texts() -> Iterator[str]:
     draw = random.Random(3)
     for number in range(SIZE):
         words = [draw.choice(COLOURS), draw.choice(THINGS), "in", "the", draw.choice(PLACES)]
-        if number % 400 == 7:
+        if number % 200 == 7:
             words.append(RARE[number % 2])
         if draw.random() < 0.3:
             words += draw.choices((*COLOURS, *THINGS), k=3)

@@ -115,7 +115,7 @@ def _import_places(recording: Path, database: Path) -> None:
         replay = Replay(bag, config, memory)
         replay.run()
         memory.flush()
-        replay.finished()
+        replay.finish()
         grid = memory.occupancy_grid()
         if grid is None:
             raise DemoError(f"the map was not stored: {replay.result().map or 'the recording has none'}")

@@ -53,7 +53,7 @@ def _import(bag: Path, work: Path, *, model: str, sampled: bool) -> tuple[str, .
             memory.flush()
         seconds = time.perf_counter() - began
         result = replay.result()
-    stored = sum(counts.stored for counts in result.counts.values())
+    stored = sum(counts.stored_count for counts in result.counts.values())
     how = f"{'sampled' if sampled else 'all'}, {'with the model' if model else 'no model'}"
     return (
         bag.name, how, str(result.read), str(stored), f"{seconds:.2f}", f"{result.read / seconds:,.0f}",

@@ -52,7 +52,7 @@ def _run(bag: Bag, config: ReplayConfig, memory: RobotMemory | DryRun, arguments
         if isinstance(memory, RobotMemory):
             # Wait for the vectors as well.
             memory.flush()
-            replay.finished()
+            replay.finish()
     except KeyboardInterrupt:
         interrupted = True
         if isinstance(memory, RobotMemory):
@@ -104,12 +104,12 @@ class _ProgressLine:
 def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, seconds: float) -> str:
     by_name = {topic.name: topic for topic in config.topics}
     rows = []
-    notes = [f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing]
+    notes = [f"{topic.topic} ({topic.name}) is configured, and not in the recording" for topic in result.missing_topics]
     notes += [f"for example {counts.last_drop}" for counts in result.counts.values() if counts.last_drop]
     for name, counts in result.counts.items():
         topic = by_name[name]
-        dropped = ", ".join(f"{count} {reason.value}" for reason, count in counts.dropped.most_common())
-        rows.append((topic.topic, topic.type, counts.received, counts.observations, counts.stored, dropped))
+        dropped = ", ".join(f"{count} {reason.value}" for reason, count in counts.drops.most_common())
+        rows.append((topic.topic, topic.type, counts.messages, counts.observations, counts.stored_count, dropped))
         if counts.fields_of_view or counts.fields_of_view_dropped:
             told = f"{counts.fields_of_view} messages told what is gone, {counts.fields_of_view_dropped} could not"
             notes.append(f"{topic.topic}: {told}")

@@ -11,7 +11,7 @@ from .errors import (
     UnknownFrameError,
 )
 from .transform import IDENTITY, Matrix, Transform
-from .transform_buffer import TimeJump, TimeJumps, TransformBuffer, stripped
+from .transform_buffer import TimeJump, TimeJumps, TransformBuffer, strip_slash
 from .waiting import Settled, TransformQueue
 
 __all__ = [
@@ -31,5 +31,5 @@ __all__ = [
     "TransformBuffer",
     "TransformQueue",
     "UnknownFrameError",
-    "stripped",
+    "strip_slash",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 
-_LISTED = 20
+_MAX_NAMES = 20
 
 
 class FrameError(RobotMemoryError):
@@ -23,10 +23,10 @@ class FrameLookupError(FrameError):
 class UnknownFrameError(FrameLookupError):
     """No transform has named this frame; one may still do so, unless the name is empty."""
 
-    def __init__(self, frame: str, known: Collection[str]) -> None:
+    def __init__(self, frame: str, frames: Collection[str]) -> None:
         super().__init__(frame)
         self.frame = frame
-        self.known = known
+        self.frames = frames
         """The frames that transforms have named."""
         self.waiting_helps = bool(frame)
 
@@ -35,11 +35,11 @@ class UnknownFrameError(FrameLookupError):
         start = f"frame {shown(self.frame)}: "
         if not self.frame:
             return f"{start}a frame must have a name"
-        if not self.known:
+        if not self.frames:
             return f"{start}no transform has named it; none has come yet"
-        listed = ", ".join(sorted(self.known)[:_LISTED])
-        more = f" and {len(self.known) - _LISTED} more" if len(self.known) > _LISTED else ""
-        return f"{start}no transform has named it; known are {listed}{more}{did_you_mean(self.frame, self.known)}"
+        names = ", ".join(sorted(self.frames)[:_MAX_NAMES])
+        ending = f" and {len(self.frames) - _MAX_NAMES} more" if len(self.frames) > _MAX_NAMES else ""
+        return f"{start}no transform has named it; known are {names}{ending}{did_you_mean(self.frame, self.frames)}"
 
 
 class FrameLoopError(FrameLookupError):
@@ -93,15 +93,15 @@ class ExtrapolationError(FrameError):
         self.link = link
         """The child frame of the link that is not known at the time."""
         self.known_ns = known_ns
-        """First and last time of that link, both included; None if nothing is known of it."""
+        """First and last time of that link, both included; None if no time is known."""
         self.waiting_helps = waiting_helps
 
 
 class InvalidTransformError(FrameError):
     """A transform that was received cannot be used."""
 
-    def __init__(self, parent: str, child: str, why: str) -> None:
-        super().__init__(f"transform of frame {shown(child)} in frame {shown(parent)}: {why}")
+    def __init__(self, parent: str, child: str, problem: str) -> None:
+        super().__init__(f"transform of frame {shown(child)} in frame {shown(parent)}: {problem}")
         self.parent = parent
         self.child = child
 

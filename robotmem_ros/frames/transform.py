@@ -30,7 +30,7 @@ class Transform(NamedTuple):
 
     def apply(self, point: Point) -> Point:
         """Transform a point of the source frame into the target frame; metres."""
-        x, y, z = _rotated(self[3:], point)
+        x, y, z = _rotate(self[3:], point)
         return self.x + x, self.y + y, self.z + z
 
     def apply_pose(self, pose: Pose) -> Pose:
@@ -40,8 +40,8 @@ class Transform(NamedTuple):
     def apply_covariance(self, covariance: Matrix) -> Matrix:
         """Turn the covariance of a position: R C Rᵀ, with R the rotation of the transform."""
         turn = self[3:]
-        half = [_rotated(turn, row) for row in covariance]  # rows of C Rᵀ
-        columns = [_rotated(turn, (half[0][i], half[1][i], half[2][i])) for i in range(3)]
+        half = [_rotate(turn, row) for row in covariance]  # rows of C Rᵀ
+        columns = [_rotate(turn, (half[0][i], half[1][i], half[2][i])) for i in range(3)]
         return (
             (columns[0][0], columns[1][0], columns[2][0]),
             (columns[0][1], columns[1][1], columns[2][1]),
@@ -55,18 +55,18 @@ class Transform(NamedTuple):
     def inverse(self) -> Transform:
         """Return the transform from the target frame to the source frame."""
         back = (-self.qx, -self.qy, -self.qz, self.qw)
-        return Transform(*_rotated(back, (-self.x, -self.y, -self.z)), *back)
+        return Transform(*_rotate(back, (-self.x, -self.y, -self.z)), *back)
 
-    def interpolate(self, other: Transform, ratio: float) -> Transform:
+    def interpolate(self, end: Transform, ratio: float) -> Transform:
         """Interpolate between this (ratio 0) and another (ratio 1): linearly, the shortest way in rotation (slerp).
 
         If the two are half a turn apart, both ways are equally short and either is taken.
         """
         return Transform(
-            self.x + (other.x - self.x) * ratio,
-            self.y + (other.y - self.y) * ratio,
-            self.z + (other.z - self.z) * ratio,
-            *_between(self[3:], other[3:], ratio),
+            self.x + (end.x - self.x) * ratio,
+            self.y + (end.y - self.y) * ratio,
+            self.z + (end.z - self.z) * ratio,
+            *_between(self[3:], end[3:], ratio),
         )
 
 
@@ -84,7 +84,7 @@ def _product(a: Quaternion, b: Quaternion) -> Quaternion:
     )
 
 
-def _rotated(quaternion: Quaternion, point: Point) -> Point:
+def _rotate(quaternion: Quaternion, point: Point) -> Point:
     # v + 2w (q x v) + 2 q x (q x v), with q the vector part of the unit quaternion and w its scalar part.
     qx, qy, qz, qw = quaternion
     x, y, z = point
@@ -159,11 +159,11 @@ class MovingLink:
 
     def add(self, stamp_ns: int, sample: Sample) -> bool:
         """Add a sample, in any order; return False if it is older than the history."""
-        oldest_kept = self.newest_ns - self._history_ns
-        if self._stamps and self._stamps[0] < oldest_kept:
-            gone = bisect_left(self._stamps, oldest_kept)
-            del self._stamps[:gone], self._samples[:gone]
-        if self._stamps and stamp_ns < oldest_kept:
+        oldest_ns = self.newest_ns - self._history_ns
+        if self._stamps and self._stamps[0] < oldest_ns:
+            expired_count = bisect_left(self._stamps, oldest_ns)
+            del self._stamps[:expired_count], self._samples[:expired_count]
+        if self._stamps and stamp_ns < oldest_ns:
             return False
         index = bisect_right(self._stamps, stamp_ns)
         if sample not in self._samples[bisect_left(self._stamps, stamp_ns, hi=index) : index]:

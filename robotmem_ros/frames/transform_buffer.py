@@ -19,10 +19,10 @@ from .errors import (
 from .transform import IDENTITY, FixedLink, Link, MovingLink, Sample, Transform
 
 DEFAULT_HISTORY_NS = 10_000_000_000
-"""What tf2 keeps: ten seconds."""
+"""History of tf2: ten seconds."""
 _NS = 1_000_000_000
 _LOOP_NS = _NS
-"""A frame that goes back by more is that of a recording that started again, and did not only come late."""
+"""Largest step back of a late stamp; a larger one means that a recording started again."""
 _TICK = 1.0
 """Seconds between two messages of the slowest clock."""
 
@@ -56,8 +56,8 @@ class TransformBuffer:
             InvalidTransformError: a frame has no name or is its own parent, a number is not finite, the quaternion has
                 no length, or the stamp lies further back than the history reaches.
         """
-        parent, child = stripped(parent), stripped(child)
-        sample = Sample(parent, _checked(parent, child, transform))
+        parent, child = strip_slash(parent), strip_slash(child)
+        sample = Sample(parent, _normalise(parent, child, transform))
         with self._lock:
             if static:
                 self._links[child] = FixedLink(sample)
@@ -66,8 +66,9 @@ class TransformBuffer:
                 if not isinstance(link, MovingLink):
                     link = self._links[child] = MovingLink(self._history_ns)
                 if not link.add(stamp_ns, sample):
-                    why = f"is {(link.newest_ns - stamp_ns) / 1e9:.3f} s older than the newest one, beyond the history"
-                    raise InvalidTransformError(parent, child, why)
+                    age = f"{(link.newest_ns - stamp_ns) / 1e9:.3f} s"
+                    problem = f"is {age} older than the newest one, beyond the history"
+                    raise InvalidTransformError(parent, child, problem)
             if parent not in self._frames or child not in self._frames:
                 self._frames |= {parent, child}
 
@@ -92,7 +93,7 @@ class TransformBuffer:
             FrameLoopError: the parents of one of the frames lead back to it.
             ConnectivityError: the frames belong to trees that are not connected.
         """
-        target, source = stripped(target_frame), stripped(source_frame)
+        target, source = strip_slash(target_frame), strip_slash(source_frame)
         with self._lock:
             self._check_known(target, source)
             return self._latest_common_ns(target, source)
@@ -109,7 +110,7 @@ class TransformBuffer:
             ConnectivityError: the frames belong to trees that are not connected.
             ExtrapolationError: a link between them is not known at the time, only before or after it.
         """
-        target, source = stripped(target_frame), stripped(source_frame)
+        target, source = strip_slash(target_frame), strip_slash(source_frame)
         if target == source:
             return IDENTITY
         with self._lock:
@@ -126,22 +127,22 @@ class TransformBuffer:
         frame = source
         from_source = {source: IDENTITY}
         while frame != target and (sample := self._at(frame, stamp_ns)):
-            here = sample.transform.compose(from_source[frame])
+            to_parent = sample.transform.compose(from_source[frame])
             frame = sample.parent
             if frame in from_source:
                 raise FrameLoopError(frame)
-            from_source[frame] = here
+            from_source[frame] = to_parent
         top = frame
-        frame, from_target, seen = target, IDENTITY, {target}
+        frame, from_target, visited = target, IDENTITY, {target}
         while frame not in from_source:
             sample = self._at(frame, stamp_ns)
             if not sample:
                 raise self._no_path(target, source, stamp_ns, ends=(top, frame))
             from_target = sample.transform.compose(from_target)
             frame = sample.parent
-            if frame in seen:
+            if frame in visited:
                 raise FrameLoopError(frame)
-            seen.add(frame)
+            visited.add(frame)
         if frame == target:
             return from_source[target]
         return from_target.inverse().compose(from_source[frame])
@@ -152,15 +153,15 @@ class TransformBuffer:
 
     def _no_path(self, target: str, source: str, stamp_ns: int, *, ends: tuple[str, str]) -> FrameError:
         """Return the error for two walks that ended, at frames without a parent or without a sample at the time."""
-        broken = [end for end in ends if end in self._links]
-        if not broken:
+        open_ends = [end for end in ends if end in self._links]
+        if not open_ends:
             return ConnectivityError(target, source)
         # A walk may also have ended above the frame where the two meet once all that lags has come: only for a link
         # between the frames whose history starts too late, waiting does not help.
         path = self._path(target, source) or []
-        missing = [child for child in path if self._at(child, stamp_ns) is None] or broken
-        late = [child for child in missing if self._starts_after(child, stamp_ns)] if path else []
-        link = (late or missing)[0]
+        links = [child for child in path if self._at(child, stamp_ns) is None] or open_ends
+        late = [child for child in links if self._starts_after(child, stamp_ns)] if path else []
+        link = (late or links)[0]
         known_ns = self._links[link].known_ns
         return ExtrapolationError(target, source, stamp_ns, link, known_ns, waiting_helps=not late)
 
@@ -191,10 +192,10 @@ class TransformBuffer:
     def _ancestry(self, frame: str) -> list[str]:
         """Return a frame, its latest parent, and so on up to the root, or once around a loop."""
         line = [frame]
-        seen = {frame}
-        while (link := self._links.get(line[-1])) and link.newest and link.newest.parent not in seen:
+        visited = {frame}
+        while (link := self._links.get(line[-1])) and link.newest and link.newest.parent not in visited:
             line.append(link.newest.parent)
-            seen.add(link.newest.parent)
+            visited.add(link.newest.parent)
         return line
 
     def _looping(self, frame: str) -> str | None:
@@ -203,12 +204,12 @@ class TransformBuffer:
         return link.newest.parent if link and link.newest else None
 
 
-def stripped(frame: str) -> str:
+def strip_slash(frame: str) -> str:
     """Remove the leading slash that ROS 1 put before frame names."""
     return frame.removeprefix("/")
 
 
-def _checked(parent: str, child: str, transform: Transform) -> Transform:
+def _normalise(parent: str, child: str, transform: Transform) -> Transform:
     """Normalise the quaternion of a transform, if it can be used.
 
     tf2 means to reject quaternions whose squared length is off by 0.01, but its check comes after a rotation matrix has
@@ -260,7 +261,7 @@ class TimeJumps:
 
     def notice(self, message: Any) -> TimeJump | None:
         """Return the first frame of a tf2_msgs/TFMessage that went back, if any; then forget all earlier stamps."""
-        headers = ((one.child_frame_id, one.header.stamp) for one in message.transforms)
+        headers = ((transform.child_frame_id, transform.header.stamp) for transform in message.transforms)
         stamps = [(frame, stamp.sec * _NS + stamp.nanosec) for frame, stamp in headers]
         back = ((frame, self._newest.get(frame, stamp) - stamp) for frame, stamp in stamps)
         jump = next((TimeJump(frame, by / _NS) for frame, by in back if by > _LOOP_NS), None)

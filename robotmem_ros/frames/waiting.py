@@ -12,15 +12,15 @@ from typing import Generic, TypeVar
 
 from .errors import FrameError, NoStampError
 from .transform import Transform
-from .transform_buffer import TransformBuffer, stripped
+from .transform_buffer import TransformBuffer, strip_slash
 
 T = TypeVar("T")
 Settled = list[tuple[T, Transform | FrameError]]
-"""Items with their transforms to the target frame, or with why there is none, in the order of arrival."""
+"""Items in the order of arrival, each with its transform to the target frame or the error."""
 
 
 @dataclass(frozen=True)
-class _Waiting(Generic[T]):
+class _Entry(Generic[T]):
     item: T
     frame: str
     stamp_ns: int
@@ -55,12 +55,12 @@ class TransformQueue(Generic[T]):
         self._timeout = timeout
         self._capacity = capacity
         self._clocks = clocks
-        self._waiting: OrderedDict[int, _Waiting[T]] = OrderedDict()
+        self._entries: OrderedDict[int, _Entry[T]] = OrderedDict()
         self._arrivals = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._entries)
 
     def put(self, item: T, frame: str, stamp_ns: int) -> T | None:
         """Add an item; return the one that was dropped for it if the queue was full."""
@@ -68,14 +68,14 @@ class TransformQueue(Generic[T]):
         with self._lock:
             if not self._capacity:
                 return item
-            full = len(self._waiting) >= self._capacity
-            gone = self._waiting.popitem(last=False)[1].item if full else None
-            self._waiting[self._arrivals] = _Waiting(item, frame, stamp_ns, deadlines)
+            full = len(self._entries) >= self._capacity
+            dropped_item = self._entries.popitem(last=False)[1].item if full else None
+            self._entries[self._arrivals] = _Entry(item, frame, stamp_ns, deadlines)
             self._arrivals += 1
-            return gone
+            return dropped_item
 
     def collect(self) -> Settled[T]:
-        """Take out what need not wait any more: its transform is known, did not come in time or cannot come.
+        """Take out items that need not wait any more: their transform is known, did not come in time or cannot come.
 
         An item does not wait for others that arrived before it in other frames.
         """
@@ -91,27 +91,27 @@ class TransformQueue(Generic[T]):
     def _settle(self, now: tuple[float, ...]) -> Settled[T]:
         with self._lock:
             # Lookups take time, for which callbacks should not wait.
-            snapshot = list(self._waiting.items())
+            snapshot = list(self._entries.items())
         settled: dict[int, Transform | FrameError] = {}
         lagging: dict[str, int] = {}
-        for arrival, waiting in snapshot:
+        for arrival, entry in snapshot:
             # Never true of NaN, now or when it began to wait.
-            over = not any(map(operator.lt, now, waiting.deadlines))
+            over = not any(map(operator.lt, now, entry.deadlines))
             # A transform that lags at one stamp lags at later ones: not looked up again before the deadline.
-            if not over and waiting.stamp_ns >= lagging.get(waiting.frame, waiting.stamp_ns + 1):
+            if not over and entry.stamp_ns >= lagging.get(entry.frame, entry.stamp_ns + 1):
                 continue
-            result = self._lookup(waiting.frame, waiting.stamp_ns)
+            result = self._lookup(entry.frame, entry.stamp_ns)
             if over or isinstance(result, Transform) or not result.waiting_helps:
                 settled[arrival] = result
             else:
-                lagging[waiting.frame] = waiting.stamp_ns
+                lagging[entry.frame] = entry.stamp_ns
         with self._lock:
             # `put` may have dropped and returned some of them since the snapshot.
-            taken = [(self._waiting.pop(arrival, None), result) for arrival, result in settled.items()]
-        return [(waiting.item, result) for waiting, result in taken if waiting]
+            results = [(self._entries.pop(arrival, None), result) for arrival, result in settled.items()]
+        return [(entry.item, result) for entry, result in results if entry]
 
     def _lookup(self, frame: str, stamp_ns: int) -> Transform | FrameError:
-        if stamp_ns == 0 and stripped(frame) != stripped(self._target_frame):
+        if stamp_ns == 0 and strip_slash(frame) != strip_slash(self._target_frame):
             # For the buffer, 0 means the latest transform, which is not the one of this item.
             return NoStampError(frame)
         try:

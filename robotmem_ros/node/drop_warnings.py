@@ -38,12 +38,12 @@ class DropWarnings:
     def look(self, topic: str, counts: TopicCounts) -> None:
         """Log what was dropped since the last look, unless the configuration asks for it; call it every second."""
         now = time.monotonic()
-        for reason, number in counts.dropped.items():
+        for reason, number in counts.drops.items():
             if reason.is_expected:
                 continue
             seen = self._dropped.setdefault((topic, reason), _Dropped())
             if number > seen.number:
-                why = counts.why.get(reason, "")
+                why = counts.details.get(reason, "")
                 seen.number, seen.last_time, seen.words = number, now, f"{reason.value}{f': {why}' if why else ''}"
             if seen.number > seen.logged and now >= seen.next_line:
                 self._node.get_logger().warning(f"{topic}: dropped {seen.number - seen.logged}, {seen.words}")
@@ -52,8 +52,9 @@ class DropWarnings:
 
     def _look_at_labels(self, topic: str, counts: TopicCounts) -> None:
         # A label may be rare, so this is one line, and no trouble of the status.
-        unwanted = counts.dropped[DropReason.LABEL_NOT_WANTED]
-        if unwanted >= _MANY and not counts.stored and not counts.waiting and topic not in self._empty_topics:
+        unwanted = counts.drops[DropReason.LABEL_NOT_WANTED]
+        accepted = counts.stored_count + counts.waiting_count
+        if unwanted >= _MANY and not accepted and topic not in self._empty_topics:
             self._empty_topics.add(topic)
             why = "nothing has been stored yet; check the spelling in `labels` and `ignore_labels`"
             self._node.get_logger().warning(f"{topic}: dropped {unwanted}, {DropReason.LABEL_NOT_WANTED.value}: {why}")

@@ -182,7 +182,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
             why = str(error)
         queues = self._live.queues() if self._live else {}
         self._diagnostics.publish(
-            self._state, why, status, topics=self._topics(), queues=queues, dropped=self._counts().dropped
+            self._state, why, status, topics=self._topics(), queues=queues, dropped=self._counts().drops
         )
 
     def _publish_markers(self) -> None:

@@ -36,12 +36,12 @@ class StatusTopic:
         message.reason = "; ".join(filter(None, (why, message.reason)))
         message.topic_names = [topic.config.name for topic in topics]
         message.topic_received = [topic.arrived for topic in topics]
-        message.topic_stored = [topic.counts.stored for topic in topics]
-        message.topic_dropped = [topic.counts.dropped.total() for topic in topics]
-        message.received, message.stored = counts.observations, counts.stored
-        message.dropped = counts.dropped.total()
-        message.drop_reasons = sorted(reason.value for reason in counts.dropped)
-        message.drop_counts = [counts.dropped[DropReason(reason)] for reason in message.drop_reasons]
+        message.topic_stored = [topic.counts.stored_count for topic in topics]
+        message.topic_dropped = [topic.counts.drops.total() for topic in topics]
+        message.received, message.stored = counts.observations, counts.stored_count
+        message.dropped = counts.drops.total()
+        message.drop_reasons = sorted(reason.value for reason in counts.drops)
+        message.drop_counts = [counts.drops[DropReason(reason)] for reason in message.drop_reasons]
         if message != self._last:
             self._last = message
             self._publisher.publish(_stamped(message, self._clock()))
@@ -110,8 +110,8 @@ class Diagnostics:
     def _topic(self, now: TopicState, before: TopicState | None, elapsed: float) -> DiagnosticStatus:
         level, words = _OK, "ok"
         lost = {
-            reason: number - (before.counts.dropped[reason] if before else 0)
-            for reason, number in now.counts.dropped.items()
+            reason: number - (before.counts.drops[reason] if before else 0)
+            for reason, number in now.counts.drops.items()
             if not reason.is_expected
         }
         if any(lost.values()):
@@ -119,6 +119,7 @@ class Diagnostics:
             words = "dropped: " + ", ".join(f"{number} {reason.value}" for reason, number in lost.items() if number)
         if now.problem:
             level, words = _WARN, now.problem
+        stored_count = now.counts.stored_count
         values: list[tuple[str, object]] = [
             ("topic", now.config.topic),
             ("type", now.config.type),
@@ -126,9 +127,9 @@ class Diagnostics:
             ("publishers", now.publishers),
             ("received", now.arrived),
             ("received_per_second", f"{(now.arrived - (before.arrived if before else 0)) / elapsed:.1f}"),
-            ("stored", now.counts.stored),
-            ("stored_per_second", f"{(now.counts.stored - (before.counts.stored if before else 0)) / elapsed:.1f}"),
-            ("waiting", now.counts.waiting),
+            ("stored", stored_count),
+            ("stored_per_second", f"{(stored_count - (before.counts.stored_count if before else 0)) / elapsed:.1f}"),
+            ("waiting", now.counts.waiting_count),
             ("last_error", now.counts.last_drop),
         ]
         if now.config.field_of_view_range:
@@ -136,7 +137,7 @@ class Diagnostics:
                 ("fields_of_view", now.counts.fields_of_view),
                 ("fields_of_view_dropped", now.counts.fields_of_view_dropped),
             ]
-        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(now.counts.dropped.items()))
+        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(now.counts.drops.items()))
         return self._status(now.config.name, level, words, values)
 
     def _status(self, name: str, level: bytes, words: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:

@@ -162,4 +162,4 @@ class _Topic:
         self._intake.receive(name, message, receipt_ns)
 
     def _drop(self, reason: DropReason, why: str) -> None:
-        self._intake.drop_unread(self.config.name, reason, why=why)
+        self._intake.drop_unread(self.config.name, reason, detail=why)

@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 
 class DropReason(str, Enum):
-    """Why a message, or one element of its array, did not become a perception."""
+    """Reason why a message, or one element of its array, did not become a perception."""
 
     # Before it is read.
     LOST = "lost"
-    """Published, but pushed out of a full history or lost by the middleware."""
+    """Message that was published, but pushed out of a full history or lost by the middleware."""
     INTAKE_FULL = "intake_full"
     UNDECODABLE = "undecodable"
     # By its content.
@@ -92,24 +92,23 @@ class DropError(Exception):
 
 @dataclass
 class TopicCounts:
-    """`observations == stored + waiting + dropped.total()`, at any time."""
+    """Counts for which `observations == stored_count + waiting_count + drops.total()` holds at any time."""
 
-    received: int = 0
-    """Messages."""
+    messages: int = 0
     observations: int = 0
     """Elements of the messages; a message that was dropped unread, or held nothing, counts as one."""
-    stored: int = 0
-    waiting: int = 0
-    """For a transform, or to be written."""
-    dropped: Counter[DropReason] = field(default_factory=Counter)
-    why: dict[DropReason, str] = field(default_factory=dict)
-    """Why the last one was dropped for a reason, in words, where there is more to say than the reason."""
+    stored_count: int = 0
+    waiting_count: int = 0
+    """Observations that wait for a transform, or to be written."""
+    drops: Counter[DropReason] = field(default_factory=Counter)
+    details: dict[DropReason, str] = field(default_factory=dict)
+    """Explanation of the last drop for each reason, if there is more to say than the reason."""
     last_drop: str = ""
-    """The last one that was dropped because something is wrong, in words."""
+    """Explanation of the last drop because of an error."""
     fields_of_view: int = 0
     """Messages that also reported what their detector did not detect."""
     fields_of_view_dropped: int = 0
-    """Messages that could not, because the place of the sensor or a part of the content is unknown."""
+    """Messages whose field of view is unknown, because the place of the sensor or a part of the content is."""
 
 
 class TopicCounter:
@@ -121,55 +120,55 @@ class TopicCounter:
         self._lock = threading.Lock()
 
     def receive(
-        self, accepted: int, dropped: Mapping[DropReason, int], why: Mapping[DropReason, str] = MappingProxyType({})
+        self, number: int, drops: Mapping[DropReason, int], details: Mapping[DropReason, str] = MappingProxyType({})
     ) -> None:
-        """Count a message, of whose observations so many are accepted and the others dropped."""
+        """Count a message with `number` accepted observations; the others are dropped."""
         with self._lock:
             counts = self._counts
-            counts.received += 1
-            counts.observations += accepted + sum(dropped.values())
-            counts.waiting += accepted
-            counts.dropped.update(dropped)
-            for reason, words in why.items():
-                self._explain(reason, words)
+            counts.messages += 1
+            counts.observations += number + sum(drops.values())
+            counts.waiting_count += number
+            counts.drops.update(drops)
+            for reason, detail in details.items():
+                self._explain(reason, detail)
 
-    def drop_unread(self, reason: DropReason, number: int = 1, why: str = "") -> None:
+    def drop_unread(self, reason: DropReason, number: int = 1, detail: str = "") -> None:
         """Count messages that were dropped before they could be read."""
         with self._lock:
             self._counts.observations += number
-            self._counts.dropped[reason] += number
-            self._explain(reason, why)
+            self._counts.drops[reason] += number
+            self._explain(reason, detail)
 
     def store(self, number: int) -> None:
         """Count accepted observations as stored."""
         with self._lock:
-            self._counts.waiting -= number
-            self._counts.stored += number
+            self._counts.waiting_count -= number
+            self._counts.stored_count += number
 
-    def drop(self, reason: DropReason, number: int, why: str = "") -> None:
+    def drop(self, reason: DropReason, number: int, detail: str = "") -> None:
         """Count accepted observations as dropped."""
         if not number:
             return
         with self._lock:
-            self._counts.waiting -= number
-            self._counts.dropped[reason] += number
-            self._explain(reason, why)
+            self._counts.waiting_count -= number
+            self._counts.drops[reason] += number
+            self._explain(reason, detail)
 
-    def field_of_view(self, why_not: str = "") -> None:
-        """Count a field of view, or one that had to be dropped, and why."""
+    def field_of_view(self, problem: str = "") -> None:
+        """Count a field of view, or a dropped one if there is a `problem`."""
         with self._lock:
-            if why_not:
+            if problem:
                 self._counts.fields_of_view_dropped += 1
-                self._counts.last_drop = f"{self._topic}: {why_not}"
+                self._counts.last_drop = f"{self._topic}: {problem}"
             else:
                 self._counts.fields_of_view += 1
 
     def counts(self) -> TopicCounts:
         """Return a copy of the counts."""
         with self._lock:
-            return replace(self._counts, dropped=self._counts.dropped.copy(), why=self._counts.why.copy())
+            return replace(self._counts, drops=self._counts.drops.copy(), details=self._counts.details.copy())
 
-    def _explain(self, reason: DropReason, words: str) -> None:
-        if words:
-            self._counts.why[reason] = words
-            self._counts.last_drop = f"{self._topic}: {words}"
+    def _explain(self, reason: DropReason, detail: str) -> None:
+        if detail:
+            self._counts.details[reason] = detail
+            self._counts.last_drop = f"{self._topic}: {detail}"

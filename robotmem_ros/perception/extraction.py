@@ -27,15 +27,15 @@ _POSITION = 3
 
 
 class Extraction(NamedTuple):
-    """What one message says."""
+    """The observations of one message."""
 
     observations: list[Observation]
-    dropped: Counter[DropReason]
-    """How many elements could not be used, and why."""
+    drops: Counter[DropReason]
+    """Numbers of unusable elements, by reason."""
     stamp_ns: int
-    """Of the message's header, else when it was received."""
-    why: Mapping[DropReason, str]
-    """Why the last one was dropped for each reason, in words."""
+    """Stamp of the message's header, else time of receipt."""
+    details: Mapping[DropReason, str]
+    """Explanation of the last drop for each reason."""
 
 
 class _Whole(NamedTuple):
@@ -66,11 +66,11 @@ class Extractor:
         `origin` is its place in a recording. Never raises for the content of a message: what cannot be used is counted
         by its reason.
         """
-        dropped: Counter[DropReason] = Counter()
+        drops: Counter[DropReason] = Counter()
         observations: list[Observation] = []
-        why: dict[DropReason, str] = {}
+        details: dict[DropReason, str] = {}
         try:
-            elements = self._elements(message, dropped)
+            elements = self._elements(message, drops)
             whole = _Whole(message, self._message_stamp(message) or receipt_ns, parameters, origin)
         except Exception as cause:
             reason = _reason(cause)
@@ -80,26 +80,26 @@ class Extractor:
                 observations.append(self._observation(element, index, whole))
             except Exception as cause:  # noqa: PERF203 -- one bad element never stops the rest
                 reason = _reason(cause)
-                dropped[reason] += 1
-                why[reason] = str(cause)
-        return Extraction(observations, dropped, whole.stamp_ns, why)
+                drops[reason] += 1
+                details[reason] = str(cause)
+        return Extraction(observations, drops, whole.stamp_ns, details)
 
-    def _elements(self, message: Any, dropped: Counter[DropReason]) -> Any:
-        if self._plan.each is None:
+    def _elements(self, message: Any, drops: Counter[DropReason]) -> Any:
+        if self._plan.array_path is None:
             return (message,)
-        elements = self._plan.each.read(message, message)
+        elements = self._plan.array_path.read(message, message)
         limit = self._config.max_elements
         if len(elements) == 0:
-            dropped[DropReason.EMPTY_ARRAY] += 1
+            drops[DropReason.EMPTY_ARRAY] += 1
         if len(elements) > limit:
-            dropped[DropReason.TOO_MANY] += len(elements) - limit
+            drops[DropReason.TOO_MANY] += len(elements) - limit
             return elements[:limit]
         return elements
 
     def _observation(self, element: Any, index: int, whole: _Whole) -> Observation:
         message, parameters = whole.message, whole.parameters
-        for reader, allowed in self._plan.only:
-            if scalar(reader.read(element, message)) not in allowed:
+        for reader, choices in self._plan.only:
+            if scalar(reader.read(element, message)) not in choices:
                 raise DropError(DropReason.NOT_SELECTED)
         stamp_ns = self._stamp(element, message) or whole.stamp_ns
         if stamp_ns <= 0:
@@ -154,26 +154,26 @@ class Extractor:
 
     def _description(self, element: Any, message: Any, parameters: Parameters) -> str:
         try:
-            read = self._plan.readers["description"].read(element, message)
+            value = self._plan.readers["description"].read(element, message)
         except NoValueError as cause:
             raise DropError(DropReason.NO_DESCRIPTION, f"description: {cause}") from None
-        written = read if isinstance(read, str) else plain_text(read)
+        text = value if isinstance(value, str) else plain_text(value)
         try:
-            return validation.text("description", written, limit=parameters.content_limit, required=True)
+            return validation.text("description", text, limit=parameters.content_limit, required=True)
         except InvalidFieldError:
-            if validation.is_blank(written):
+            if validation.is_blank(text):
                 raise DropError(DropReason.NO_DESCRIPTION, "the description is empty") from None
             raise
 
     def _name(self, key: str, element: Any, message: Any) -> str:
-        read = self._optional(key, element, message, _same, "")
-        return validation.name(key, read if isinstance(read, str) else plain_text(read)) if read != "" else ""
+        value = self._optional(key, element, message, _as_is, "")
+        return validation.name(key, value if isinstance(value, str) else plain_text(value)) if value != "" else ""
 
     def _sense(self, element: Any, message: Any) -> str:
-        read = self._optional("perception_type_from", element, message, plain_text, "")
-        if not read:
+        value = self._optional("perception_type_from", element, message, plain_text, "")
+        if not value:
             return self._config.perception_type
-        return str(validation.member("perception_type", read, PerceptionType).value)
+        return str(validation.member("perception_type", value, PerceptionType).value)
 
     def _message_stamp(self, message: Any) -> int:
         return values.stamp_ns(message.header.stamp) if self._plan.message_has_header else 0
@@ -193,22 +193,22 @@ class Extractor:
         return validation.frame("frame_id", frame)
 
     def _pose(self, element: Any, message: Any) -> tuple[float, ...] | None:
-        position = self._optional("position", element, message, _same, None)
+        position = self._optional("position", element, message, _as_is, None)
         if position is not None:
-            return values.pose(position, self._optional("orientation", element, message, _same, None))
-        failed: dict[DropReason, DropError] = {}
+            return values.pose(position, self._optional("orientation", element, message, _as_is, None))
+        errors: dict[DropReason, DropError] = {}
         for reader in self._plan.poses:
             pose = self._pose_at(reader, element, message)
             if isinstance(pose, DropError):
-                failed[pose.reason] = pose
+                errors[pose.reason] = pose
             elif pose is not None:
                 return pose
-        if DropReason.BAD_POSE in failed:
-            raise failed[DropReason.BAD_POSE]
+        if DropReason.BAD_POSE in errors:
+            raise errors[DropReason.BAD_POSE]
         if self._config.at_frame:
             return 0.0, 0.0, 0.0
-        if failed:
-            raise failed[DropReason.NO_POSE]
+        if errors:
+            raise errors[DropReason.NO_POSE]
         return None
 
     def _pose_at(self, reader: Reader, element: Any, message: Any) -> tuple[float, ...] | DropError | None:
@@ -220,7 +220,7 @@ class Extractor:
             return cause
 
     def _context(self, element: Any, message: Any, parameters: Parameters) -> dict[str, object]:
-        text = self._optional("context_json", element, message, _same, "")
+        text = self._optional("context_json", element, message, _as_is, "")
         context = validation.json_object("context", text, limit=parameters.context_limit) if text else {}
         for part in self._plan.context:
             try:
@@ -231,7 +231,7 @@ class Extractor:
         return context
 
     def _data(self, element: Any, message: Any) -> tuple[bytes, str]:
-        image = self._optional("image", element, message, _same, None)
+        image = self._optional("image", element, message, _as_is, None)
         if image is not None:
             size = self._config.thumbnail_width, self._config.thumbnail_height
             return thumbnail(image, width=size[0], height=size[1])
@@ -239,7 +239,7 @@ class Extractor:
         return data, self._name("data_format", element, message) if data else ""
 
 
-def _same(value: Any) -> Any:
+def _as_is(value: Any) -> Any:
     return value
 
 

@@ -18,12 +18,12 @@ _JPEG_QUALITY = 80
 
 
 class Layout(NamedTuple):
-    """How an encoding lays out one pixel."""
+    """Layout of one pixel in an encoding."""
 
     dtype: str
     channels: int
-    kept: tuple[int, ...]
-    """Which channels are kept, in the order of the result."""
+    channel_order: tuple[int, ...]
+    """Channels of the result, in its order."""
     result: str
 
 
@@ -44,7 +44,7 @@ _LAYOUTS = {
 
 
 class Thumbnail(NamedTuple):
-    """What is kept of an image."""
+    """A reduced image."""
 
     data: bytes
     format: str
@@ -68,13 +68,13 @@ def thumbnail(message: Any, *, width: int, height: int) -> Thumbnail:
             raise DropError(DropReason.BAD_IMAGE, "the image is empty")
         return Thumbnail(data, str(message.format))
     else:
-        pixels, result = _decompressed(message, width, height)
+        pixels, result = _decompress(message, width, height)
     if width and height:
-        pixels = shrunk(pixels, width, height, averaged=pixels.dtype == np.uint8)
-    return _packed(pixels, result)
+        pixels = shrink(pixels, width, height, averaged=pixels.dtype == np.uint8)
+    return _pack(pixels, result)
 
 
-def shrunk(pixels: Pixels, width: int, height: int, *, averaged: bool) -> Pixels:
+def shrink(pixels: Pixels, width: int, height: int, *, averaged: bool) -> Pixels:
     """Shrink pixels (rows, columns, channels) to fit; each is a mean, or the one in the middle."""
     rows, columns = pixels.shape[:2]
     scale = min(width / columns, height / rows, 1.0)
@@ -82,8 +82,8 @@ def shrunk(pixels: Pixels, width: int, height: int, *, averaged: bool) -> Pixels
         return pixels
     new_rows, new_columns = max(1, round(rows * scale)), max(1, round(columns * scale))
     if not averaged:
-        picked: Pixels = pixels[_middles(rows, new_rows)][:, _middles(columns, new_columns)]
-        return picked
+        samples: Pixels = pixels[_middles(rows, new_rows)][:, _middles(columns, new_columns)]
+        return samples
     # Of a large image a part of the pixels is enough for a mean.
     pixels = pixels[:: max(1, rows // (_OVERSAMPLED * new_rows)), :: max(1, columns // (_OVERSAMPLED * new_columns))]
     tops, row_counts = _bands(pixels.shape[0], new_rows)
@@ -111,14 +111,14 @@ def _pixels(message: Any) -> tuple[Pixels, str]:
     dtype = np.dtype(layout.dtype).newbyteorder(">" if message.is_bigendian else "<")
     row_bytes = columns * layout.channels * dtype.itemsize
     if not 0 < rows * columns <= _MOST_PIXELS or step < row_bytes or len(message.data) < rows * step:
-        said = f"{columns}x{rows} pixels of {message.encoding}, step {step}"
-        raise DropError(DropReason.BAD_IMAGE, f"an image of {said} has {len(message.data)} bytes")
+        size = f"{columns}x{rows} pixels of {message.encoding}, step {step}"
+        raise DropError(DropReason.BAD_IMAGE, f"an image of {size} has {len(message.data)} bytes")
     lines = np.frombuffer(message.data, np.uint8, count=rows * step).reshape(rows, step)[:, :row_bytes]
     pixels = np.ascontiguousarray(lines).view(dtype).reshape(rows, columns, layout.channels)
-    return pixels[:, :, list(layout.kept)] if layout.channels > 1 else pixels, layout.result
+    return pixels[:, :, list(layout.channel_order)] if layout.channels > 1 else pixels, layout.result
 
 
-def _decompressed(message: Any, width: int, height: int) -> tuple[Pixels, str]:
+def _decompress(message: Any, width: int, height: int) -> tuple[Pixels, str]:
     if "compressedDepth" in message.format:
         raise DropError(DropReason.UNKNOWN_ENCODING, "compressedDepth cannot be read")
     try:
@@ -135,7 +135,7 @@ def _decompressed(message: Any, width: int, height: int) -> tuple[Pixels, str]:
         raise DropError(DropReason.BAD_IMAGE, f"cannot be decompressed: {cause}") from None
 
 
-def _packed(pixels: Pixels, result: str) -> Thumbnail:
+def _pack(pixels: Pixels, result: str) -> Thumbnail:
     rows, columns, channels = pixels.shape
     if pixels.dtype == np.uint8:
         try:

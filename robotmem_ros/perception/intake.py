@@ -134,9 +134,9 @@ class Intake:
             for topic in self._topics.values():
                 topic.reset()
 
-    def drop_unread(self, name: str, reason: DropReason, number: int = 1, why: str = "") -> None:
+    def drop_unread(self, name: str, reason: DropReason, number: int = 1, detail: str = "") -> None:
         """Count messages that are dropped before they can be read."""
-        self._topics[name].counter.drop_unread(reason, number, why)
+        self._topics[name].counter.drop_unread(reason, number, detail)
 
     def counts(self) -> Mapping[str, TopicCounts]:
         """Return copies of the counts of each topic, by its name."""
@@ -145,7 +145,7 @@ class Intake:
     @property
     def path_waits(self) -> bool:
         """Tell whether points of the path wait to be stored; `collect` stores them in time."""
-        return self._path is not None and self._path.waiting > 0
+        return self._path is not None and self._path.waiting_count > 0
 
     @property
     def waiting_for_transforms(self) -> int:
@@ -160,8 +160,8 @@ class Intake:
             if not error.waiting_helps:
                 self._settle(message, frame, error)
             elif (oldest := self._queue.put((message, frame), *frame)) is not None:
-                full = "more messages wait for transforms than queue_limit"
-                oldest[0].lose(oldest[1], DropReason.TF_QUEUE_FULL, full)
+                detail = "more messages wait for transforms than queue_limit"
+                oldest[0].lose(oldest[1], DropReason.TF_QUEUE_FULL, detail)
                 self._store_if_complete(oldest[0])
             else:
                 _LOG.debug("%s: waits for its transform: %s", message, error)

@@ -37,24 +37,24 @@ class Observation:
     new: NewMemory
     """The memory to store, with all that belongs to it; in the frame that the message names until it is transformed."""
     has_orientation: bool = False
-    """Whether its pose has one; else it is a position."""
+    """Whether the pose has an orientation; else it is a position."""
     covariance: Matrix | None = None
-    """Of the position, in m²; None if it is unset (all zero, or its first element negative) or not finite."""
+    """Covariance of the position in m²; None if it is unset (all zero, or first element negative) or not finite."""
     state: str | None = None
     """Text that is compared when only changes are stored; None stores everything."""
     is_dropped: bool = False
-    """Whether it is not stored, but was detected all the same: its object is not absent."""
+    """Whether the observation is not stored, though its object was detected and so is not absent."""
 
     @property
     def position_frame(self) -> str:
         """Return the frame of all its positions; empty if it has none."""
         return self.new.frame_id if self.new.pose is not None or _holds_position(self._spatial()) else ""
 
-    def transformed(self, transform: Transform, frame_id: str) -> Observation:
-        """Return it in the frame to which `transform` leads: pose, covariance and the positions of its context.
+    def in_frame(self, transform: Transform, frame_id: str) -> Observation:
+        """Transform pose, covariance and the positions of the context into the target frame of `transform`.
 
         Raises:
-            InvalidFieldError: a position lies too far out then.
+            InvalidFieldError: a transformed position lies too far out.
         """
         new, pose, covariance = self.new, self.new.pose, self.covariance
         if pose is not None:
@@ -62,17 +62,17 @@ class Observation:
             validation.check_coordinates("pose", pose[:3])
         new = replace(new, frame_id=frame_id, pose=pose)
         if spatial := self._spatial():
-            moved = _moved("context.spatial", spatial, transform)
-            if "frame_id" in moved:
-                moved["frame_id"] = frame_id
-            new = _with_spatial(new, moved)
-        turned = None if covariance is None else transform.apply_covariance(covariance)
-        return replace(self, new=new, covariance=turned)
+            new_spatial = _transform_values("context.spatial", spatial, transform)
+            if "frame_id" in new_spatial:
+                new_spatial["frame_id"] = frame_id
+            new = _with_spatial(new, new_spatial)
+        new_covariance = None if covariance is None else transform.apply_covariance(covariance)
+        return replace(self, new=new, covariance=new_covariance)
 
     def in_own_frame(self, frame_id: str) -> Observation:
-        """Return it unmoved, with its frame in `spatial.source_frame_id` of the context."""
-        marked = {**self._spatial(), "source_frame_id": frame_id}
-        return replace(self, new=_with_spatial(replace(self.new, frame_id=frame_id), marked))
+        """Keep the observation in its frame, and name the frame in `spatial.source_frame_id` of the context."""
+        new_spatial = {**self._spatial(), "source_frame_id": frame_id}
+        return replace(self, new=_with_spatial(replace(self.new, frame_id=frame_id), new_spatial))
 
     def _spatial(self) -> Mapping[str, Any]:
         if f'"{SPATIAL}"' not in self.new.context:
@@ -82,13 +82,13 @@ class Observation:
 
 
 class Message:
-    """What one message holds, from its reading until it is stored.
+    """The observations of one message, from its reading until they are stored.
 
     Args:
         topic: Its topic.
         memory_frame: Frame into which it is transformed.
         origin: Place in a recording; None if it is live.
-        observations: Those to store; with a sensor, also those that were dropped but detected.
+        observations: Observations to store; with a sensor, also those that were dropped but detected.
         stamp_ns: Time of observation, by the clock of the message if possible, else of its receipt.
         sensor_frame: Frame of the sensor (empty if nothing names it), if the message has a field of view; else None.
     """
@@ -107,23 +107,23 @@ class Message:
         self.memory_frame = memory_frame
         self.origin = origin
         self.observations: list[Observation | None] = [*observations]
-        """In their order; None for one that was dropped on the way."""
+        """Observations in their order; None in place of a dropped one."""
         self.stamp_ns = stamp_ns
-        self.holds_sampled = any(not seen.is_dropped for seen in observations)
+        self.holds_sampled = any(not observation.is_dropped for observation in observations)
         """Whether sampling kept one of its observations."""
         self.sensor_frame = sensor_frame
         self.sensor: Transform | None = None
         """Place of the sensor in the memory frame, once it is known."""
         self.no_field_of_view = ""
-        """Why it is unknown what the sensor did not detect; empty if it is known."""
+        """Reason why the field of view is unknown; empty if it is known."""
         self.comparison: Comparison | None = None
         """Comparison with what was stored before it, if it was made."""
         self.frames: dict[Frame, list[int]] = {}
         """Frames whose transforms it still needs, each with the indices of its observations."""
-        for index, seen in enumerate(observations):
-            name = seen.position_frame
+        for index, observation in enumerate(observations):
+            name = observation.position_frame
             if name and name != memory_frame:
-                self.frames.setdefault((name, seen.new.observed_at), []).append(index)
+                self.frames.setdefault((name, observation.new.observed_at), []).append(index)
         if sensor_frame in {"", memory_frame}:
             name = repr(sensor_frame)
             self.no_field_of_view = f"name the frame of the sensor in field_of_view.frame, it is {name} here"
@@ -138,62 +138,63 @@ class Message:
         """Move the observations of a frame to the memory frame."""
         if self.sensor_frame is not None and frame == (self.sensor_frame, self.stamp_ns):
             self.sensor = transform
-        for index, seen in self._settled(frame):
+        for index, observation in self._take_out(frame):
             try:
-                self.observations[index] = seen.transformed(transform, self.memory_frame)
+                self.observations[index] = observation.in_frame(transform, self.memory_frame)
             except InvalidFieldError as error:  # noqa: PERF203 -- one bad element never stops the rest
                 self.observations[index], self.no_field_of_view = None, str(error)
-                self.drop(DropReason.of_field(error.field), int(not seen.is_dropped), str(error))
+                self.drop(DropReason.of_field(error.field), int(not observation.is_dropped), str(error))
 
-    def keep(self, frame: Frame, why: str) -> None:
+    def keep(self, frame: Frame, problem: str) -> None:
         """Leave the observations of a frame in it, because there is no transform."""
-        for index, seen in self._settled(frame, why):
-            self.observations[index] = seen.in_own_frame(frame[0])
+        for index, observation in self._take_out(frame, problem):
+            self.observations[index] = observation.in_own_frame(frame[0])
 
-    def lose(self, frame: Frame, reason: DropReason, why: str) -> None:
+    def lose(self, frame: Frame, reason: DropReason, problem: str) -> None:
         """Drop the observations of a frame, because there is no transform."""
-        lost = self._settled(frame, why)
-        for index, _ in lost:
+        entries = self._take_out(frame, problem)
+        for index, _ in entries:
             self.observations[index] = None
-        self.drop(reason, sum(not seen.is_dropped for _, seen in lost), why)
+        self.drop(reason, sum(not observation.is_dropped for _, observation in entries), problem)
 
-    def drop(self, reason: DropReason, number: int, why: str = "") -> None:
+    def drop(self, reason: DropReason, number: int, detail: str = "") -> None:
         """Count accepted observations as dropped."""
-        self.topic.counter.drop(reason, number, why)
+        self.topic.counter.drop(reason, number, detail)
         if number:
-            _LOG.debug("%s: dropped %d: %s%s", self, number, reason.value, f" ({why})" if why else "")
+            _LOG.debug("%s: dropped %d: %s%s", self, number, reason.value, f" ({detail})" if detail else "")
 
     def detections(self) -> tuple[Detection, ...]:
-        """Return what was detected but is not stored."""
+        """Return the detections that are not stored."""
         return tuple(
-            Detection(seen.new.label, seen.new.pose[:3])
-            for seen in self.observations
-            if seen is not None and seen.is_dropped and seen.new.pose is not None
+            Detection(observation.new.label, observation.new.pose[:3])
+            for observation in self.observations
+            if observation is not None and observation.is_dropped and observation.new.pose is not None
         )
 
-    def _settled(self, frame: Frame, missing: str = "") -> list[tuple[int, Observation]]:
-        """Take out the observations of a frame; `missing` is why there is no transform."""
+    def _take_out(self, frame: Frame, problem: str = "") -> list[tuple[int, Observation]]:
+        """Take out the observations of a frame; `problem` says why there is no transform."""
         if self.sensor_frame is not None:
-            self.no_field_of_view = self.no_field_of_view or missing
-        return [(index, seen) for index in self.frames.pop(frame) if (seen := self.observations[index]) is not None]
+            self.no_field_of_view = self.no_field_of_view or problem
+        entries = ((index, self.observations[index]) for index in self.frames.pop(frame))
+        return [(index, observation) for index, observation in entries if observation is not None]
 
 
 def _with_spatial(new: NewMemory, spatial: Mapping[str, object]) -> NewMemory:
     return replace(new, context=validation.compact_json({**json.loads(new.context), SPATIAL: spatial}))
 
 
-def _moved(field: str, values: Mapping[str, object], transform: Transform) -> dict[str, object]:
-    moved: dict[str, object] = {}
+def _transform_values(field: str, values: Mapping[str, object], transform: Transform) -> dict[str, object]:
+    new_values: dict[str, object] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            moved[key] = _moved(f"{field}.{key}", value, transform)
+            new_values[key] = _transform_values(f"{field}.{key}", value, transform)
         elif (numbers := _numbers(value)) is not None:
             x, y, z = (*numbers, 0.0)[:3]
-            moved[key] = place = list(transform.apply((x, y, z))[: len(numbers)])
+            new_values[key] = place = list(transform.apply((x, y, z))[: len(numbers)])
             validation.check_coordinates(f"{field}.{key}", place)
         else:
-            moved[key] = value
-    return moved
+            new_values[key] = value
+    return new_values
 
 
 def _holds_position(value: object) -> bool:
@@ -203,7 +204,7 @@ def _holds_position(value: object) -> bool:
 
 
 def _numbers(value: object) -> list[float] | None:
-    """Return what the database takes for a position: two or three numbers."""
+    """Return the numbers of a position (two or three) as the database recognises it; None if it is none."""
     if not isinstance(value, (list, tuple)) or len(value) not in {_PLANE, _SPACE}:
         return None
     if not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in value):

@@ -14,12 +14,16 @@ from typing import Any, NamedTuple
 from ..memory.errors import RobotMemoryError, did_you_mean, shown
 
 _ALIKE = 0.75
-"""Least likeness of two types: many share half of their letters with all others."""
+"""Smallest similarity of two names: many types share half of their letters."""
 _INTERFACES = "rosidl_interfaces"
 _TYPE_NAME = re.compile(r"([a-z]\w*)/msg/([A-Z]\w*)", re.ASCII)
 _RCLPY = re.compile(
     r"(?P<sequence>sequence<)?(?P<name>[\w/]+)(?:<\d+>)?(?(sequence)(?:, *\d+)?>|(?:\[(?P<size>\d+)\])?)"
 )
+_EMPTY = "structure_needs_at_least_one_member"
+"""Field of a message without fields."""
+_EMPTY = "structure_needs_at_least_one_member"
+"""Field of a message without fields."""
 _RCLPY_NAMES = {"boolean": "bool", "octet": "byte", "float": "float32", "double": "float64"}
 
 BYTES = frozenset({"uint8", "int8", "byte", "char"})
@@ -32,21 +36,21 @@ TEXTS = frozenset({"string", "wstring"})
 class UnknownTypeError(RobotMemoryError):
     """A message type cannot be imported, or the recording does not define it."""
 
-    def __init__(self, type_name: str, why: str, known: Iterable[str] = ()) -> None:
-        """Name the nearest of the `known` types."""
+    def __init__(self, type_name: str, problem: str, type_names: Iterable[str] = ()) -> None:
+        """Name the nearest of the types that exist."""
         self.type_name = type_name
-        self.why = f"{why}{did_you_mean(type_name, known, cutoff=_ALIKE)}"
-        super().__init__(f"message type {shown(type_name)} {self.why}")
+        self.problem = f"{problem}{did_you_mean(type_name, type_names, cutoff=_ALIKE)}"
+        super().__init__(f"message type {shown(type_name)} {self.problem}")
 
 
 class FieldType(NamedTuple):
     """The type of a field, without the bounds of its arrays and texts."""
 
     name: str
-    """Such as "float64", "string" or "std_msgs/msg/Header"."""
+    """Name such as "float64", "string" or "std_msgs/msg/Header"."""
     is_array: bool = False
     length: int | None = None
-    """Of an array of fixed length."""
+    """Length of an array of fixed length; else None."""
 
     @property
     def is_message(self) -> bool:
@@ -73,7 +77,7 @@ class TypeDescription(ABC):
     """The fields of message types by name."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Mapping[str, FieldType]] = {}
+        self._fields_by_type: dict[str, Mapping[str, FieldType]] = {}
 
     def fields(self, type_name: str) -> Mapping[str, FieldType]:
         """Return the types of the fields by name, in the order of definition.
@@ -81,9 +85,9 @@ class TypeDescription(ABC):
         Raises:
             UnknownTypeError: there is no such type here.
         """
-        if type_name not in self._known:
-            self._known[type_name] = self._fields(type_name)
-        return self._known[type_name]
+        if type_name not in self._fields_by_type:
+            self._fields_by_type[type_name] = self._fields(type_name)
+        return self._fields_by_type[type_name]
 
     @abstractmethod
     def _fields(self, type_name: str) -> Mapping[str, FieldType]: ...
@@ -93,8 +97,8 @@ class MessageClasses(TypeDescription):
     """The types of an installed ROS 2, by their Python classes."""
 
     def _fields(self, type_name: str) -> Mapping[str, FieldType]:
-        described = message_class(type_name).get_fields_and_field_types()
-        return {name: from_rclpy(text) for name, text in described.items()}
+        field_types = message_class(type_name).get_fields_and_field_types()
+        return {name: from_rclpy(text) for name, text in field_types.items()}
 
 
 class TypestoreTypes(TypeDescription):
@@ -106,10 +110,10 @@ class TypestoreTypes(TypeDescription):
 
     def _fields(self, type_name: str) -> Mapping[str, FieldType]:
         if type_name not in self._typestore.fielddefs:
-            why = "cannot be found: the recording does not define it, nor is it known without it"
-            raise UnknownTypeError(type_name, why, self._typestore.fielddefs)
-        _, described = self._typestore.fielddefs[type_name]
-        return {name: _from_rosbags(node) for name, node in described if name != "structure_needs_at_least_one_member"}
+            problem = "cannot be found: the recording does not define it, nor is it known without it"
+            raise UnknownTypeError(type_name, problem, self._typestore.fielddefs)
+        _, definitions = self._typestore.fielddefs[type_name]
+        return {name: _from_rosbags(node) for name, node in definitions if name != _EMPTY}
 
 
 def message_class(type_name: str) -> Any:
@@ -125,12 +129,12 @@ def message_class(type_name: str) -> Any:
     try:
         module = importlib.import_module(f"{package}.msg")
     except ImportError as cause:
-        why = f"cannot be found: {cause}; {package} is not installed or not sourced"
-        raise UnknownTypeError(type_name, why, _installed_types()) from None
-    found = getattr(module, name, None)
-    if not hasattr(found, "get_fields_and_field_types"):
+        problem = f"cannot be found: {cause}; {package} is not installed or not sourced"
+        raise UnknownTypeError(type_name, problem, _installed_types()) from None
+    message_type = getattr(module, name, None)
+    if not hasattr(message_type, "get_fields_and_field_types"):
         raise UnknownTypeError(type_name, f"cannot be found: {package} has no such message", _installed_types())
-    return found
+    return message_type
 
 
 def from_rclpy(text: str) -> FieldType:
@@ -165,8 +169,8 @@ def _installed_types() -> list[str]:
         from ament_index_python import get_resource, get_resources
     except ImportError:
         return []
-    found = []
+    names = []
     for package in get_resources(_INTERFACES):
         files = get_resource(_INTERFACES, package)[0].split()
-        found += [f"{package}/{file.removesuffix('.msg')}" for file in files if file.endswith(".msg")]
-    return sorted(found)
+        names += [f"{package}/{file.removesuffix('.msg')}" for file in files if file.endswith(".msg")]
+    return sorted(names)

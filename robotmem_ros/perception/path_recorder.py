@@ -18,18 +18,18 @@ from ..memory.maps import Move, PathPart
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
 _LOOK_NS = _NS // 10
-"""Between two looks at the transforms, by their stamps."""
+"""Shortest time between two lookups, by the stamps of transforms."""
 _TURN = math.radians(30.0)
 _PAUSE_NS = 10 * _NS
-"""If the robot moved while nobody saw it for longer, that is another segment."""
+"""Longest gap within a segment; after a longer one, a robot that has moved begins another segment."""
 _JUMP, _JUMP_SPEED = 1.0, 15.0
-"""Metres and metres a second: who moved farther and faster did not drive, but found out where it is."""
+"""Metres and metres a second: a larger and faster move is a correction by localisation, not driving."""
 _BATCH, _PATIENCE = 32, 5.0
-"""So many points are stored at once, or those of so many seconds."""
+"""Batch size in points, and in seconds."""
 
 
 class PathStore(Protocol):
-    """Where a path is stored: what the recorder uses of RobotMemory, and a dry run replaces."""
+    """Store of a path: the part of RobotMemory that the recorder uses, and a dry run replaces."""
 
     @property
     def parameters(self) -> Parameters:
@@ -42,7 +42,7 @@ class PathStore(Protocol):
 
 
 class _Place(NamedTuple):
-    """Where a path is."""
+    """Frame, map and collection of a path."""
 
     frame_id: str
     map_id: str
@@ -58,7 +58,7 @@ class PathRecorder:
     Args:
         memory: Gets the path.
         buffer: Holds the transforms.
-        clock: Gives seconds, for how long points wait until they are stored.
+        clock: Time in seconds, by which points wait until they are stored.
     """
 
     def __init__(
@@ -71,17 +71,17 @@ class PathRecorder:
         self._memory = memory
         self._buffer = buffer
         self.import_id: int | None = None
-        """The import that the transforms come from, if they are recorded."""
+        """Import of the transforms, if they are recorded."""
         self._clock = clock
         self._place: _Place | None = None
-        self._seen: Move | None = None
-        self._kept: Move | None = None
-        self._pending: list[Move] = []
+        self._last_look: Move | None = None
+        self._last_point: Move | None = None
+        self._moves: list[Move] = []
         self._since = 0.0
-        self.stored = 0
+        self.stored_count = 0
         """Points that are new in the memory."""
         self.problem = ""
-        """Why there is no pose of the robot, in words; empty if there is one."""
+        """Reason why the robot has no pose; empty if it has one."""
 
     def look(self) -> None:
         """Look where the robot is now; call it when transforms came."""
@@ -92,7 +92,7 @@ class PathRecorder:
             self._place = place
         try:
             stamp_ns = self._buffer.latest_ns(place.frame_id, parameters.robot_frame)
-            if not stamp_ns or (self._seen and stamp_ns - self._seen.observed_at < _LOOK_NS):
+            if not stamp_ns or (self._last_look and stamp_ns - self._last_look.observed_at < _LOOK_NS):
                 return
             transform = self._buffer.lookup(place.frame_id, parameters.robot_frame, stamp_ns)
             validation.check_coordinates(f"{place.frame_id} -> {parameters.robot_frame}", transform[:2])
@@ -101,27 +101,27 @@ class PathRecorder:
             return
         self.problem = ""
         self._take(self._move(stamp_ns, transform), parameters)
-        if len(self._pending) >= _BATCH or self.is_due:
+        if len(self._moves) >= _BATCH or self.is_due:
             self.flush()
 
     @property
     def is_due(self) -> bool:
         """Tell whether points have waited long enough to be stored."""
-        return bool(self._pending) and self._clock() - self._since >= _PATIENCE
+        return bool(self._moves) and self._clock() - self._since >= _PATIENCE
 
     @property
-    def waiting(self) -> int:
-        """Return how many points wait to be stored."""
-        return len(self._pending)
+    def waiting_count(self) -> int:
+        """Return the number of points that wait to be stored."""
+        return len(self._moves)
 
     def restart(self) -> None:
-        """Store what there is and begin a new segment: time went back, or the robot is elsewhere."""
+        """Store the points so far and begin a new segment: time went back, or the robot is elsewhere."""
         self.flush()
-        self._seen = self._kept = None
+        self._last_look = self._last_point = None
 
     def flush(self) -> None:
-        """Queue what there is to be written."""
-        moves, self._pending = tuple(self._pending), []
+        """Queue the points so far to be written."""
+        moves, self._moves = tuple(self._moves), []
         if not moves or self._place is None:
             return
         try:
@@ -129,48 +129,48 @@ class PathRecorder:
         except RobotMemoryError as error:
             _LOG.warning("%d points of the path are lost: %s", len(moves), error)
             return
-        future.add_done_callback(self._written)
+        future.add_done_callback(self._finish_write)
 
     def _move(self, stamp_ns: int, transform: Transform) -> Move:
         x, y, _, qx, qy, qz, qw = transform
         yaw = math.atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
-        move = Move(stamp_ns, x, y, yaw, self._seen.segment if self._seen else stamp_ns)
-        if self._seen and self._kept and _is_torn(self._seen, move, _distance(self._kept, move)):
-            self._kept = None
+        move = Move(stamp_ns, x, y, yaw, self._last_look.segment if self._last_look else stamp_ns)
+        if self._last_look and self._last_point and _is_torn(self._last_look, move, _distance(self._last_point, move)):
+            self._last_point = None
             return move._replace(segment=stamp_ns)
         return move
 
     def _take(self, move: Move, parameters: Parameters) -> None:
-        self._seen = move
-        if self._kept is not None:
-            rested = move.observed_at - self._kept.observed_at >= parameters.path_interval * _NS
-            moved = _distance(self._kept, move) >= parameters.path_distance
-            if not rested or not (moved or abs(_turn(self._kept, move)) >= _TURN):
+        self._last_look = move
+        if self._last_point is not None:
+            has_rested = move.observed_at - self._last_point.observed_at >= parameters.path_interval * _NS
+            has_moved = _distance(self._last_point, move) >= parameters.path_distance
+            if not has_rested or not (has_moved or abs(_turn(self._last_point, move)) >= _TURN):
                 return
-        if not self._pending:
+        if not self._moves:
             self._since = self._clock()
-        self._kept = move
-        self._pending.append(move)
+        self._last_point = move
+        self._moves.append(move)
 
-    def _written(self, future: Future[int]) -> None:
+    def _finish_write(self, future: Future[int]) -> None:
         if error := future.exception():
             _LOG.warning("points of the path are lost: %s", error)
         else:
-            self.stored += future.result()
+            self.stored_count += future.result()
 
 
-def _is_torn(before: Move, now: Move, moved: float) -> bool:
-    # Whether the robot did not drive from one place to the other; `moved` is how far it came since its last point.
+def _is_torn(before: Move, now: Move, distance: float) -> bool:
+    """Tell whether the robot did not drive from place to place; `distance` is from its last point."""
     elapsed_ns = now.observed_at - before.observed_at
     if elapsed_ns > _PAUSE_NS:
-        return moved > _JUMP
+        return distance > _JUMP
     jump = _distance(before, now)
     return jump > _JUMP and jump * _NS > _JUMP_SPEED * elapsed_ns
 
 
-def _distance(one: Move, other: Move) -> float:
-    return math.hypot(other.x - one.x, other.y - one.y)
+def _distance(start: Move, end: Move) -> float:
+    return math.hypot(end.x - start.x, end.y - start.y)
 
 
-def _turn(one: Move, other: Move) -> float:
-    return math.remainder(other.yaw - one.yaw, math.tau)
+def _turn(start: Move, end: Move) -> float:
+    return math.remainder(end.yaw - start.yaw, math.tau)

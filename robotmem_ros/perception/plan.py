@@ -16,40 +16,41 @@ _Fits = Callable[[TypeDescription, FieldType], bool]
 
 
 def _has(*names: str) -> _Fits:
-    def fits(types: TypeDescription, found: FieldType) -> bool:
-        return found.is_message and set(names) <= set(types.fields(found.name))
+    def fits(types: TypeDescription, field_type: FieldType) -> bool:
+        return field_type.is_message and set(names) <= set(types.fields(field_type.name))
 
     return fits
 
 
-def _is_image(types: TypeDescription, found: FieldType) -> bool:
-    return any(_has(*names)(types, found) for names in (("width", "height", "encoding", "step"), ("format", "data")))
+def _is_image(types: TypeDescription, field_type: FieldType) -> bool:
+    raw, compressed = _has("width", "height", "encoding", "step"), _has("format", "data")
+    return raw(types, field_type) or compressed(types, field_type)
 
 
-def _is_pose(types: TypeDescription, found: FieldType) -> bool:
-    if not _has("center", "size")(types, found):
-        return _has("position", "orientation")(types, found)
-    return _has("position", "orientation")(types, types.fields(found.name)["center"])
+def _is_pose(types: TypeDescription, field_type: FieldType) -> bool:
+    if not _has("center", "size")(types, field_type):
+        return _has("position", "orientation")(types, field_type)
+    return _has("position", "orientation")(types, types.fields(field_type.name)["center"])
 
 
-_SCALAR: tuple[str, _Fits] = ("one number or text", lambda _, found: found.is_scalar)
-_WANTED: dict[str, tuple[str, _Fits]] = {
-    "confidence": ("a number", lambda _, found: found.is_scalar and found.name in NUMBERS),
+_SCALAR: tuple[str, _Fits] = ("one number or text", lambda _, field_type: field_type.is_scalar)
+_REQUIREMENTS: dict[str, tuple[str, _Fits]] = {
+    "confidence": ("a number", lambda _, field_type: field_type.is_scalar and field_type.name in NUMBERS),
     "pose": ("a message with position and orientation, or a box with center and size", _is_pose),
     "position": ("a message with x, y, z", _has("x", "y", "z")),
     "orientation": ("a message with x, y, z, w", _has("x", "y", "z", "w")),
-    "covariance": ("36 or 9 numbers", lambda _, found: found.is_array and found.name == "float64"),
+    "covariance": ("36 or 9 numbers", lambda _, field_type: field_type.is_array and field_type.name == "float64"),
     "stamp": ("a message with sec and nanosec", _has("sec", "nanosec")),
-    "data": ("an array of bytes", lambda _, found: found.is_array and found.name in BYTES),
+    "data": ("an array of bytes", lambda _, field_type: field_type.is_array and field_type.name in BYTES),
     "image": ("an Image or a CompressedImage", _is_image),
 }
 
 
 class TopicError(InvalidFieldError):
-    """What a topic's configuration reads does not exist in its message type."""
+    """A source in the configuration of a topic does not exist in its message type."""
 
-    def __init__(self, key: str, value: object, topic: str, type_name: str, why: str) -> None:
-        super().__init__(key, value, f"cannot be read from topic {topic} of type {type_name}: {why}")
+    def __init__(self, key: str, value: object, topic: str, type_name: str, problem: str) -> None:
+        super().__init__(key, value, f"cannot be read from topic {topic} of type {type_name}: {problem}")
 
 
 class ContextPart(NamedTuple):
@@ -67,7 +68,7 @@ class Plan:
     readers: Mapping[str, Reader]
     poses: tuple[Reader, ...]
     """Readers of `pose`, in their order."""
-    each: DotPath | None
+    array_path: DotPath | None
     only: tuple[tuple[Reader, frozenset[object]], ...]
     """Readers, each with the values that an element may have there."""
     context: tuple[ContextPart, ...]
@@ -96,39 +97,39 @@ class Planner:
         try:
             self._types.fields(config.type)
         except UnknownTypeError as cause:
-            raise InvalidFieldError(f"{config.name}.type", config.type, cause.why) from None
+            raise InvalidFieldError(f"{config.name}.type", config.type, cause.problem) from None
         if not config.description:
-            why = f"is needed, because there is no preset for {config.type}; such as '{{data}}'"
-            raise InvalidFieldError(f"{config.name}.description", "", why)
-        each = self._each()
+            problem = f"is needed, because there is no preset for {config.type}; such as '{{data}}'"
+            raise InvalidFieldError(f"{config.name}.description", "", problem)
+        array_path = self._array_path()
         context = {name: self._reader(f"context.{name}", source) for name, source in config.context.items()}
-        names: dict[str, Reader] = {name: made for name, (made, _) in context.items()}
+        names: dict[str, Reader] = {name: source_reader for name, (source_reader, _) in context.items()}
         readers: dict[str, Reader] = {}
-        for key in _READ:
+        for key in _KEYS:
             source = getattr(config, key)
             if source == "":
                 continue
-            allowed = names if key == "description" else {}
-            readers[key] = self._reader(key, source, allowed)[0]
+            template_names = names if key == "description" else {}
+            readers[key] = self._reader(key, source, template_names)[0]
             if key in {"label", "confidence"}:
                 names[key] = readers[key]
         return Plan(
             readers=readers,
             poses=tuple(self._reader("pose", source)[0] for source in config.pose),
-            each=each,
+            array_path=array_path,
             only=tuple(self._selection(path, values) for path, values in config.only.items()),
             context=self._context(context),
             message_has_header=self._has_header(self._message),
-            element_has_header=each is not None and self._has_header(self._element),
+            element_has_header=array_path is not None and self._has_header(self._element),
         )
 
-    def _each(self) -> DotPath | None:
+    def _array_path(self) -> DotPath | None:
         if not self._config.each:
             return None
-        path, found = self._reader("each", self._config.each)
-        if not isinstance(path, DotPath) or not found.is_array:
-            raise self._error("each", self._config.each, f"it is {found} and no array")
-        self._element = found.element
+        path, field_type = self._reader("each", self._config.each)
+        if not isinstance(path, DotPath) or not field_type.is_array:
+            raise self._error("each", self._config.each, f"it is {field_type} and no array")
+        self._element = field_type.element
         return path
 
     def _reader(
@@ -136,54 +137,54 @@ class Planner:
     ) -> tuple[Reader, FieldType]:
         try:
             plain = key == "description" and "{" not in str(source)
-            made = self._description(source) if plain else reader(source, names)
-            found = made.check(self._types, self._element, self._message)
+            source_reader = self._description(source) if plain else reader(source, names)
+            field_type = source_reader.check(self._types, self._element, self._message)
         except (PathError, UnknownTypeError) as cause:
-            why = str(cause) if isinstance(cause, UnknownTypeError) or cause.path != source else cause.why
-            raise self._error(key, source, why) from None
-        if key in _READ or key == "pose":
-            wanted, fits = _WANTED.get(key, _SCALAR)
-            if not fits(self._types, found):
-                fields = f" with {', '.join(self._types.fields(found.name))}" if found.is_message else ""
-                raise self._error(key, source, f"it is {found}{fields}; {wanted} is needed")
-        return made, found
+            problem = str(cause) if isinstance(cause, UnknownTypeError) or cause.path != source else cause.problem
+            raise self._error(key, source, problem) from None
+        if key in _KEYS or key == "pose":
+            requirement, fits = _REQUIREMENTS.get(key, _SCALAR)
+            if not fits(self._types, field_type):
+                fields = f" with {', '.join(self._types.fields(field_type.name))}" if field_type.is_message else ""
+                raise self._error(key, source, f"it is {field_type}{fields}; {requirement} is needed")
+        return source_reader, field_type
 
     def _description(self, text: str | float) -> Reader:
         """Read a description without braces as plain text, unless it was meant as a path."""
-        made = reader(text) if str(text).startswith("'") else Template(str(text))
+        text_reader = reader(text) if str(text).startswith("'") else Template(str(text))
         try:
             DotPath(str(text)).check(self._types, self._element, self._message)
         except PathError:
-            return made
+            return text_reader
         raise PathError(str(text), f"is a field; write it as '{{{text}}}'")
 
     def _selection(self, path: str, values: object) -> tuple[Reader, frozenset[object]]:
-        made, found = self._reader(f"only.{path}", path)
-        if not found.is_scalar:
-            raise self._error(f"only.{path}", path, f"it is {found}; {_SCALAR[0]} is needed")
-        return made, frozenset(values if isinstance(values, (list, tuple)) else [values])
+        source_reader, field_type = self._reader(f"only.{path}", path)
+        if not field_type.is_scalar:
+            raise self._error(f"only.{path}", path, f"it is {field_type}; {_SCALAR[0]} is needed")
+        return source_reader, frozenset(values if isinstance(values, (list, tuple)) else [values])
 
-    def _context(self, made: Mapping[str, tuple[Reader, FieldType]]) -> tuple[ContextPart, ...]:
-        for name in made:
-            for other in made:
-                if other.startswith(f"{name}."):
+    def _context(self, readers: Mapping[str, tuple[Reader, FieldType]]) -> tuple[ContextPart, ...]:
+        for name in readers:
+            for inner_name in readers:
+                if inner_name.startswith(f"{name}."):
                     source = self._config.context[name]
-                    raise self._error(f"context.{name}", source, f"{other!r} needs {name!r} to be an object")
+                    raise self._error(f"context.{name}", source, f"{inner_name!r} needs {name!r} to be an object")
         return tuple(
-            ContextPart(tuple(name.split(".")), part, json_converter(found, self._types))
-            for name, (part, found) in made.items()
+            ContextPart(tuple(name.split(".")), part, json_converter(field_type, self._types))
+            for name, (part, field_type) in readers.items()
         )
 
-    def _has_header(self, found: FieldType) -> bool:
-        header = self._types.fields(found.name).get("header") if found.is_message else None
+    def _has_header(self, field_type: FieldType) -> bool:
+        header = self._types.fields(field_type.name).get("header") if field_type.is_message else None
         return header is not None and _has("stamp", "frame_id")(self._types, header)
 
-    def _error(self, key: str, value: object, why: str) -> TopicError:
-        return TopicError(f"{self._config.name}.{key}", value, self._config.topic, self._config.type, why)
+    def _error(self, key: str, value: object, problem: str) -> TopicError:
+        return TopicError(f"{self._config.name}.{key}", value, self._config.topic, self._config.type, problem)
 
 
 # In this order: a description may use the label and the confidence.
-_READ = (
+_KEYS = (
     "label", "confidence", "description", "identity", "perception_type_from", "position", "orientation",
     "covariance", "stamp", "frame", "context_json", "session_id", "collection", "data", "data_format", "image",
     "changes_only",

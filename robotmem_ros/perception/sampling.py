@@ -55,10 +55,10 @@ def _raw_stamp(raw: bytes) -> int | None:
 
 
 class Sample(NamedTuple):
-    """What sampling makes of one message."""
+    """Result of sampling one message."""
 
-    kept: list[Observation]
-    dropped: list[Observation]
+    observations: list[Observation]
+    rejects: list[Observation]
     """Unwanted observations, in their order; empty if the message came too soon."""
     reasons: Counter[DropReason]
 
@@ -78,7 +78,7 @@ class Sampler:
         self._newest_ns: int | None = None
         self._kept_ns: int | None = None
         self.last_stored = LastStored(config.min_displacement)
-        """For what is decided once observations are transformed."""
+        """States and positions for decisions after the transform."""
 
     def reset(self) -> None:
         """Forget what was kept."""
@@ -112,10 +112,10 @@ class Sampler:
             elif observation.new.confidence < self._min_confidence:
                 sample.reasons[DropReason.MIN_CONFIDENCE] += 1
             else:
-                sample.kept.append(observation)
+                sample.observations.append(observation)
                 continue
-            sample.dropped.append(observation)
-        if sample.kept:
+            sample.rejects.append(observation)
+        if sample.observations:
             self._kept_ns = stamp_ns
         return sample
 
@@ -149,28 +149,28 @@ class Comparison:
         self._states: dict[str, str] = {}
         self._positions: dict[str, list[tuple[float, ...]]] = {}
 
-    def reason(self, seen: Observation) -> DropReason | None:
+    def reason(self, observation: Observation) -> DropReason | None:
         """Return why an observation need not be stored; None if it must be."""
-        if seen.state is not None:
-            thing = _thing(seen)
-            if self._states.get(thing, self._last.states.get(thing)) == seen.state:
+        if observation.state is not None:
+            thing = _thing(observation)
+            if self._states.get(thing, self._last.states.get(thing)) == observation.state:
                 return DropReason.UNCHANGED
-        if seen.new.pose is None or self._last.min_displacement <= 0.0:
+        if observation.new.pose is None or self._last.min_displacement <= 0.0:
             return None
         # Only earlier messages count: two chairs in one message stay two.
-        position, key = seen.new.pose[:3], _thing_in_frame(seen)
-        nearest = min(self._last.positions.get(key, ()), key=lambda one: math.dist(one, position), default=None)
+        position, key = observation.new.pose[:3], _thing_in_frame(observation)
+        nearest = min(self._last.positions.get(key, ()), key=lambda place: math.dist(place, position), default=None)
         if nearest is None or math.dist(nearest, position) >= self._last.min_displacement:
             return None
         self._positions.setdefault(key, []).append(nearest)
         return DropReason.MIN_DISPLACEMENT
 
-    def accept(self, seen: Observation) -> None:
+    def accept(self, observation: Observation) -> None:
         """Note an observation that is to be stored."""
-        if seen.state is not None:
-            self._states[_thing(seen)] = seen.state
-        if seen.new.pose is not None and self._last.min_displacement > 0.0:
-            self._positions.setdefault(_thing_in_frame(seen), []).append(seen.new.pose[:3])
+        if observation.state is not None:
+            self._states[_thing(observation)] = observation.state
+        if observation.new.pose is not None and self._last.min_displacement > 0.0:
+            self._positions.setdefault(_thing_in_frame(observation), []).append(observation.new.pose[:3])
 
     def commit(self) -> None:
         """Remember what was accepted."""
@@ -185,22 +185,22 @@ class Comparison:
             self._last.positions.pop(key, None)
 
 
-def _thing(seen: Observation) -> str:
-    return seen.new.identity or label_key(seen.new.label)
+def _thing(observation: Observation) -> str:
+    return observation.new.identity or label_key(observation.new.label)
 
 
-def _thing_in_frame(seen: Observation) -> str:
+def _thing_in_frame(observation: Observation) -> str:
     # Positions in different frames cannot be compared.
-    return f"{seen.new.frame_id}\0{_thing(seen)}"
+    return f"{observation.new.frame_id}\0{_thing(observation)}"
 
 
-def _remember(kept: dict[str, _T], new: dict[str, _T]) -> None:
-    for key, value in new.items():
+def _remember(memory: dict[str, _T], changes: dict[str, _T]) -> None:
+    for key, value in changes.items():
         # Insertion order is the order of storing, so that the first key is the oldest.
-        kept.pop(key, None)
-        kept[key] = value
-        if len(kept) > _MAX_THINGS:
-            del kept[next(iter(kept))]
+        memory.pop(key, None)
+        memory[key] = value
+        if len(memory) > _MAX_THINGS:
+            del memory[next(iter(memory))]
 
 
 class LocalisationGate:

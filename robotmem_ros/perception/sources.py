@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from ..memory.errors import RobotMemoryError, shown
 from .message_types import FLOATS, NUMBERS, TEXTS, FieldType, TypeDescription
-from .values import written
+from .values import format_value
 
 _NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -32,10 +32,10 @@ _Get = Callable[[Any], Any]
 class PathError(RobotMemoryError):
     """A dot path or a template is malformed, or leads to no field of the type."""
 
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{shown(path)} {why}")
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{shown(path)} {problem}")
         self.path = path
-        self.why = why
+        self.problem = problem
 
 
 class NoValueError(Exception):
@@ -43,7 +43,7 @@ class NoValueError(Exception):
 
 
 class Reader(Protocol):
-    """What gives one value of a message: a path, a template or a constant."""
+    """Source of one value of a message: a path, a template or a constant."""
 
     def read(self, element: Any, message: Any) -> Any:
         """Return the value; NoValueError if the message has none."""
@@ -97,10 +97,10 @@ class Template:
         self.text = text
         self._parts: list[tuple[str, Reader | None, str]] = []
         try:
-            parsed = list(Formatter().parse(text))
+            pieces = list(Formatter().parse(text))
         except ValueError as cause:
             raise PathError(text, f"is no template: {cause}") from None
-        for literal, path, spec, conversion in parsed:
+        for literal, path, spec, conversion in pieces:
             if path is None:
                 self._parts.append((literal, None, ""))
                 continue
@@ -124,7 +124,7 @@ class Template:
             out.append(literal)
             if reader is not None:
                 value = reader.read(element, message)
-                out.append(value if isinstance(value, str) and not spec else written(value, spec))
+                out.append(value if isinstance(value, str) and not spec else format_value(value, spec))
         return "".join(out)
 
     def check(self, types: TypeDescription, element: FieldType, message: FieldType) -> FieldType:
@@ -137,19 +137,20 @@ class Template:
         for _, reader, spec in self._parts:
             if reader is None:
                 continue
-            found = reader.check(types, element, message)
-            if not found.element.is_scalar:
-                fields = f", which has {', '.join(types.fields(found.name))}" if found.is_message else ""
-                raise PathError(self.text, f"would write a whole {found}{fields}; choose one value of it")
-            self._check_spec(found, spec)
+            field_type = reader.check(types, element, message)
+            if not field_type.element.is_scalar:
+                fields = f", which has {', '.join(types.fields(field_type.name))}" if field_type.is_message else ""
+                raise PathError(self.text, f"would write a whole {field_type}{fields}; choose one value of it")
+            self._check_spec(field_type, spec)
         return FieldType("string")
 
-    def _check_spec(self, found: FieldType, spec: str) -> None:
-        example = "" if found.name in TEXTS else 0.5 if found.name in FLOATS else found.name == "bool" or 0
+    def _check_spec(self, field_type: FieldType, spec: str) -> None:
+        name = field_type.name
+        example = "" if name in TEXTS else 0.5 if name in FLOATS else name == "bool" or 0
         try:
             format(example, spec)
         except ValueError as cause:
-            raise PathError(self.text, f"formats a {found} with {spec!r}: {cause}") from None
+            raise PathError(self.text, f"formats a {field_type} with {spec!r}: {cause}") from None
 
 
 class DotPath:
@@ -165,7 +166,7 @@ class DotPath:
         relative = text[1:] if self._from_message else text
         whole = relative == "." or (self._from_message and not relative)
         self._steps = [] if whole else _DOT_OUTSIDE_PARENTHESES.split(relative)
-        self._getters = _compiled(text, self._steps)
+        self._getters = _compile_getters(text, self._steps)
 
     def __repr__(self) -> str:
         return f"DotPath({self.text!r})"
@@ -190,38 +191,38 @@ class DotPath:
             UnknownTypeError: a type on the way is not known.
         """
         current = message if self._from_message else element
-        for done, step in enumerate(self._steps):
-            where = f"{current} (at '{'.'.join(self._steps[:done])}')" if done else str(current)
+        for depth, step in enumerate(self._steps):
+            place = f"{current} (at '{'.'.join(self._steps[:depth])}')" if depth else str(current)
             if _NAME.fullmatch(step):
-                current = self._checked_field(types, current, step, where)
+                current = self._checked_field(types, current, step, place)
             else:
-                current = self._checked_element(types, current, step, where)
+                current = self._checked_element(types, current, step, place)
         return current
 
-    def _checked_field(self, types: TypeDescription, current: FieldType, step: str, where: str) -> FieldType:
+    def _checked_field(self, types: TypeDescription, current: FieldType, step: str, place: str) -> FieldType:
         if current.is_array:
-            raise PathError(self.text, f"asks {where} for {step!r}; choose an element, such as '0.{step}'")
+            raise PathError(self.text, f"asks {place} for {step!r}; choose an element, such as '0.{step}'")
         if not current.is_message:
-            raise PathError(self.text, f"asks {where} for {step!r}, but that has no fields")
+            raise PathError(self.text, f"asks {place} for {step!r}, but that has no fields")
         fields = types.fields(current.name)
         if step not in fields:
-            raise PathError(self.text, f"asks {where} for {step!r}; it has {', '.join(fields) or 'no fields'}")
+            raise PathError(self.text, f"asks {place} for {step!r}; it has {', '.join(fields) or 'no fields'}")
         return fields[step]
 
-    def _checked_element(self, types: TypeDescription, current: FieldType, step: str, where: str) -> FieldType:
+    def _checked_element(self, types: TypeDescription, current: FieldType, step: str, place: str) -> FieldType:
         if not current.is_array:
             has = f"; it has {', '.join(types.fields(current.name))}" if current.is_message else ""
-            raise PathError(self.text, f"asks {where} for {step!r}, but that is no array{has}")
+            raise PathError(self.text, f"asks {place} for {step!r}, but that is no array{has}")
         if best := _BEST.fullmatch(step):
             value = DotPath(best[1]).check(types, current.element, current.element)
             if value.is_array or value.name not in NUMBERS:
                 raise PathError(self.text, f"compares by {best[1]!r}, which is {value} and no number")
         elif current.length is not None and int(step) >= current.length:
-            raise PathError(self.text, f"asks {where} for element {step}, but the last one is {current.length - 1}")
+            raise PathError(self.text, f"asks {place} for element {step}, but the last one is {current.length - 1}")
         return current.element
 
 
-def _compiled(text: str, steps: list[str]) -> tuple[_Get, ...]:
+def _compile_getters(text: str, steps: list[str]) -> tuple[_Get, ...]:
     getters: list[_Get] = []
     names: list[str] = []
     for step in steps:

@@ -26,7 +26,7 @@ _PAUSE = 0.002
 
 
 class PerceptionStore(Protocol):
-    """Where perceptions are stored: what the intake uses of RobotMemory, and a dry run replaces."""
+    """Store of perceptions: the part of RobotMemory that the intake uses, and a dry run replaces."""
 
     @property
     def parameters(self) -> Parameters:
@@ -60,37 +60,38 @@ class Storing:
         """Queue the observations of a message in their order, and its field of view."""
         topic = message.topic
         comparison = message.comparison = topic.compare()
-        kept: list[Observation] = []
-        dropped: Counter[DropReason] = Counter()
-        for index, seen in enumerate(message.observations):
-            if seen is None or seen.is_dropped:
+        observations: list[Observation] = []
+        drops: Counter[DropReason] = Counter()
+        for index, observation in enumerate(message.observations):
+            if observation is None or observation.is_dropped:
                 continue
             if comparison is not None:
-                if reason := comparison.reason(seen):
-                    message.observations[index] = replace(seen, is_dropped=True)
-                    dropped[reason] += 1
+                if reason := comparison.reason(observation):
+                    message.observations[index] = replace(observation, is_dropped=True)
+                    drops[reason] += 1
                     continue
-                comparison.accept(seen)
-            kept.append(seen)
-        for reason, number in dropped.items():
+                comparison.accept(observation)
+            observations.append(observation)
+        for reason, number in drops.items():
             message.drop(reason, number)
         view = topic.detector.field_of_view(message) if topic.detector else None
-        why_not = self._queue(message, kept, view) if kept or view else ""
+        why_not = self._queue(message, observations, view) if observations or view else ""
         if comparison is not None and not why_not:
             comparison.commit()
-        # What has not moved was seen in this interval; what has not changed may change at any time.
-        if why_not or not (kept or view or DropReason.MIN_DISPLACEMENT in dropped):
+        # A thing that has not moved still counts for the interval; an unchanged state may change at any time.
+        if why_not or not (observations or view or DropReason.MIN_DISPLACEMENT in drops):
             topic.release(message)
         if message.sensor_frame is not None:
             topic.counter.field_of_view(message.no_field_of_view or why_not)
 
-    def _queue(self, message: Message, kept: Sequence[Observation], view: FieldOfView | None) -> str:
-        """Queue what is to be written; return why it could not be, empty if it could."""
+    def _queue(self, message: Message, observations: Sequence[Observation], view: FieldOfView | None) -> str:
+        """Queue observations and field of view; return the problem if they could not be, else empty."""
         if not self._has_room():
-            full = "more waits to be written than queue_limit"
-            message.drop(DropReason.QUEUE_FULL, len(kept), full)
-            return full
-        new, covariances = [seen.new for seen in kept], [seen.covariance for seen in kept]
+            problem = "more waits to be written than queue_limit"
+            message.drop(DropReason.QUEUE_FULL, len(observations), problem)
+            return problem
+        new = [observation.new for observation in observations]
+        covariances = [observation.covariance for observation in observations]
         store = partial(self._memory.store_sightings, new, field_of_view=view, dropped=message.detections())
         try:
             try:
@@ -99,9 +100,9 @@ class Storing:
                 # An unusable covariance says nothing, and is no reason to drop the rest.
                 future = store([_usable(covariance) for covariance in covariances])
         except RobotMemoryError as error:
-            message.drop(DropReason.NOT_WRITTEN, len(kept), str(error))
+            message.drop(DropReason.NOT_WRITTEN, len(observations), str(error))
             return str(error)
-        future.add_done_callback(partial(_written, message, len(kept)))
+        future.add_done_callback(partial(_finish_write, message, len(observations)))
         return ""
 
     def _has_room(self) -> bool:
@@ -113,18 +114,18 @@ class Storing:
         return True
 
 
-def _written(message: Message, number: int, future: Future[tuple[Stored, ...]]) -> None:
+def _finish_write(message: Message, number: int, future: Future[tuple[Stored, ...]]) -> None:
     error = future.exception()
     if error is not None:
         message.topic.not_written(message)
         message.drop(DropReason.NOT_WRITTEN, number, str(error))
         return
-    fresh = [stored.memory_id for stored in future.result() if stored != IMPORTED_BEFORE]
-    message.topic.counter.store(len(fresh))
-    if fresh:
-        _LOG.debug("%s: stored as %s", message, fresh)
-    if len(fresh) < number:
-        message.drop(DropReason.ALREADY_STORED, number - len(fresh))
+    new_ids = [result.memory_id for result in future.result() if result != IMPORTED_BEFORE]
+    message.topic.counter.store(len(new_ids))
+    if new_ids:
+        _LOG.debug("%s: stored as %s", message, new_ids)
+    if len(new_ids) < number:
+        message.drop(DropReason.ALREADY_STORED, number - len(new_ids))
 
 
 def _usable(covariance: Matrix | None) -> Matrix | None:

@@ -25,7 +25,7 @@ PRESETS_FILE = Path(__file__).with_name("presets.yaml")
 Presets = Mapping[str, Mapping[str, object]]
 """Dotted keys and their values for each message type."""
 _SENSES = tuple(item.value for item in PerceptionType)
-_MATCHED = ("match", "reliable", "best_effort"), ("match", "volatile", "transient_local")
+_QOS_POLICIES = ("match", "reliable", "best_effort"), ("match", "volatile", "transient_local")
 _TYPE = re.compile(r"([a-z]\w*)/(?:msg/)?([A-Z]\w*)", re.ASCII)
 _NAMED_BY_USER = ("context", "only")
 
@@ -120,14 +120,14 @@ class TopicConfig:
     )  # fmt: skip
     gate: bool = parameter(True, "Store only while the robot is well localised, if `localisation_topic` is set.")
 
-    qos_reliability: str = parameter("match", "`match` is as the publisher has it.", choices=_MATCHED[0])
-    qos_durability: str = parameter("match", "`match` is as the publisher has it.", choices=_MATCHED[1])
+    qos_reliability: str = parameter("match", "`match` is as the publisher has it.", choices=_QOS_POLICIES[0])
+    qos_durability: str = parameter("match", "`match` is as the publisher has it.", choices=_QOS_POLICIES[1])
     qos_depth: int = parameter(100, "History depth of the subscription.", unit="messages", minimum=1, maximum=100_000)
 
     def __post_init__(self) -> None:
         for row in table():
-            named = f"{self.name}.{key_of(row.name)}"
-            object.__setattr__(self, row.name, _checked(named, row, getattr(self, row.name)))
+            key = f"{self.name}.{key_of(row.name)}"
+            object.__setattr__(self, row.name, _check(key, row, getattr(self, row.name)))
         object.__setattr__(self, "type", full_type_name(f"{self.name}.type", self.type))
         if not self.topic or any(part.isspace() for part in self.topic):
             raise InvalidFieldError(f"{self.name}.topic", self.topic, "is no name of a topic, such as /detections")
@@ -164,18 +164,18 @@ def load_presets(own_file: Path | str | None = None) -> Presets:
     Raises:
         InvalidFieldError: a file cannot be read, or a preset in it cannot be used; the error names file, type and key.
     """
-    merged: dict[str, dict[str, object]] = {}
+    presets: dict[str, dict[str, object]] = {}
     for path in [PRESETS_FILE, *([expanded_path("presets_file", own_file)] if own_file else [])]:
-        for written, entry in read_yaml("presets_file", path).items():
-            where = f"presets_file {path}: {written}"
-            type_name = full_type_name(where, written)
-            values = flattened(where, entry.value)
-            for fixed in values.keys() & {"topic", "type"}:
-                why = "belongs to a topic, not to the preset of a type"
-                raise InvalidFieldError(f"{where}.{fixed}", values[fixed], why)
-            _topic_config(where, {"topic": "/any", "type": type_name, **values})
-            merged[type_name] = {**merged.get(type_name, {}), **values}
-    return merged
+        for name, entry in read_yaml("presets_file", path).items():
+            place = f"presets_file {path}: {name}"
+            type_name = full_type_name(place, name)
+            values = flatten(place, entry.value)
+            for key in values.keys() & {"topic", "type"}:
+                problem = "belongs to a topic, not to the preset of a type"
+                raise InvalidFieldError(f"{place}.{key}", values[key], problem)
+            _topic_config(place, {"topic": "/any", "type": type_name, **values})
+            presets[type_name] = {**presets.get(type_name, {}), **values}
+    return presets
 
 
 def configured_topics(
@@ -187,18 +187,18 @@ def configured_topics(
         InvalidFieldError: a name is none, is given twice or has no keys, a key is unknown, or a value cannot be used.
     """
     presets = load_presets(parameters.presets_file or None)
-    found: list[TopicConfig] = []
+    configs: list[TopicConfig] = []
     for name in parameters.perception_topics:
         if any(part.isspace() for part in name) or not all(name.split(".")):
             raise InvalidFieldError("perception_topics", name, "is no name; such as detections")
-        if any(name == other.name for other in found):
+        if any(name == config.name for config in configs):
             raise InvalidFieldError("perception_topics", name, "is named twice")
         keys = keys_below(name)
         if not keys:
-            why = f"has no parameters; give {name}.topic and {name}.type"
-            raise InvalidFieldError("perception_topics", name, why)
-        found.append(parse_topic(name, keys, presets))
-    return tuple(found)
+            problem = f"has no parameters; give {name}.topic and {name}.type"
+            raise InvalidFieldError("perception_topics", name, problem)
+        configs.append(parse_topic(name, keys, presets))
+    return tuple(configs)
 
 
 def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> TopicConfig:
@@ -210,12 +210,12 @@ def parse_topic(name: str, values: Mapping[str, object], presets: Presets) -> To
     Raises:
         InvalidFieldError: a key is unknown or a value cannot be used; named as `<name>.<key>`.
     """
-    own = flattened(name, values)
-    preset = presets.get(full_type_name(f"{name}.type", own.get("type", "")), {})
-    return _topic_config(name, {**preset, **own})
+    keys = flatten(name, values)
+    preset = presets.get(full_type_name(f"{name}.type", keys.get("type", "")), {})
+    return _topic_config(name, {**preset, **keys})
 
 
-def flattened(name: str, values: object, prefix: str = "") -> dict[str, object]:
+def flatten(name: str, values: object, prefix: str = "") -> dict[str, object]:
     """Return nested keys as dotted ones.
 
     Raises:
@@ -228,20 +228,20 @@ def flattened(name: str, values: object, prefix: str = "") -> dict[str, object]:
         if not isinstance(key, str):
             raise InvalidFieldError(f"{name}.{prefix}", key, "must be a key, such as topic or type")
         if isinstance(value, Mapping) and value:
-            flat.update(flattened(name, value, f"{prefix}{key}."))
+            flat.update(flatten(name, value, f"{prefix}{key}."))
         else:
             flat[prefix + key] = value
     return flat
 
 
-def _checked(key: str, row: Field[Any], value: object) -> object:
+def _check(key: str, row: Field[Any], value: object) -> object:
     if row.name in {"context", "only"}:
         return _checked_mapping(key, value, numbers=row.name == "only")
     if isinstance(row.default, tuple):
-        listed = (value,) if "source" in row.metadata and isinstance(value, str) else value
-        if not isinstance(listed, (list, tuple)) or not all(isinstance(item, str) for item in listed):
+        items = (value,) if "source" in row.metadata and isinstance(value, str) else value
+        if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
             raise InvalidFieldError(key, value, "must be a list of texts")
-        return tuple(item for item in listed if item)
+        return tuple(item for item in items if item)
     if row.name == "confidence" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return number(key, value, low=0.0, high=1.0)
     if "source" not in row.metadata:
@@ -265,8 +265,8 @@ def _checked_mapping(key: str, value: object, *, numbers: bool) -> Mapping[str, 
 
 
 def _topic_config(name: str, dotted: Mapping[str, object]) -> TopicConfig:
-    known = {key_of(row.name): row.name for row in table()}
-    found: dict[str, object] = {}
+    field_names = {key_of(row.name): row.name for row in table()}
+    arguments: dict[str, object] = {}
     mappings: dict[str, dict[str, object]] = {key: {} for key in _NAMED_BY_USER}
     for key, value in dotted.items():
         group, dot, rest = key.partition(".")
@@ -276,9 +276,9 @@ def _topic_config(name: str, dotted: Mapping[str, object]) -> TopicConfig:
         elif key in mappings:
             if value != {}:
                 raise InvalidFieldError(f"{name}.{key}", value, "must be a mapping of names")
-        elif key in known:
-            found[known[key]] = value
+        elif key in field_names:
+            arguments[field_names[key]] = value
         else:
-            near = did_you_mean(key, known) or f"; there are {', '.join(known)}"
+            near = did_you_mean(key, field_names) or f"; there are {', '.join(field_names)}"
             raise InvalidFieldError(f"{name}.{key}", value, f"is no key of a topic{near}")
-    return TopicConfig(name=name, **found, **mappings)  # type: ignore[arg-type]
+    return TopicConfig(name=name, **arguments, **mappings)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..frames import Transform, stripped
+from ..frames import Transform, strip_slash
 from ..memory.config.parameters import Parameters
 from ..memory.models import ImportKey
 from ..memory.objects.field_of_view import FieldOfView
@@ -24,15 +24,15 @@ from .topic_config import TopicConfig
 _LOG = logging.getLogger(__name__)
 _NS = 1_000_000_000
 _MAX_AHEAD_NS = 10 * _NS
-"""A stamp further ahead of the receipt than this is wrong."""
+"""Largest lead of a stamp over the receipt; beyond it, the stamp is wrong."""
 _UNREAD = {DropReason.MIN_INTERVAL: 1}
 _COMPLETE = frozenset({DropReason.EMPTY_ARRAY, DropReason.NOT_SELECTED})
-"""What may be dropped from a message that still holds all that its detector detected."""
+"""Reasons for which elements may be dropped, although the message still holds all that its detector detected."""
 _BODY_IN_OPTICAL = Transform(qx=0.5, qy=-0.5, qz=0.5, qw=0.5)
-"""From axes ahead, left and up to those of a picture: right, down and ahead (REP 103)."""
+"""Rotation from axes ahead, left and up to those of a picture: right, down and ahead (REP 103)."""
 _OPTICAL = "_optical"
 _FIELD_OF_VIEW = -1
-"""Stands for an element in the import key of a field of view."""
+"""Number in place of an element in the import key of a field of view."""
 _AHEAD, _UP = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 
@@ -71,27 +71,28 @@ class TopicReader:
     def read(self, message: Any, receipt_ns: int, parameters: Parameters, origin: Origin | None = None) -> Message:
         """Return what is to be stored of a message, not transformed yet, and count the rest."""
         self._settle_not_written()
-        on_its_way = partial(Message, self, parameters.memory_frame, origin)
-        seen, dropped, stamp_ns, why = self._extractor.extract(message, receipt_ns, parameters, origin)
-        if early := [one for one in seen if _is_ahead(one.new.observed_at, receipt_ns)]:
-            seen = [one for one in seen if not _is_ahead(one.new.observed_at, receipt_ns)]
-            dropped[DropReason.FUTURE_STAMP] += len(early)
-            ahead = (early[-1].new.observed_at - receipt_ns) / _NS
-            why = {**why, DropReason.FUTURE_STAMP: f"the stamp is {ahead:.1f} s ahead of the clock"}
+        make = partial(Message, self, parameters.memory_frame, origin)
+        observations, drops, stamp_ns, details = self._extractor.extract(message, receipt_ns, parameters, origin)
+        stamps = [observation.new.observed_at for observation in observations]
+        if early := [stamp for stamp in stamps if _is_ahead(stamp, receipt_ns)]:
+            observations = [item for item, stamp in zip(observations, stamps, strict=True) if stamp not in early]
+            drops[DropReason.FUTURE_STAMP] += len(early)
+            ahead = (early[-1] - receipt_ns) / _NS
+            details = {**details, DropReason.FUTURE_STAMP: f"the stamp is {ahead:.1f} s ahead of the clock"}
         if self._gate is not None and not self._gate.is_open:
-            dropped.update({DropReason.NOT_LOCALISED: len(seen)} if seen else ())
-            self._count(receipt_ns, 0, dropped, why)
-            return on_its_way([], receipt_ns)
+            drops.update({DropReason.NOT_LOCALISED: len(observations)} if observations else ())
+            self._count(receipt_ns, 0, drops, details)
+            return make([], receipt_ns)
         # The sampler would take everything after a stamp far ahead for a jump back.
         is_ahead = _is_ahead(stamp_ns, receipt_ns)
         time_ns = receipt_ns if is_ahead else stamp_ns
-        sample = self._sampler.sample(time_ns, seen) if seen else Sample([], [], Counter())
-        self._count(stamp_ns, len(sample.kept), dropped + sample.reasons, why)
-        holds_all = not is_ahead and dropped.keys() <= _COMPLETE and DropReason.MIN_INTERVAL not in sample.reasons
-        if self.detector is None or not holds_all or any(one.new.pose is None for one in seen):
-            return on_its_way(sample.kept, time_ns)
-        detected = [replace(one, is_dropped=True) for one in sample.dropped]
-        return on_its_way([*sample.kept, *detected], time_ns, sensor_frame=self.detector.frame_of(message))
+        sample = self._sampler.sample(time_ns, observations) if observations else Sample([], [], Counter())
+        self._count(stamp_ns, len(sample.observations), drops + sample.reasons, details)
+        holds_all = not is_ahead and drops.keys() <= _COMPLETE and DropReason.MIN_INTERVAL not in sample.reasons
+        if self.detector is None or not holds_all or any(observation.new.pose is None for observation in observations):
+            return make(sample.observations, time_ns)
+        detections = [replace(observation, is_dropped=True) for observation in sample.rejects]
+        return make([*sample.observations, *detections], time_ns, sensor_frame=self.detector.frame_of(message))
 
     def compare(self) -> Comparison | None:
         """Start to compare a message, once it is transformed, with what was stored before it; None if all is stored."""
@@ -118,13 +119,13 @@ class TopicReader:
                 message.comparison.forget()
             self.release(message)
 
-    def _count(self, stamp_ns: int, accepted: int, dropped: Counter[DropReason], why: Mapping[DropReason, str]) -> None:
-        self.counter.receive(accepted, dropped, why)
+    def _count(self, stamp_ns: int, number: int, drops: Counter[DropReason], details: Mapping[DropReason, str]) -> None:
+        self.counter.receive(number, drops, details)
         if _LOG.isEnabledFor(logging.DEBUG):
-            reasons = ", ".join(f"{number} {reason.value}" for reason, number in dropped.items())
-            words = "; ".join(why.values())
-            said = " ".join(filter(None, (f"; dropped: {reasons}" if reasons else "", f"({words})" if words else "")))
-            _LOG.debug("%s at %.3f s: read, %d to store%s", self.config.topic, stamp_ns / _NS, accepted, said)
+            reasons = ", ".join(f"{count} {reason.value}" for reason, count in drops.items())
+            words = "; ".join(details.values())
+            ending = " ".join(filter(None, (f"; dropped: {reasons}" if reasons else "", f"({words})" if words else "")))
+            _LOG.debug("%s at %.3f s: read, %d to store%s", self.config.topic, stamp_ns / _NS, number, ending)
 
 
 def _is_ahead(stamp_ns: int, receipt_ns: int) -> bool:
@@ -142,15 +143,15 @@ class Detector:
         self._config = config
         key, reach = f"{config.name}.field_of_view", config.field_of_view_range
         if not config.each:
-            why = "one message must hold all that is seen at once, an array that `each` names"
-            raise TopicError(f"{key}.range", reach, config.topic, config.type, why)
+            problem = "one message must hold all that is seen at once, an array that `each` names"
+            raise TopicError(f"{key}.range", reach, config.topic, config.type, problem)
         if not config.field_of_view_frame and "header" not in types.fields(config.type):
-            why = "the message has no header to name the frame of the sensor; name it here"
-            raise TopicError(f"{key}.frame", "", config.topic, config.type, why)
+            problem = "the message has no header to name the frame of the sensor; name it here"
+            raise TopicError(f"{key}.frame", "", config.topic, config.type, problem)
 
     def frame_of(self, message: Any) -> str:
         """Return the frame of the sensor; empty if nothing names it."""
-        return stripped(self._config.field_of_view_frame or message.header.frame_id)
+        return strip_slash(self._config.field_of_view_frame or message.header.frame_id)
 
     def field_of_view(self, message: Message) -> FieldOfView | None:
         """Return what it looked at, in the memory frame; None if that is not known."""

@@ -13,14 +13,14 @@ from .counters import DropError, DropReason
 from .message_types import FieldType, TypeDescription
 
 Json = Callable[[Any], object]
-"""Turns a value of a message into JSON."""
+"""Conversion of a value of a message into JSON."""
 _NS = 1_000_000_000
 _MOST_WRITTEN = 20
 _MOST_LISTED = 1000
 _DEEPEST = 16
 _POSITION_OF = {36: 6, 9: 3}
 _SLACK = 1e-6
-"""By how much a float32 of 1.0 may be off."""
+"""Largest error of a float32 near 1.0."""
 _VECTORS = (("x", "y"), ("x", "y", "z"), ("x", "y", "z", "w"))
 
 
@@ -47,17 +47,17 @@ def plain_text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else str(scalar(value))
 
 
-def written(value: Any, spec: str) -> str:
+def format_value(value: Any, spec: str) -> str:
     """Format a number or text by `spec`; of an array the first 20 elements, separated by commas."""
     if isinstance(value, (str, float, int)):
-        return _written_scalar(value, spec)
+        return _format_scalar(value, spec)
     if hasattr(value, "__len__") and not isinstance(value, bytes):
-        parts = [_written_scalar(scalar(item), spec) for item in value[:_MOST_WRITTEN]]
+        parts = [_format_scalar(scalar(item), spec) for item in value[:_MOST_WRITTEN]]
         return ", ".join(parts) + (", …" if len(value) > _MOST_WRITTEN else "")
-    return _written_scalar(scalar(value), spec)
+    return _format_scalar(scalar(value), spec)
 
 
-def _written_scalar(value: str | float, spec: str) -> str:
+def _format_scalar(value: str | float, spec: str) -> str:
     if isinstance(value, float):
         if math.isnan(value):
             return "unknown"
@@ -67,19 +67,19 @@ def _written_scalar(value: str | float, spec: str) -> str:
     return format(value, spec)
 
 
-def json_converter(found: FieldType, types: TypeDescription, depth: int = 0) -> Json:
-    """Compile what turns a value of a type into JSON.
+def json_converter(field_type: FieldType, types: TypeDescription, depth: int = 0) -> Json:
+    """Compile the conversion of a value of a type into JSON.
 
     A point or quaternion becomes a list, another message an object, NaN null. It raises DropError for an array of more
     than 1000 elements, and for a text that contains NUL.
     """
     if depth > _DEEPEST:
         return _too_much
-    if found.is_array:
-        return _list_of(json_converter(found.element, types, depth + 1))
-    if not found.is_message:
+    if field_type.is_array:
+        return _list_of(json_converter(field_type.element, types, depth + 1))
+    if not field_type.is_message:
         return _json_scalar
-    fields = types.fields(found.name)
+    fields = types.fields(field_type.name)
     parts = [(name, json_converter(inner, types, depth + 1)) for name, inner in fields.items()]
     if tuple(fields) in _VECTORS:
         return lambda value: [convert(getattr(value, name)) for name, convert in parts]
@@ -143,13 +143,14 @@ def pose_set(value: Any, *, among_others: bool) -> tuple[float, ...]:
         DropError: it is unset, or a number is not finite.
     """
     is_box = hasattr(value, "center")
-    found = pose(value.center.position, value.center.orientation) if is_box else pose(value.position, value.orientation)
-    if any(found[:3]) or (is_box and any((value.size.x, value.size.y, value.size.z))):
-        return found
-    turn = found[3:]
+    source = value.center if is_box else value
+    result = pose(source.position, source.orientation)
+    if any(result[:3]) or (is_box and any((value.size.x, value.size.y, value.size.z))):
+        return result
+    turn = result[3:]
     if not turn or ((is_box or among_others) and not any(turn[:3])):
         raise DropError(DropReason.NO_POSE, "neither position nor orientation is set")
-    return found
+    return result
 
 
 def _quaternion(orientation: Any) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
 """Import recordings, with or without ROS."""
 
-from .bag import Bag, BagError, MissingPackageError, Recorded, RecordedTopic, ReplayError, TopicTypeError
+from .bag import Bag, BagError, MissingPackageError, RecordedMessage, RecordedTopic, ReplayError, TopicTypeError
 from .config import ReplayConfig, load_config
 from .replay import DryRun, Replay, Result
 
@@ -9,7 +9,7 @@ __all__ = [
     "BagError",
     "DryRun",
     "MissingPackageError",
-    "Recorded",
+    "RecordedMessage",
     "RecordedTopic",
     "Replay",
     "ReplayConfig",

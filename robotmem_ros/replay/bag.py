@@ -24,8 +24,8 @@ class ReplayError(RobotMemoryError):
 class BagError(ReplayError):
     """A recording cannot be read."""
 
-    def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"recording {str(path)!r} {why}")
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"recording {str(path)!r} {problem}")
         self.path = path
 
 
@@ -39,8 +39,9 @@ class MissingPackageError(ReplayError):
 class TopicTypeError(ReplayError):
     """A topic is configured with another type than the recording has."""
 
-    def __init__(self, name: str, topic: str, configured: str, recorded: str) -> None:
-        super().__init__(f"{name}.type: {configured!r} is configured for {topic}, but the recording has {recorded!r}")
+    def __init__(self, name: str, topic: str, configured_type: str, recorded_type: str) -> None:
+        configured = f"{name}.type: {configured_type!r} is configured for {topic}"
+        super().__init__(f"{configured}, but the recording has {recorded_type!r}")
 
 
 _HEAD, _TAIL = 1 << 20, 1 << 16
@@ -48,18 +49,18 @@ _STORAGE = (".mcap", ".db3")
 _FIRST_STEP_NS = 1_000_000
 
 
-class Recorded(NamedTuple):
+class RecordedMessage(NamedTuple):
     """One message, still serialised."""
 
     topic: str
     type_name: str
     receipt_ns: int
-    """When it was recorded, by the clock of the recorder."""
+    """Time of recording, by the clock of the recorder."""
     raw: bytes
 
 
 class RecordedTopic(NamedTuple):
-    """What a recording has of a topic."""
+    """Type and number of messages of a topic in a recording."""
 
     type_name: str
     messages: int
@@ -76,10 +77,10 @@ class Bag:
     def __init__(self, path: Path | str) -> None:
         self.path = expanded_path("recording", path)
         self.damage = ""
-        """What is wrong with it, though some of it can be read; may be set while messages are read."""
+        """Damage of a recording of which some can be read; may be set while messages are read."""
         self._stack = ExitStack()
         try:
-            self._reader = self._opened()
+            self._reader = self._open_any()
         except BaseException:
             self._stack.close()
             raise
@@ -91,7 +92,7 @@ class Bag:
         }
         self.start_ns: int = self._reader.start_time
         self.end_ns: int = self._reader.end_time
-        """Just after the last message."""
+        """Time just after the last message."""
         self.digest = self._digest()
 
     def __enter__(self) -> Bag:
@@ -102,17 +103,17 @@ class Bag:
     ) -> None:
         self._stack.close()
 
-    def messages(self, topics: Collection[str], start_ns: int, stop_ns: int) -> Iterator[Recorded]:
+    def messages(self, topics: Collection[str], start_ns: int, stop_ns: int) -> Iterator[RecordedMessage]:
         """Yield the messages of topics that were recorded in `[start_ns, stop_ns)`, in the order they were recorded.
 
         Goes on behind a part that is damaged, and sets `damage`.
         """
-        wanted = [connection for connection in self._reader.connections if connection.topic in topics]
+        connections = [connection for connection in self._reader.connections if connection.topic in topics]
         last_ns, step_ns = start_ns - 1, 1
-        while wanted and last_ns + step_ns < stop_ns:
+        while connections and last_ns + step_ns < stop_ns:
             try:
-                for connection, receipt_ns, raw in self._reader.messages(wanted, last_ns + step_ns, stop_ns):
-                    yield Recorded(connection.topic, connection.msgtype, receipt_ns, raw)
+                for connection, receipt_ns, raw in self._reader.messages(connections, last_ns + step_ns, stop_ns):
+                    yield RecordedMessage(connection.topic, connection.msgtype, receipt_ns, raw)
                     last_ns, step_ns = receipt_ns, 1
             except Exception as cause:  # noqa: PERF203 -- once for each damaged part
                 self.damage = self.damage or f"is damaged: {cause}"
@@ -121,17 +122,17 @@ class Bag:
             else:
                 return
 
-    def deserialised(self, message: Recorded) -> Any:
+    def deserialised(self, message: RecordedMessage) -> Any:
         """Return the message; None if its bytes are none, which sets `damage`."""
         try:
             return self._reader.deserialize(message.raw, message.type_name)
         except Exception:
             seconds = (message.receipt_ns - self.start_ns) / 1e9
-            where = f"of {message.topic}, {seconds:.3f} s after the start"
-            self.damage = self.damage or f"is damaged: a message {where}, is no {message.type_name}"
+            place = f"of {message.topic}, {seconds:.3f} s after the start"
+            self.damage = self.damage or f"is damaged: a message {place}, is no {message.type_name}"
             return None
 
-    def _opened(self) -> Any:
+    def _open_any(self) -> Any:
         try:
             from rosbags.highlevel import AnyReader
             from rosbags.typesys import Stores, get_typestore
@@ -147,7 +148,7 @@ class Bag:
             raise
         except Exception as cause:
             self.damage = f"is damaged: {cause}"
-            paths = self._recovered(cause)
+            paths = self._recover(cause)
             try:
                 return self._open(AnyReader(paths, default_typestore=store))
             except RobotMemoryError:
@@ -159,12 +160,12 @@ class Bag:
         reader.open()
         self._stack.callback(reader.close)
         if not reader.message_count:
-            why = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
-            raise BagError(self.path, why)
+            problem = f"{self.damage}; no message in it is whole" if self.damage else "holds no messages"
+            raise BagError(self.path, problem)
         return reader
 
-    def _recovered(self, cause: Exception) -> list[Any]:
-        """Return the files of a recording that cannot be opened, or copies of what is whole of them."""
+    def _recover(self, cause: Exception) -> list[Any]:
+        """Return the files of a recording that cannot be opened, or copies of their readable parts."""
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         paths = [self._readable(file) for file in files if file.suffix in _STORAGE and file.stat().st_size]
         if not paths:

@@ -13,7 +13,7 @@ from ..memory.errors import InvalidFieldError, did_you_mean, shown
 from ..memory.validation import expanded_path
 from ..memory.yaml_file import read_yaml
 from ..perception import TopicConfig, configured_topics
-from ..perception.topic_config import flattened
+from ..perception.topic_config import flatten
 
 _NODE = "/memory"
 _OF_ROS = ("use_sim_time", "qos_overrides", "start_type_description_service")
@@ -25,7 +25,7 @@ _DECIDING_PATH = (*_DECIDING_MAP, "robot_frame", "path_distance", "path_interval
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """Which topics of a recording are read, and how they are stored."""
+    """Topics of a recording to read, and how they are stored."""
 
     parameters: Parameters
     topics: tuple[TopicConfig, ...]
@@ -44,8 +44,8 @@ class ReplayConfig:
     def digest_of(self, topic: TopicConfig) -> str:
         """Return the digest of everything that decides which memories a message of the topic becomes."""
         deciding = [(name, getattr(self.parameters, name)) for name in _DECIDING]
-        named = [row.name for row in fields(topic) if row.name != "name" and not row.name.startswith(_NOT_DECIDING)]
-        values = [(name, repr(getattr(topic, name))) for name in named]
+        decisive = [row.name for row in fields(topic) if row.name != "name" and not row.name.startswith(_NOT_DECIDING)]
+        values = [(name, repr(getattr(topic, name))) for name in decisive]
         return hashlib.sha256(repr((deciding, values)).encode()).hexdigest()
 
 
@@ -58,21 +58,21 @@ def load_config(path: Path | str, overrides: Mapping[str, object] | None = None)
         InvalidFieldError: the file cannot be read, or a parameter or a topic in it cannot be used.
     """
     path = expanded_path("config", path)
-    values = flattened(str(path), _parameters_in(path))
-    own = {entry.name for entry in fields(Parameters)}
-    given = {name: value for name, value in values.items() if name in own}
-    parameters = Parameters().changed(**{**given, **(overrides or {})})
+    values = flatten(str(path), _parameters_in(path))
+    names = {entry.name for entry in fields(Parameters)}
+    from_file = {name: value for name, value in values.items() if name in names}
+    parameters = Parameters().changed(**{**from_file, **(overrides or {})})
     topics = configured_topics(
         parameters,
         lambda name: {key.removeprefix(f"{name}."): values[key] for key in values if key.startswith(f"{name}.")},
     )
     prefixes = tuple(f"{name}." for name in (*parameters.perception_topics, *_OF_ROS))
     for name, value in values.items():
-        if name not in own and name not in _OF_ROS and not name.startswith(prefixes):
+        if name not in names and name not in _OF_ROS and not name.startswith(prefixes):
             block, dot, _ = name.partition(".")
-            near = did_you_mean(block, parameters.perception_topics if dot else own)
-            what = f"{block!r} is not listed in perception_topics" if dot else "is no parameter"
-            raise InvalidFieldError(name, value, f"in {path}: {what}{near}")
+            near = did_you_mean(block, parameters.perception_topics if dot else names)
+            problem = f"{block!r} is not listed in perception_topics" if dot else "is no parameter"
+            raise InvalidFieldError(name, value, f"in {path}: {problem}{near}")
     return ReplayConfig(parameters, topics)
 
 
@@ -80,17 +80,17 @@ def _parameters_in(path: Path) -> Mapping[str, object]:
     content = read_yaml("config", path).value
     if not isinstance(content, dict) or not content:
         raise InvalidFieldError("config", path, f"must hold parameters, not {shown(content)}")
-    found = list(sections(content))
-    if not found:
+    blocks = list(sections(content))
+    if not blocks:
         return content
-    for what in misnamed(content, _NODE, [entry.name for entry in fields(Parameters)]):
-        raise InvalidFieldError("config", path, what)
-    merged: dict[str, object] = {}
+    for problem in misnamed(content, _NODE, [entry.name for entry in fields(Parameters)]):
+        raise InvalidFieldError("config", path, problem)
+    parameters: dict[str, object] = {}
     # A section of this node alone overrides one with wildcards.
-    for section in sorted(found, key=lambda one: "*" not in one.node):
+    for section in sorted(blocks, key=lambda block: "*" not in block.node):
         if not section.is_read_by(_NODE):
             continue
         if not isinstance(section.parameters, dict):
             raise InvalidFieldError(f"{section.node}.{KEY}", section.parameters, f"in {path} must be a mapping")
-        merged.update(section.parameters)
-    return merged
+        parameters.update(section.parameters)
+    return parameters

@@ -83,16 +83,16 @@ class _Spliced(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        wanted = len(buffer)
+        size = len(buffer)
         if self._at < self._end:
             self._file.seek(self._at)
-            found = self._file.read(min(wanted, self._end - self._at))
+            part = self._file.read(min(size, self._end - self._at))
         else:
             start = self._at - self._end
-            found = self._tail[start : start + wanted]
-        buffer[: len(found)] = found
-        self._at += len(found)
-        return len(found)
+            part = self._tail[start : start + size]
+        buffer[: len(part)] = part
+        self._at += len(part)
+        return len(part)
 
     def close(self) -> None:
         self._file.close()
@@ -119,11 +119,11 @@ def _records_of_chunk(cut: bytes) -> bytes:
     if len(cut) < _CHUNK_HEAD.size or cut[0] != _CHUNK:
         return b""
     name_end = _CHUNK_HEAD.size + _CHUNK_HEAD.unpack_from(cut)[-1]
-    content = _decompressed(cut[_CHUNK_HEAD.size : name_end], cut[name_end + _LENGTH.size :])
+    content = _decompress(cut[_CHUNK_HEAD.size : name_end], cut[name_end + _LENGTH.size :])
     return content[: _end_of_whole_records(io.BytesIO(content), 0, len(content))]
 
 
-def _decompressed(compression: bytes, start: bytes) -> bytes:
+def _decompress(compression: bytes, start: bytes) -> bytes:
     """Decompress as much as can be of the start of something; rosbags brings what it takes."""
     if not compression:
         return start
@@ -227,14 +227,14 @@ def _payload(file: BinaryIO, local: bytes, length: int, size: int, usable: int) 
     """Return the content of a cell, with its overflow pages."""
     if length <= usable - 35:
         return local[:length]
-    least = (usable - 12) * 32 // 255 - 23
-    here = least + (length - least) % (usable - 4)
-    here = here if here <= usable - 35 else least
-    payload, following = bytearray(local[:here]), _LONG.unpack_from(local, here)[0]
+    min_local = (usable - 12) * 32 // 255 - 23
+    local_size = min_local + (length - min_local) % (usable - 4)
+    local_size = local_size if local_size <= usable - 35 else min_local
+    payload, next_page = bytearray(local[:local_size]), _LONG.unpack_from(local, local_size)[0]
     while len(payload) < length:
-        page = _page(file, following, size)
+        page = _page(file, next_page, size)
         payload += page[4 : min(usable, 4 + length - len(payload))]
-        following = _LONG.unpack_from(page, 0)[0]
+        next_page = _LONG.unpack_from(page, 0)[0]
     return bytes(payload)
 
 

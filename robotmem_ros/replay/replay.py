@@ -22,7 +22,7 @@ from ..memory.models import ImportKey, NewMemory, Recording
 from ..memory.objects.field_of_view import Detection
 from ..perception import DropReason, Intake, PathRecorder, TopicConfig, TopicCounts
 from ..perception.occupancy import MAP_TYPE, check_message_size, occupancy_grid
-from .bag import Bag, Recorded, TopicTypeError
+from .bag import Bag, RecordedMessage, TopicTypeError
 from .config import ReplayConfig
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ _MAX_AHEAD_BYTES = 256 << 20
 """Bytes of messages that wait for later transforms to be read; beyond it, the first is passed on."""
 
 Progress = Callable[[int, float], None]
-"""Gets the number of messages read so far, and the share of the recording that is, in [0, 1]."""
+"""Callback with the number of messages read so far, and their share of the recording in [0, 1]."""
 
 
 class DryRun:
@@ -54,19 +54,19 @@ class DryRun:
     ) -> Future[tuple[Stored, ...]]:
         """Answer as if all were stored."""
         del covariances, field_of_view, dropped
-        return _done(tuple(Stored(0) for _ in new))
+        return _completed_future(tuple(Stored(0) for _ in new))
 
     def store_path(self, part: PathPart) -> Future[int]:
         """Answer as if all were stored."""
-        return _done(len(part.moves))
+        return _completed_future(len(part.moves))
 
     def store_map(self, grid: OccupancyGrid, *, keeps_newer: bool, key: ImportKey | None) -> Future[bool]:
         """Answer as if it were stored."""
         del grid, keeps_newer, key
-        return _done(True)
+        return _completed_future(True)
 
 
-def _done(result: T) -> Future[T]:
+def _completed_future(result: T) -> Future[T]:
     future: Future[T] = Future()
     future.set_result(result)
     return future
@@ -74,22 +74,22 @@ def _done(result: T) -> Future[T]:
 
 @dataclass
 class Result:
-    """What became of a recording."""
+    """Outcome of an import."""
 
     counts: Mapping[str, TopicCounts]
-    """By the name of the topic's configuration; only of topics that the recording has."""
+    """Counts by the name of the topic's configuration, only for topics that the recording has."""
     read: int = 0
-    """Messages, those of transforms included."""
+    """Number of messages read, those of transforms included."""
     span: float = 0.0
     """Seconds of the recording that were read."""
     unusable_transforms: int = 0
     damage: str = ""
-    missing: tuple[TopicConfig, ...] = ()
+    missing_topics: tuple[TopicConfig, ...] = ()
     """Topics that the recording does not have."""
     path_points: int = 0
     """Points of the robot's path that are new."""
     map: str = ""
-    """What became of the last map of the recording, in words; empty if it has none."""
+    """Outcome of the last map of the recording; empty if it has none."""
 
 
 class Replay:
@@ -121,21 +121,21 @@ class Replay:
         self._start_ns = bag.start_ns + round(start * _NS)
         end_ns = bag.end_ns if duration is None else min(bag.end_ns, self._start_ns + round(duration * _NS))
         self._stop_ns = max(self._start_ns, end_ns)
-        chosen = [one for one in config.topics if not only or one.name in only or one.topic in only]
-        self._topics = [one for one in chosen if one.topic in bag.topics]
-        self._missing = tuple(one for one in chosen if one.topic not in bag.topics)
+        topics = [topic for topic in config.topics if not only or topic.name in only or topic.topic in only]
+        self._topics = [topic for topic in topics if topic.topic in bag.topics]
+        self._missing_topics = tuple(topic for topic in topics if topic.topic not in bag.topics)
         self._names: dict[str, list[str]] = {}
-        for one in self._topics:
-            recorded = bag.topics[one.topic].type_name
-            if recorded != one.type:
-                raise TopicTypeError(one.name, one.topic, one.type, recorded)
-            self._names.setdefault(one.topic, []).append(one.name)
+        for topic in self._topics:
+            recorded_type = bag.topics[topic.topic].type_name
+            if recorded_type != topic.type:
+                raise TopicTypeError(topic.name, topic.topic, topic.type, recorded_type)
+            self._names.setdefault(topic.topic, []).append(topic.name)
         parameters = memory.parameters
         self._ahead_ns = max(_MIN_AHEAD_NS, round(parameters.transform_timeout * _NS))
         self._history_ns = round(parameters.tf_history * _NS)
         # Transforms are read ahead, and must not push out those that go with the messages.
         buffer = TransformBuffer(self._history_ns + self._ahead_ns)
-        # Who chooses topics wants these alone.
+        # A choice of topics excludes the path and the map.
         self._path = PathRecorder(memory, buffer) if parameters.robot_frame and not only else None
         self._intake = Intake(memory, self._topics, bag.types, buffer=buffer, transform_timeout=0.0, path=self._path)
         map_topic = f"/{parameters.map_topic.lstrip('/')}"
@@ -156,8 +156,8 @@ class Replay:
             self._receive_tf(message, static=True)
         localisation = self._memory.parameters.localisation_topic
         of_map = [self._map.topic] if self._map and self._map.is_there else []
-        wanted = {_TF, *self._names, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
-        for message in self._bag.messages(wanted, start_ns - self._history_ns, stop_ns + self._ahead_ns):
+        topics = {_TF, *self._names, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
+        for message in self._bag.messages(topics, start_ns - self._history_ns, stop_ns + self._ahead_ns):
             self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
             if message.topic == _TF:
                 self._receive_tf(message, static=False)
@@ -171,23 +171,23 @@ class Replay:
         if self._map is not None:
             self._map.store()
 
-    def finished(self) -> None:
+    def finish(self) -> None:
         """Note in the memory that all was stored."""
         if isinstance(self._memory, RobotMemory) and not self._bag.damage:
-            others = [one.import_id for one in (self._path, self._map) if one is not None]
-            for import_id in (*self._import_ids.values(), *filter(None, others)):
+            extra_ids = [source.import_id for source in (self._path, self._map) if source is not None]
+            for import_id in (*self._import_ids.values(), *filter(None, extra_ids)):
                 self._memory.finish_import(import_id)
 
     def result(self) -> Result:
-        """Return what became of the recording so far."""
+        """Return the outcome so far."""
         return Result(
             counts=self._intake.counts(),
             read=self._read,
             span=(self._stop_ns - self._start_ns) / _NS,
             unusable_transforms=self._unusable_transforms,
             damage=self._bag.damage,
-            missing=self._missing,
-            path_points=self._path.stored if self._path else 0,
+            missing_topics=self._missing_topics,
+            path_points=self._path.stored_count if self._path else 0,
             map=self._map.outcome if self._map else "",
         )
 
@@ -195,23 +195,24 @@ class Replay:
         memory = self._memory
         if not isinstance(memory, RobotMemory):
             return
-        for one in self._topics:
-            self._import_ids[one.name] = memory.begin_import(self._recorded(one.topic, self._config.digest_of(one)))
+        for topic in self._topics:
+            recording = self._recording(topic.topic, self._config.digest_of(topic))
+            self._import_ids[topic.name] = memory.begin_import(recording)
         if self._path is not None and _TF in self._bag.topics:
-            self._path.import_id = memory.begin_import(self._recorded(_TF, self._config.path_digest))
+            self._path.import_id = memory.begin_import(self._recording(_TF, self._config.path_digest))
         if self._map is not None and self._map.is_there:
-            self._map.import_id = memory.begin_import(self._recorded(self._map.topic, self._config.map_digest))
+            self._map.import_id = memory.begin_import(self._recording(self._map.topic, self._config.map_digest))
 
-    def _take(self, message: Recorded, localisation: str) -> None:
+    def _take(self, message: RecordedMessage, localisation: str) -> None:
         if message.topic in self._names or message.topic == localisation:
             self._ahead.put(message, self._times.newest_ns)
         if self._map is not None and message.topic == self._map.topic:
             self._map.latest = message
 
-    def _recorded(self, topic: str, configuration: str) -> Recording:
+    def _recording(self, topic: str, configuration: str) -> Recording:
         return Recording(self._bag.digest, topic, configuration, str(self._bag.path))
 
-    def _receive_tf(self, message: Recorded, *, static: bool) -> None:
+    def _receive_tf(self, message: RecordedMessage, *, static: bool) -> None:
         transforms = self._bag.deserialised(message)
         if transforms is None:
             self._unusable_transforms += 1
@@ -237,8 +238,8 @@ class Replay:
                 if not is_read:
                     read, is_read = self._bag.deserialised(message), True
                 if read is None:
-                    why = f"{len(message.raw)} bytes are no {message.type_name}"
-                    self._intake.drop_unread(name, DropReason.UNDECODABLE, why=why)
+                    detail = f"{len(message.raw)} bytes are no {message.type_name}"
+                    self._intake.drop_unread(name, DropReason.UNDECODABLE, detail=detail)
                     continue
                 import_id = self._import_ids.get(name)
                 origin = None if import_id is None else (import_id, message.receipt_ns, nth)
@@ -246,7 +247,7 @@ class Replay:
             if self._intake.waiting_for_transforms:
                 self._intake.collect()
 
-    def _nth_at_its_time(self, message: Recorded) -> int:
+    def _nth_at_its_time(self, message: RecordedMessage) -> int:
         """Number the messages of one topic that were recorded at the same nanosecond."""
         receipt_ns, number = self._last_origins.get(message.topic, (-1, 0))
         number = number + 1 if receipt_ns == message.receipt_ns else 0
@@ -259,17 +260,17 @@ class _Ahead:
 
     def __init__(self, max_ns: int) -> None:
         self._max_ns = max_ns
-        self._messages: deque[tuple[Recorded, int]] = deque()
-        """Each with the newest stamp of the transforms before it, 0 without any."""
+        self._messages: deque[tuple[RecordedMessage, int]] = deque()
+        """Messages, each with the newest stamp of the transforms before it, or 0."""
         self._bytes = 0
         self._first_ns = 0
-        """The newest stamp when there was one for the first time."""
+        """First value of the newest stamp."""
 
-    def put(self, message: Recorded, newest_ns: int) -> None:
+    def put(self, message: RecordedMessage, newest_ns: int) -> None:
         self._messages.append((message, newest_ns))
         self._bytes += len(message.raw)
 
-    def take(self, until_ns: int, newest_ns: int) -> Recorded | None:
+    def take(self, until_ns: int, newest_ns: int) -> RecordedMessage | None:
         """Take the first message, if it was recorded until then, transforms ran far ahead, or too many wait."""
         self._first_ns = self._first_ns or newest_ns
         if not self._messages:
@@ -290,13 +291,13 @@ class _RecordedMap:
         self._bag = bag
         self._memory = memory
         self.topic = topic
-        recorded = bag.topics.get(topic)
-        self.is_there = recorded is not None and recorded.type_name == MAP_TYPE
+        topic_info = bag.topics.get(topic)
+        self.is_there = topic_info is not None and topic_info.type_name == MAP_TYPE
         self.import_id: int | None = None
-        self.latest: Recorded | None = None
+        self.latest: RecordedMessage | None = None
         """The last message that was read."""
         self.outcome = ""
-        """What became of it, in words."""
+        """Outcome in words."""
 
     def store(self) -> None:
         """Store the last map, unless that was done before or a later one is known."""

@@ -94,11 +94,11 @@ def live_counts_of(client: Client, name: str) -> dict[str, int]:
 
 
 def counts_of(counts: TopicCounts) -> dict[str, int]:
-    found = {reason.value: number for reason, number in counts.dropped.items() if number}
+    found = {reason.value: number for reason, number in counts.drops.items() if number}
     if counts.fields_of_view:
         found["fields_of_view"] = counts.fields_of_view
         found["fields_of_view_dropped"] = counts.fields_of_view_dropped
-    return {"stored": counts.stored, **found}
+    return {"stored": counts.stored_count, **found}
 
 
 def imported(config: Path, db: Path, bag: Path) -> dict[str, TopicCounts]:

@@ -38,9 +38,9 @@ def marker(**values: Any) -> dict[str, Any]:
 def the_reason(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> DropReason:
     extraction = extract(maker, type_name, values, **keys)
     assert not extraction.observations
-    ((reason, count),) = extraction.dropped.items()
+    ((reason, count),) = extraction.drops.items()
     assert count == 1
-    assert extraction.why[reason]
+    assert extraction.details[reason]
     return reason
 
 
@@ -48,11 +48,11 @@ def test_one_bad_element_never_stops_the_others(maker: Maker) -> None:
     bad = [marker(pose=pose(math.nan, 0, 0)), marker(ns="x" * 10_000), marker(action=2)]
     extraction = extract(maker, MARKERS, {"markers": [marker(), *bad, marker(ns="chair")]})
     assert [seen.new.label for seen in extraction.observations] == ["mug", "chair"]
-    assert extraction.dropped == {DropReason.BAD_POSE: 1, DropReason.BAD_DESCRIPTION: 1, DropReason.NOT_SELECTED: 1}
+    assert extraction.drops == {DropReason.BAD_POSE: 1, DropReason.BAD_DESCRIPTION: 1, DropReason.NOT_SELECTED: 1}
 
 
 def test_an_empty_array_is_counted(maker: Maker) -> None:
-    assert extract(maker, MARKERS, {"markers": []}).dropped == {DropReason.EMPTY_ARRAY: 1}
+    assert extract(maker, MARKERS, {"markers": []}).drops == {DropReason.EMPTY_ARRAY: 1}
 
 
 def test_of_ten_thousand_elements_the_first_are_read_and_the_rest_is_counted(maker: Maker) -> None:
@@ -60,7 +60,7 @@ def test_of_ten_thousand_elements_the_first_are_read_and_the_rest_is_counted(mak
         maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": [{"name": "a", "message": "b"}] * 10_000}
     )
     assert len(extraction.observations) == 1000
-    assert extraction.dropped == {DropReason.TOO_MANY: 9000}
+    assert extraction.drops == {DropReason.TOO_MANY: 9000}
 
 
 def test_ten_thousand_detections_can_be_asked_for(maker: Maker) -> None:
@@ -137,7 +137,7 @@ def test_a_zero_stamp_is_the_time_of_receipt_and_marked(maker: Maker) -> None:
 
 def test_without_stamp_and_clock_there_is_no_time(maker: Maker) -> None:
     message = maker.make(STRING, {"data": "x"})
-    assert extractor(maker, STRING).extract(message, 0, Parameters()).dropped == {DropReason.NO_STAMP: 1}
+    assert extractor(maker, STRING).extract(message, 0, Parameters()).drops == {DropReason.NO_STAMP: 1}
 
 
 def test_the_header_of_the_element_comes_before_that_of_the_message(maker: Maker) -> None:
@@ -177,7 +177,7 @@ def test_only_what_has_the_wanted_values_is_read(maker: Maker) -> None:
         maker, "diagnostic_msgs/msg/DiagnosticArray", {"status": status}, only={"level": [1, 2]}
     )  # fmt: skip
     assert [seen.new.label for seen in extraction.observations] == ["1", "2"]
-    assert extraction.dropped == {DropReason.NOT_SELECTED: 1}
+    assert extraction.drops == {DropReason.NOT_SELECTED: 1}
 
 
 def test_the_context_of_a_message_is_added_to(maker: Maker) -> None:
@@ -198,7 +198,7 @@ def test_a_context_is_no_place_for_a_cloud(maker: Maker) -> None:
 def test_what_is_no_message_of_the_type_is_unreadable(maker: Maker, message: object) -> None:
     for type_name in (MARKERS, STRING, "nav_msgs/msg/Odometry"):
         extraction = extractor(maker, type_name).extract(message, RECEIPT, Parameters())
-        assert extraction.dropped == Counter([DropReason.UNREADABLE])
+        assert extraction.drops == Counter([DropReason.UNREADABLE])
         assert extraction.stamp_ns == RECEIPT
 
 

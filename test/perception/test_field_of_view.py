@@ -123,11 +123,11 @@ def test_a_message_waits_for_the_pose_of_the_sensor(make: Make) -> None:
     camera = make(**{"field_of_view.frame": "lens"})
     camera.sees(CHAIR)
     camera.sees(times=5)
-    assert (camera.counts().stored, camera.counts().waiting, camera.counts().fields_of_view) == (0, 1, 0)
+    assert (camera.counts().stored_count, camera.counts().waiting_count, camera.counts().fields_of_view) == (0, 1, 0)
     camera._buffer.add("camera", "lens", 0, Transform(), static=True)
     camera.intake.collect()
     camera.memory.flush()
-    assert (camera.counts().stored, camera.counts().fields_of_view) == (1, 6)
+    assert (camera.counts().stored_count, camera.counts().fields_of_view) == (1, 6)
     assert camera.missed() == [True]
 
 
@@ -138,7 +138,7 @@ def test_without_the_place_of_the_sensor_no_absence_is_noticed_and_the_rest_is_s
     camera.intake.finish()
     camera.memory.flush()
     counts = camera.counts()
-    assert (counts.stored, counts.fields_of_view, counts.fields_of_view_dropped) == (1, 0, 6)
+    assert (counts.stored_count, counts.fields_of_view, counts.fields_of_view_dropped) == (1, 0, 6)
     assert "'lens'" in counts.last_drop
     assert camera.missed() == [False]
 
@@ -157,7 +157,7 @@ def test_detections_in_the_map_need_the_frame_of_their_sensor(make: Make) -> Non
 def test_a_detection_dropped_by_sampling_is_not_absent(make: Make) -> None:
     camera = make(min_displacement=0.5)
     camera.sees(CHAIR, times=10)
-    assert camera.counts().dropped == {DropReason.MIN_DISPLACEMENT: 9}
+    assert camera.counts().drops == {DropReason.MIN_DISPLACEMENT: 9}
     assert camera.missed() == [False]
     camera.sees(times=3)
     assert camera.missed() == [True]
@@ -168,7 +168,7 @@ def test_a_message_with_an_unusable_part_notices_no_absence(make: Make) -> None:
     camera.sees(CHAIR)
     camera.sees((math.nan, 0.0, 0.0), times=9)
     assert camera.missed() == [False]
-    assert camera.counts().dropped == {DropReason.BAD_POSE: 9}
+    assert camera.counts().drops == {DropReason.BAD_POSE: 9}
 
 
 def test_a_message_that_comes_too_soon_has_no_field_of_view(make: Make) -> None:

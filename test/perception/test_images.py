@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robotmem_ros.perception import DropReason
-from robotmem_ros.perception.images import shrunk
+from robotmem_ros.perception.images import shrink
 
 from ..support.perception.messages import HEADER, Maker, extract
 
@@ -43,13 +43,13 @@ def image(encoding: str, data: bytes, width: int, height: int, **values: Any) ->
 
 def kept(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> tuple[bytes, str]:
     extraction = extract(maker, type_name, values, **keys)
-    assert not extraction.dropped, extraction.why
+    assert not extraction.drops, extraction.details
     (seen,) = extraction.observations
     return seen.new.perception_data or b"", json.loads(seen.new.perception_metadata or '{"format": ""}')["format"]
 
 
 def dropped(maker: Maker, type_name: str, values: dict[str, Any]) -> DropReason:
-    ((reason, _),) = extract(maker, type_name, values).dropped.items()
+    ((reason, _),) = extract(maker, type_name, values).drops.items()
     return reason
 
 
@@ -160,14 +160,14 @@ def test_an_image_is_never_written_out(maker: Maker, monkeypatch: pytest.MonkeyP
     extraction = extract(maker, IMAGE, image("rgb8", bytes(12), 2, 2))
     assert extraction.observations
     assert repr(extraction.observations[0])
-    assert builtins.len(extraction.dropped) == 0
+    assert builtins.len(extraction.drops) == 0
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 20), st.integers(1, 20), st.integers(0, 255))
 def test_the_mean_of_equal_pixels_is_that_pixel(rows: int, columns: int, width: int, height: int, grey: int) -> None:
     pixels = np.full((rows, columns, 3), grey, np.uint8)
     for averaged in (True, False):
-        small = shrunk(pixels, width, height, averaged=averaged)
+        small = shrink(pixels, width, height, averaged=averaged)
         assert small.shape[0] <= max(height, 1)
         assert small.shape[1] <= max(width, 1)
         assert (small == grey).all()

@@ -37,7 +37,7 @@ def test_a_pose_is_stored_in_the_memory_frame_at_its_own_stamp(
     assert one.pose == pytest.approx((8.0, 1.0, 3.0, 0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
     assert (one.frame_id, one.observed_at) == ("map", STAMP_NS)
     assert "source_frame_id" not in one.context_json
-    assert settled(memory, intake) == TopicCounts(received=1, observations=1, stored=1)
+    assert settled(memory, intake) == TopicCounts(messages=1, observations=1, stored_count=1)
 
 
 def test_a_message_waits_for_a_late_transform_and_uses_the_one_at_its_stamp(
@@ -47,7 +47,7 @@ def test_a_message_waits_for_a_late_transform_and_uses_the_one_at_its_stamp(
     intake.receive_tf(transforms(rosbags, "map", "odom", STAMP_NS - SECOND, Transform(0.0)), static=False)
     intake.receive("seen", stamped(rosbags, "odom"), STAMP_NS)
     intake.collect()
-    assert (stored(memory), settled(memory, intake).waiting, intake.waiting_for_transforms) == ([], 1, 1)
+    assert (stored(memory), settled(memory, intake).waiting_count, intake.waiting_for_transforms) == ([], 1, 1)
     intake.receive_tf(transforms(rosbags, "map", "odom", STAMP_NS + SECOND, Transform(4.0)), static=False)
     (one,) = stored(memory)
     assert one.pose is not None
@@ -78,7 +78,7 @@ def test_a_message_without_a_transform_is_dropped_and_counted(
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.finish()
     counts = settled(memory, intake)
-    assert counts.dropped == {reason: 1}
+    assert counts.drops == {reason: 1}
     assert counts.last_drop.startswith("/seen: ")
     assert stored(memory) == []
 
@@ -102,7 +102,7 @@ def test_a_message_is_dropped_when_the_transform_timeout_ends(
     intake = make(POSE, transform_timeout=0.0)
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     intake.collect()
-    assert settled(memory, intake).dropped == {DropReason.UNKNOWN_FRAME: 1}
+    assert settled(memory, intake).drops == {DropReason.UNKNOWN_FRAME: 1}
 
 
 @pytest.mark.parametrize("memory", [{"queue_limit": 2}], indirect=True)
@@ -112,9 +112,9 @@ def test_a_full_transform_queue_drops_the_oldest_message(
     intake = make(POSE)
     for _ in range(5):
         intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
-    assert settled(memory, intake).dropped == {DropReason.TF_QUEUE_FULL: 3}
+    assert settled(memory, intake).drops == {DropReason.TF_QUEUE_FULL: 3}
     intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
-    assert settled(memory, intake).stored == 2
+    assert settled(memory, intake).stored_count == 2
 
 
 def test_detections_of_several_frames_are_stored_together(
@@ -128,7 +128,7 @@ def test_detections_of_several_frames_are_stored_together(
         detection("pen", 0.7, header=header("map")),
     ]
     intake.receive("seen", rosbags.make(DETECTIONS, {"header": HEADER, "detections": found}), STAMP_NS)
-    assert settled(memory, intake).waiting == 3
+    assert settled(memory, intake).waiting_count == 3
     intake.receive_tf(transforms(rosbags, "map", "right", 0, Transform(z=5.0)), static=True)
     assert {(one.label, round(one.pose.x), one.frame_id) for one in stored(memory) if one.pose} == {
         ("mug", 1, "map"),
@@ -173,7 +173,7 @@ def test_what_moves_with_its_frame_has_moved(
         intake.receive("seen", stamped(rosbags, "base", STAMP_NS + second * SECOND), STAMP_NS)
     counts = settled(memory, intake)
     assert [one.pose.x for one in stored(memory) if one.pose] == pytest.approx([1.0, 1.6, 2.2])
-    assert (counts.stored, counts.dropped) == (3, {DropReason.MIN_DISPLACEMENT: 2})
+    assert (counts.stored_count, counts.drops) == (3, {DropReason.MIN_DISPLACEMENT: 2})
 
 
 @pytest.mark.parametrize(("receipt", "reason"), [(STAMP_NS - 11 * SECOND, DropReason.FUTURE_STAMP), (0, None)])
@@ -182,7 +182,7 @@ def test_a_stamp_far_ahead_of_the_clock_is_dropped(
 ) -> None:
     intake = make(POSE)
     intake.receive("seen", stamped(rosbags, "map"), receipt)
-    assert settled(memory, intake).dropped == ({reason: 1} if reason else {})
+    assert settled(memory, intake).drops == ({reason: 1} if reason else {})
 
 
 def test_a_zero_stamp_becomes_the_time_of_receipt(
@@ -202,7 +202,7 @@ def test_a_message_within_the_minimum_interval_is_not_read(
         if not intake.too_soon("seen", rosbags.raw(POSE, values), stamp_ns):
             intake.receive("seen", rosbags.make(POSE, values), stamp_ns)
     counts = settled(memory, intake)
-    assert (counts.received, counts.stored, counts.dropped) == (25, 3, {DropReason.MIN_INTERVAL: 22})
+    assert (counts.messages, counts.stored_count, counts.drops) == (25, 3, {DropReason.MIN_INTERVAL: 22})
 
 
 def test_a_stamp_far_ahead_does_not_stop_the_sampling_of_others(
@@ -213,7 +213,7 @@ def test_a_stamp_far_ahead_does_not_stop_the_sampling_of_others(
         values = {"header": header("map", STAMP_NS + ahead * SECOND), "pose": pose(1, 2, 3)}
         if not intake.too_soon("seen", rosbags.raw(POSE, values), STAMP_NS):
             intake.receive("seen", rosbags.make(POSE, values), STAMP_NS)
-    assert settled(memory, intake).dropped == {DropReason.FUTURE_STAMP: 1, DropReason.MIN_INTERVAL: 1}
+    assert settled(memory, intake).drops == {DropReason.FUTURE_STAMP: 1, DropReason.MIN_INTERVAL: 1}
 
 
 @pytest.mark.parametrize("memory", [{"localisation_topic": "/amcl_pose"}], indirect=True)
@@ -225,7 +225,7 @@ def test_the_gate_drops_messages_while_the_robot_is_not_localised(
     intake.receive_localisation([0.0] * 36)
     intake.receive("seen", stamped(rosbags, "map"), STAMP_NS)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.dropped) == (1, {DropReason.NOT_LOCALISED: 1})
+    assert (counts.stored_count, counts.drops) == (1, {DropReason.NOT_LOCALISED: 1})
 
 
 def test_after_a_jump_back_transforms_and_sampling_start_over(
@@ -249,4 +249,4 @@ def test_what_the_memory_cannot_store_is_counted(
     intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", values), STAMP_NS)
     memory.close()
     intake.receive("seen", rosbags.make("robotmem_ros/msg/Perception", {**values, "data": b""}), STAMP_NS)
-    assert intake.counts()["seen"].dropped == {DropReason.INVALID: 1, DropReason.NOT_WRITTEN: 1}
+    assert intake.counts()["seen"].drops == {DropReason.INVALID: 1, DropReason.NOT_WRITTEN: 1}

@@ -53,7 +53,7 @@ def test_a_full_queue_pushes_back_as_configured(rosbags: RosbagsMaker, policy: s
         memory.flush()
         counts = intake.counts()["seen"]
         expected = (5, {DropReason.QUEUE_FULL: 15}) if policy == "drop_newest" else (20, {})
-        assert (counts.stored, counts.dropped) == expected
+        assert (counts.stored_count, counts.drops) == expected
 
 
 NOTHING_BUT_CHANGES = {"label": "'door'", "changes_only": "pose.position.z"}
@@ -70,7 +70,7 @@ def test_a_state_that_was_lost_for_want_of_a_transform_is_stored_when_it_comes_a
     for second in range(1, 4):
         intake.receive("seen", stamped(rosbags, "camera", STAMP_NS + second * SECOND), STAMP_NS)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.dropped) == (1, {DropReason.UNKNOWN_FRAME: 1, DropReason.UNCHANGED: 2})
+    assert (counts.stored_count, counts.drops) == (1, {DropReason.UNKNOWN_FRAME: 1, DropReason.UNCHANGED: 2})
 
 
 def test_of_equal_states_that_wait_for_a_transform_one_is_stored(
@@ -79,10 +79,10 @@ def test_of_equal_states_that_wait_for_a_transform_one_is_stored(
     intake = make(POSE, keys=NOTHING_BUT_CHANGES)
     for second in range(3):
         intake.receive("seen", stamped(rosbags, "camera", STAMP_NS + second * SECOND), STAMP_NS)
-    assert settled(memory, intake).waiting == 3
+    assert settled(memory, intake).waiting_count == 3
     intake.receive_tf(transforms(rosbags, "map", "camera", 0, QUARTER), static=True)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.dropped) == (1, {DropReason.UNCHANGED: 2})
+    assert (counts.stored_count, counts.drops) == (1, {DropReason.UNCHANGED: 2})
     assert [one.observed_at for one in stored(memory)] == [STAMP_NS]
 
 
@@ -95,11 +95,11 @@ def test_what_the_memory_refuses_to_write_is_stored_when_it_comes_again(
     memory._database.write(lambda connection: connection.execute(REFUSING))
     memory.flush()
     intake.receive("seen", message, STAMP_NS)
-    assert settled(memory, intake).dropped == {DropReason.NOT_WRITTEN: 1}
+    assert settled(memory, intake).drops == {DropReason.NOT_WRITTEN: 1}
     memory._database.write(lambda connection: connection.execute("DROP TRIGGER refusing"))
     memory.flush()
     intake.receive("seen", message, STAMP_NS)
-    assert settled(memory, intake).stored == 1
+    assert settled(memory, intake).stored_count == 1
 
 
 @pytest.mark.parametrize("keys", [{"changes_only": "label"}, {"min_interval": 10.0}, {"min_displacement": 5.0}])
@@ -113,7 +113,7 @@ def test_an_observation_that_was_too_large_is_not_remembered_as_stored(
     for one in (too_large, values, values):
         intake.receive("seen", rosbags.make(kind, one), STAMP_NS)
     counts = settled(memory, intake)
-    assert (counts.stored, counts.dropped[DropReason.INVALID]) == (1, 1)
+    assert (counts.stored_count, counts.drops[DropReason.INVALID]) == (1, 1)
 
 
 def test_an_interval_begins_with_a_message_that_has_its_transform(
@@ -138,5 +138,5 @@ def test_a_position_that_a_broken_transform_threw_far_out_is_dropped_with_its_re
     intake.receive("seen", stamped(rosbags, "camera"), STAMP_NS)
     memory.flush()
     counts = intake.counts()["seen"]
-    assert counts.dropped == {DropReason.BAD_POSE: 1}
+    assert counts.drops == {DropReason.BAD_POSE: 1}
     assert "must lie within 100,000,000 m" in counts.last_drop

@@ -148,10 +148,10 @@ def test_a_frame_that_never_moves_has_no_path(robot: Robot) -> None:
 def test_points_are_stored_in_batches_and_after_a_while(robot: Robot) -> None:
     for second in range(31):
         robot.at(second, second * 1.0)
-    assert (robot.memory.robot_path(), robot.recorder.waiting) == ((), 31)
+    assert (robot.memory.robot_path(), robot.recorder.waiting_count) == ((), 31)
     robot.at(31, 31.0)
     robot.memory.flush()
-    assert (len(robot.memory.robot_path()), robot.recorder.waiting, robot.recorder.stored) == (32, 0, 32)
+    assert (len(robot.memory.robot_path()), robot.recorder.waiting_count, robot.recorder.stored_count) == (32, 0, 32)
     robot.at(32, 32.0)
     assert not robot.recorder.is_due
     robot.clock = 5.0

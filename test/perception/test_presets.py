@@ -33,7 +33,7 @@ VECTOR = {"x": 1.0, "y": 2.0, "z": 3.0}
 
 def the_one(maker: Maker, type_name: str, values: dict[str, Any], **keys: Any) -> Observation:
     extraction = extract(maker, type_name, values, **keys)
-    assert not extraction.dropped, extraction.why
+    assert not extraction.drops, extraction.details
     (observation,) = extraction.observations
     return observation
 
@@ -49,8 +49,8 @@ def test_an_unset_message_of_every_preset_gives_perceptions_or_reasons_but_never
     maker: Maker, type_name: str
 ) -> None:
     extraction = extract(maker, type_name, {})
-    assert len(extraction.observations) + sum(extraction.dropped.values()) == 1
-    assert DropReason.UNREADABLE not in extraction.dropped, extraction.why
+    assert len(extraction.observations) + sum(extraction.drops.values()) == 1
+    assert DropReason.UNREADABLE not in extraction.drops, extraction.details
 
 
 def test_a_detection_in_space_has_label_score_place_size_and_identity(maker: Maker) -> None:
@@ -90,7 +90,7 @@ def test_a_detection_without_any_pose_is_not_stored_where_the_camera_is(
     values = {"header": HEADER, "detections": [{"results": results, "bbox": box}]}
     extraction = extract(maker, "vision_msgs/msg/Detection3DArray", values)
     assert not extraction.observations
-    assert extraction.dropped == {DropReason.NO_POSE: 1}
+    assert extraction.drops == {DropReason.NO_POSE: 1}
 
 
 def test_a_box_with_a_size_may_lie_at_the_origin_of_its_frame(maker: Maker) -> None:
@@ -111,8 +111,8 @@ def test_a_pose_at_the_origin_is_one_and_a_pose_of_nothing_but_zeros_is_none(mak
         1.0,
     )
     unset = extract(maker, kind, {"header": HEADER, "pose": pose(0, 0, 0, 0, 0, 0, 0)})
-    assert unset.dropped == {DropReason.NO_POSE: 1}
-    assert unset.why == {DropReason.NO_POSE: "neither position nor orientation is set"}
+    assert unset.drops == {DropReason.NO_POSE: 1}
+    assert unset.details == {DropReason.NO_POSE: "neither position nor orientation is set"}
 
 
 def test_a_marker_without_a_pose_is_where_its_frame_is(maker: Maker) -> None:
@@ -153,7 +153,7 @@ def test_a_marker_that_is_added_is_seen_and_one_that_is_taken_away_is_not(maker:
         values: dict[str, Any] = marker | {"action": action}
         extraction = extract(maker, type_name, {"markers": [values]} if type_name.endswith("Array") else values)
         assert len(extraction.observations) == count
-        assert extraction.dropped[DropReason.NOT_SELECTED] == 1 - count
+        assert extraction.drops[DropReason.NOT_SELECTED] == 1 - count
         for seen in extraction.observations:
             assert (seen.new.content, seen.new.label, seen.new.identity) == ("marker docks 3 free", "docks", "docks/3")
             assert (seen.new.frame_id, seen.new.observed_at) == ("map", STAMP_NS)

@@ -170,7 +170,7 @@ def test_everything_is_kept_unless_asked_otherwise() -> None:
 
 def test_between_two_kept_messages_lies_the_interval() -> None:
     slow = sampler(min_interval=1.0)
-    kept = [at for at in range(50) if slow.sample(at * S // 10, [seen()]).kept]
+    kept = [at for at in range(50) if slow.sample(at * S // 10, [seen()]).observations]
     assert kept == [0, 10, 20, 30, 40]
     assert why(slow.sample(41 * S // 10, [seen(), seen()])) == {DropReason.MIN_INTERVAL: 2}
 
@@ -186,14 +186,14 @@ def test_a_message_too_soon_is_known_before_it_is_raw_stamp() -> None:
 def test_a_message_of_which_nothing_was_kept_starts_no_interval() -> None:
     slow = sampler(min_interval=10.0, labels=["keys"])
     assert why(slow.sample(0, [seen(label="mug")])) == {DropReason.LABEL_NOT_WANTED: 1}
-    assert slow.sample(S, [seen(label="keys")]).kept
+    assert slow.sample(S, [seen(label="keys")]).observations
 
 
 def test_sampling_starts_over_when_time_goes_back() -> None:
     slow = sampler(min_interval=10.0)
     slow.last_stored.states["mug"] = "a"
-    assert slow.sample(100 * S, [seen(0.0, state="a")]).kept
-    assert slow.sample(5 * S, [seen(0.0, state="a")]).kept
+    assert slow.sample(100 * S, [seen(0.0, state="a")]).observations
+    assert slow.sample(5 * S, [seen(0.0, state="a")]).observations
     assert not slow.last_stored.states
     assert slow.too_soon(6 * S)
 
@@ -207,7 +207,7 @@ def test_a_message_that_came_late_is_no_jump() -> None:
 def test_one_stamp_far_in_the_future_does_not_stop_the_topic() -> None:
     slow = sampler(min_interval=1.0)
     slow.sample(4_000_000_000 * S, [seen()])
-    assert slow.sample(10 * S, [seen()]).kept
+    assert slow.sample(10 * S, [seen()]).observations
 
 
 def test_observations_are_dropped_by_confidence_and_label() -> None:
@@ -215,14 +215,14 @@ def test_observations_are_dropped_by_confidence_and_label() -> None:
     sample = picky.sample(
         0, [seen(), seen(confidence=0.4), seen(confidence=0.5), seen(label="keys"), seen(label="cup")]
     )
-    assert sample.kept == [seen(), seen(confidence=0.5)]
+    assert sample.observations == [seen(), seen(confidence=0.5)]
     assert why(sample) == {DropReason.MIN_CONFIDENCE: 1, DropReason.LABEL_NOT_WANTED: 2}
 
 
 def test_a_released_message_frees_its_interval_but_no_earlier_one() -> None:
     slow = sampler(min_interval=2.0)
-    assert slow.sample(0, [seen()]).kept
-    assert slow.sample(2 * S, [seen()]).kept
+    assert slow.sample(0, [seen()]).observations
+    assert slow.sample(2 * S, [seen()]).observations
     slow.release(0)
     assert slow.too_soon(2 * S + S // 2)
     slow.release(2 * S)
@@ -242,12 +242,12 @@ def test_every_observation_is_kept_or_counted(
     for at, things in messages:
         given_ = [seen(x, label, confidence=sure) for label, sure, x in things]
         sample = some.sample(at * S, given_)
-        assert len(sample.kept) + sum(sample.reasons.values()) == len(given_)
-        assert all(one.new.label != "c" and one.new.confidence >= confidence for one in sample.kept)
+        assert len(sample.observations) + sum(sample.reasons.values()) == len(given_)
+        assert all(one.new.label != "c" and one.new.confidence >= confidence for one in sample.observations)
 
 
 @pytest.mark.parametrize("interval", [0.1, 0.03, 1.0])
 def test_an_interval_that_is_no_binary_fraction_keeps_its_step(interval: float) -> None:
     step = round(interval * S)
     slow = sampler(min_interval=interval)
-    assert all(slow.sample(at * step, [seen()]).kept for at in range(100))
+    assert all(slow.sample(at * step, [seen()]).observations for at in range(100))

@@ -35,7 +35,7 @@ def replayed(bag: Path, memory: RobotMemory | DryRun, folder: Path, text: str = 
         replay.run()
         if isinstance(memory, RobotMemory):
             memory.flush()
-            replay.finished()
+            replay.finish()
         return replay.result()
 
 

@@ -40,12 +40,12 @@ def result(
 def test_every_message_is_accounted_for(result: tuple[Replay, list[Memory]]) -> None:
     replay, memories = result
     counts = replay.result().counts
-    assert {name: one.received for name, one in counts.items()} == {"amcl": 135, "odometry": 2639}
+    assert {name: one.messages for name, one in counts.items()} == {"amcl": 135, "odometry": 2639}
     for one in counts.values():
-        assert (one.received, one.waiting) == (one.stored + one.dropped.total(), 0)
-    assert sum(one.stored for one in counts.values()) == len(memories)
-    assert counts["amcl"].stored == 135
-    assert counts["odometry"].stored in {2611, 94}
+        assert (one.messages, one.waiting_count) == (one.stored_count + one.drops.total(), 0)
+    assert sum(one.stored_count for one in counts.values()) == len(memories)
+    assert counts["amcl"].stored_count == 135
+    assert counts["odometry"].stored_count in {2611, 94}
     assert replay.result().unusable_transforms == 0
 
 
@@ -80,4 +80,4 @@ def test_a_recording_of_transforms_alone_can_be_read(tmp_path: Path) -> None:
         replay.run()
     done = replay.result()
     assert (done.read, done.unusable_transforms, done.counts) == (518, 0, {})
-    assert [topic.topic for topic in done.missing] == ["/amcl_pose", "/odom"]
+    assert [topic.topic for topic in done.missing_topics] == ["/amcl_pose", "/odom"]

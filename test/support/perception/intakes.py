@@ -28,7 +28,7 @@ def intake_into(memory: RobotMemory, maker: RosbagsMaker, type_name: str, **opti
 def settled(memory: RobotMemory, intake: Intake) -> TopicCounts:
     memory.flush()
     counts = intake.counts()["seen"]
-    assert counts.observations == counts.stored + counts.waiting + counts.dropped.total()
+    assert counts.observations == counts.stored_count + counts.waiting_count + counts.drops.total()
     return counts
 
 

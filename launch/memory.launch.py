@@ -77,22 +77,22 @@ def _check_params_file(context: LaunchContext) -> None:
 
 
 def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    def given(name: str) -> str:
+    def argument(name: str) -> str:
         return str(LaunchConfiguration(name).perform(context))
 
     # Only what was given overrides the parameter file.
-    overrides: dict[str, str | bool] = {name: given(name) for name in ("db_path", "collection") if given(name)}
-    overrides["use_sim_time"] = given("use_sim_time") == "true"
-    overrides["autostart"] = given("autostart") == "true"
+    overrides: dict[str, str | bool] = {name: argument(name) for name in ("db_path", "collection") if argument(name)}
+    overrides["use_sim_time"] = argument("use_sim_time") == "true"
+    overrides["autostart"] = argument("autostart") == "true"
     return [
         LifecycleNode(
             package="robotmem_ros",
             executable="memory_node",
             name="memory",
-            namespace=given("namespace"),
-            parameters=[given("params_file"), overrides],
-            arguments=["--ros-args", "--log-level", f"{_logger(context)}:={given('log_level')}"],
-            respawn=given("respawn") == "true",
+            namespace=argument("namespace"),
+            parameters=[argument("params_file"), overrides],
+            arguments=["--ros-args", "--log-level", f"{_logger(context)}:={argument('log_level')}"],
+            respawn=argument("respawn") == "true",
             respawn_delay=2.0,
             output="screen",
         )
@@ -100,20 +100,20 @@ def _node(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def _console(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    def given(name: str) -> str:
+    def argument(name: str) -> str:
         return str(LaunchConfiguration(name).perform(context))
 
-    if given("web") != "true":
+    if argument("web") != "true":
         return []
     program = Path(get_package_prefix("robotmem_ros")) / "lib" / "robotmem_ros" / "robotmem"
     # The node makes the file, and may be a while about it.
-    command = [str(program), "web", "--config", given("params_file"), "--wait", "600"]
-    command += ["--host", given("web_host"), "--port", given("web_port")]
-    if given("db_path"):
-        command += ["--db", given("db_path")]
+    command = [str(program), "web", "--config", argument("params_file"), "--wait", "600"]
+    command += ["--host", argument("web_host"), "--port", argument("web_port")]
+    if argument("db_path"):
+        command += ["--db", argument("db_path")]
     if namespace := _namespace(context):
         command += ["--namespace", namespace]
-    if given("web_host") not in {"127.0.0.1", "::1", "localhost"}:
+    if argument("web_host") not in {"127.0.0.1", "::1", "localhost"}:
         # A token that is printed would stay in the log of launch.
         command += ["--token-file", "~/.robotmem/web_token"]
     return [ExecuteProcess(cmd=command, name="memory_web", output="screen")]
@@ -126,5 +126,5 @@ def _logger(context: LaunchContext) -> str:
 
 def _namespace(context: LaunchContext) -> str:
     # A launch file that includes this one may have pushed a namespace.
-    own = LaunchConfiguration("namespace").perform(context)
-    return prefix_namespace(context.launch_configurations.get("ros_namespace"), own) or ""
+    namespace = LaunchConfiguration("namespace").perform(context)
+    return prefix_namespace(context.launch_configurations.get("ros_namespace"), namespace) or ""

@@ -18,15 +18,15 @@ PYTHON = re.compile(r"/opt/python/[^;\"\s]*/include/python3\.\d+")
 
 def main() -> None:
     """Rewrite the files in place; done twice, it changes nothing."""
-    changed = 0
+    count = 0
     for path in sorted(Path(sys.prefix, "share").glob("*/cmake/*.cmake")):
         before = path.read_text(encoding="utf-8")
         after = NUMPY.sub(lambda _: numpy.get_include(), before)
         after = PYTHON.sub(lambda _: sysconfig.get_path("include"), after)
         if after != before:
             path.write_text(after, encoding="utf-8")
-            changed += 1
-    print(f"pointed {changed} CMake files of the wheels at this machine's headers")
+            count += 1
+    print(f"pointed {count} CMake files of the wheels at this machine's headers")
 
 
 if __name__ == "__main__":

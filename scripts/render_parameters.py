@@ -32,7 +32,7 @@ def as_yaml() -> str:
     for entry in fields(Parameters):
         lines.append(f"    # {entry.metadata['description']}")
         note = "; ".join(_limits(entry))
-        lines.append(f"    {entry.name}: {_written(entry.default)}" + (f"  # {note}" if note else ""))
+        lines.append(f"    {entry.name}: {_as_json(entry.default)}" + (f"  # {note}" if note else ""))
     return "\n".join(lines) + "\n"
 
 
@@ -43,7 +43,7 @@ def as_markdown() -> str:
         limits = "; ".join(_limits(entry)) or " "
         kind = "list of str" if isinstance(entry.default, tuple) else type(entry.default).__name__
         rows.append(
-            f"| `{entry.name}` | {kind} | `{_written(entry.default)}` | {limits} | {entry.metadata['description']} |"
+            f"| `{entry.name}` | {kind} | `{_as_json(entry.default)}` | {limits} | {entry.metadata['description']} |"
         )
     return "\n".join(rows)
 
@@ -53,9 +53,9 @@ def topic_keys_as_markdown() -> str:
     rows = ["| parameter `<name>.` | default | unit, range | meaning |", "|---|---|---|---|"]
     for entry in table():
         default = {} if isinstance(entry.default_factory, type) else entry.default
-        shown = "*source*" if "source" in entry.metadata else f"`{json.dumps(default)}`"
+        value = "*source*" if "source" in entry.metadata else f"`{json.dumps(default)}`"
         limits = "; ".join(_limits(entry)) or " "
-        rows.append(f"| `{key_of(entry.name)}` | {shown} | {limits} | {entry.metadata['description']} |")
+        rows.append(f"| `{key_of(entry.name)}` | {value} | {limits} | {entry.metadata['description']} |")
     return "\n".join(rows)
 
 
@@ -66,7 +66,7 @@ def with_table(page: str, name: str, table: str) -> str:
     return pattern.sub(lambda _: f"{begin}\n{table}\n{end}", page)
 
 
-def _written(default: object) -> str:
+def _as_json(default: object) -> str:
     # ROS has no empty list.
     return json.dumps(list(default) or [""] if isinstance(default, tuple) else default)
 
@@ -86,18 +86,18 @@ def _limits(entry: Field[Any]) -> Iterator[str]:
 def main() -> int:
     """Write the files, or with --check report those that are stale."""
     parameters, topics = ROOT / "docs" / "parameters.md", ROOT / "docs" / "topics.md"
-    wanted = {
+    texts = {
         ROOT / "config" / "memory.yaml": as_yaml(),
         parameters: with_table(parameters.read_text(), "parameters", as_markdown()),
         topics: with_table(topics.read_text(), "topic keys", topic_keys_as_markdown()),
     }
-    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text() != text]
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is stale: run scripts/render_parameters.py", file=sys.stderr)
         return 1 if stale else 0
     for path in stale:
-        path.write_text(wanted[path])
+        path.write_text(texts[path])
     return 0
 
 

@@ -25,7 +25,7 @@ from .command import (
     Command,
     CommandError,
     confirm,
-    opened,
+    open_memory,
     option,
     show,
     table,
@@ -48,50 +48,50 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "clear": {"nargs": "+", "metavar": "FIELD", "default": ()},
     "reason": {"metavar": "TEXT"},
 }
-_UPDATED = {name: {**_SETTINGS.get(name, {}), "help": about} for name, about in _ABOUT.items()}
+_UPDATE_OPTIONS = {name: {**_SETTINGS.get(name, {}), "help": about} for name, about in _ABOUT.items()}
 """Fields of MemoryUpdate, with the settings of their options."""
 
 
 def _update(arguments: argparse.Namespace) -> None:
-    given: dict[str, Any] = {name: getattr(arguments, name) for name in _UPDATED}
-    given["clear"] = [name.replace("-", "_") for name in given["clear"]]
-    with opened(arguments.db) as memory:
-        memory.update(arguments.id, **given)
+    changes: dict[str, Any] = {name: getattr(arguments, name) for name in _UPDATE_OPTIONS}
+    changes["clear"] = [name.replace("-", "_") for name in changes["clear"]]
+    with open_memory(arguments.db) as memory:
+        memory.update(arguments.id, **changes)
     show(arguments, {"updated": arguments.id}, f"updated: {arguments.id}\n")
 
 
 def _forget(arguments: argparse.Namespace) -> None:
-    forgotten: list[int] = []
+    ids: list[int] = []
     try:
-        with opened(arguments.db) as memory:
+        with open_memory(arguments.db) as memory:
             for memory_id in arguments.id:
                 memory.forget(memory_id, arguments.reason)
-                forgotten.append(memory_id)
+                ids.append(memory_id)
     finally:
-        show(arguments, {"forgotten": forgotten}, "".join(f"forgotten: {memory_id}\n" for memory_id in forgotten))
+        show(arguments, {"forgotten": ids}, "".join(f"forgotten: {memory_id}\n" for memory_id in ids))
 
 
 def _restore(arguments: argparse.Namespace) -> None:
-    restored: list[int] = []
+    ids: list[int] = []
     try:
-        with opened(arguments.db) as memory:
+        with open_memory(arguments.db) as memory:
             for memory_id in arguments.id:
                 memory.restore(memory_id)
-                restored.append(memory_id)
+                ids.append(memory_id)
     finally:
-        show(arguments, {"restored": restored}, "".join(f"restored: {memory_id}\n" for memory_id in restored))
+        show(arguments, {"restored": ids}, "".join(f"restored: {memory_id}\n" for memory_id in ids))
 
 
 def _consolidate(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=arguments.dry_run) as memory:
-        done = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
-    text = "".join(_group_text(group) for group in done.groups)
-    would = "would be" if done.dry_run else "were"
+    with open_memory(arguments.db, read_only=arguments.dry_run) as memory:
+        report = memory.consolidate(arguments.session, arguments.collection, dry_run=arguments.dry_run)
+    text = "".join(_group_text(group) for group in report.groups)
+    would = "would be" if report.dry_run else "were"
     text += (
-        f"{done.grouped} of {done.considered} facts {would} represented by another one, "
-        f"{done.superseded} {would} superseded\n"
+        f"{report.grouped} of {report.considered} facts {would} represented by another one, "
+        f"{report.superseded} {would} superseded\n"
     )
-    show(arguments, {**vars(done), "grouped": done.grouped, "superseded": done.superseded}, text)
+    show(arguments, {**vars(report), "grouped": report.grouped, "superseded": report.superseded}, text)
 
 
 def _group_text(group: Group) -> str:
@@ -111,33 +111,36 @@ _PARAMETERS = {entry.name: entry for entry in fields(Parameters)}
 
 def _retention(arguments: argparse.Namespace) -> None:
     parameters = load_config(arguments.config).parameters if arguments.config else Parameters()
-    given = {name: getattr(arguments, name) for name in _BUDGETS.values()}
+    overrides = {name: getattr(arguments, name) for name in _BUDGETS.values()}
     budgets: dict[str, Any] = {
-        name: getattr(parameters, name) if value is None else value for name, value in given.items()
+        name: getattr(parameters, name) if value is None else value for name, value in overrides.items()
     }
-    with opened(arguments.db, read_only=True, **budgets) as memory:
-        planned = memory.retain(dry_run=True)
-    empty = not (planned.memories or planned.sightings or planned.path_points)
+    with open_memory(arguments.db, read_only=True, **budgets) as memory:
+        plan = memory.retain(dry_run=True)
+    empty = not (plan.memories or plan.sightings or plan.path_points)
     if arguments.dry_run or empty or not arguments.json:
-        show(arguments, _report_fields(planned), _report_text(planned, "would go"))
+        show(arguments, _report_fields(plan), _report_text(plan, "would go"))
     if arguments.dry_run or empty:
         return
     # Nothing is open while the user decides: a memory with budgets enforces them by itself.
-    path = f", {planned.path_points:,} points of the path" if planned.path_points else ""
-    confirm(f"Remove {planned.memories:,} memories and {planned.sightings:,} sightings{path}?", yes=arguments.yes)
-    with opened(arguments.db) as memory:
+    path = f", {plan.path_points:,} points of the path" if plan.path_points else ""
+    confirm(f"Remove {plan.memories:,} memories and {plan.sightings:,} sightings{path}?", yes=arguments.yes)
+    with open_memory(arguments.db) as memory:
         # Maintenance enforces budgets too; it must not come first, or nothing is left to report.
         memory.flush()
         memory.parameters = memory.parameters.changed(**budgets)
-        removed = memory.retain()
-    show(arguments, _report_fields(removed), _report_text(removed, "went"))
+        report = memory.retain()
+    show(arguments, _report_fields(report), _report_text(report, "went"))
 
 
 def _report_text(report: Report, verb: str) -> str:
-    shares = [(one.reason.value, one.collection, one.kind.value, one.memories, one.payload) for one in report.shares]
+    shares = [
+        (share.reason.value, share.collection, share.kind.value, share.memories, share.payload)
+        for share in report.shares
+    ]
     first = [
-        (str(one.memory_id), one.protection, f"{one.usefulness:.3f}", one.collection, one.content[:60])
-        for one in report.examples
+        (str(row.memory_id), row.protection, f"{row.usefulness:.3f}", row.collection, row.content[:60])
+        for row in report.examples
     ]
     text = table(("budget", "collection", "kind", "memories", "bytes"), shares)
     path = f", {report.path_points:,} points of the path" if report.path_points else ""
@@ -149,8 +152,8 @@ def _report_text(report: Report, verb: str) -> str:
 
 def _report_fields(report: Report) -> dict[str, object]:
     first = [
-        {"id": one.memory_id, "protection": one.protection, "usefulness": one.usefulness, "content": one.content}
-        for one in report.examples
+        {"id": row.memory_id, "protection": row.protection, "usefulness": row.usefulness, "content": row.content}
+        for row in report.examples
     ]
     return {
         "memories": report.memories, "sightings": report.sightings, "path_points": report.path_points,
@@ -160,46 +163,46 @@ def _report_fields(report: Report) -> dict[str, object]:
 
 def _purge(arguments: argparse.Namespace) -> None:
     if arguments.finish:
-        with opened(arguments.db) as memory:
-            finished = memory.finish_purge()
-        text = "the traces are overwritten\n" if finished else "there are no traces\n"
-        return show(arguments, {"finished": finished}, text)
+        with open_memory(arguments.db) as memory:
+            is_finished = memory.finish_purge()
+        text = "the traces are overwritten\n" if is_finished else "there are no traces\n"
+        return show(arguments, {"finished": is_finished}, text)
     before = time.time_ns() - arguments.older_than if arguments.older_than is not None else arguments.before
-    chosen = {
+    selection = {
         "ids": arguments.id, "session_id": arguments.session, "collection": arguments.collection, "before": before,
     }  # fmt: skip
-    if all(value is None for value in chosen.values()):
+    if all(value is None for value in selection.values()):
         raise CommandError("nothing is chosen; give --id, --session, --collection, --older-than or --before")
-    with opened(arguments.db, read_only=True) as memory:
-        planned = memory.preview_purge(**chosen)
+    with open_memory(arguments.db, read_only=True) as memory:
+        preview = memory.preview_purge(**selection)
     if arguments.dry_run or not arguments.json:
-        examples = [{"id": memory_id, "content": content} for memory_id, content in planned.examples]
-        show(arguments, {**planned._asdict(), "examples": examples}, _preview_text(planned))
+        examples = [{"id": memory_id, "content": content} for memory_id, content in preview.examples]
+        show(arguments, {**preview._asdict(), "examples": examples}, _preview_text(preview))
     if arguments.dry_run:
         return None
-    parts = (planned.memories, planned.sightings, planned.sessions, planned.repetitions)
-    if any((*parts, planned.path_points, planned.maps)):
-        confirm(f"Delete {planned.memories:,} memories{_places(planned)} for good?", yes=arguments.yes)
-    with opened(arguments.db) as memory:
-        purged = memory.purge(**chosen)
+    parts = (preview.memories, preview.sightings, preview.sessions, preview.repetitions)
+    if any((*parts, preview.path_points, preview.maps)):
+        confirm(f"Delete {preview.memories:,} memories{_places(preview)} for good?", yes=arguments.yes)
+    with open_memory(arguments.db) as memory:
+        outcome = memory.purge(**selection)
     text = (
-        f"deleted: {purged.memories:,} memories, {_counts(purged)}; "
-        f"the file had {purged.bytes_before:,} bytes and has {purged.bytes_after:,}\n"
+        f"deleted: {outcome.memories:,} memories, {_counts(outcome)}; "
+        f"the file had {outcome.bytes_before:,} bytes and has {outcome.bytes_after:,}\n"
     )
-    return show(arguments, purged, text)
+    return show(arguments, outcome, text)
 
 
-def _preview_text(planned: Preview) -> str:
+def _preview_text(preview: Preview) -> str:
     shares = [
-        (one.collection, one.kind.value, one.memories, time_text(one.first_observed), time_text(one.last_observed))
-        for one in planned.shares
+        (row.collection, row.kind.value, row.memories, time_text(row.first_observed), time_text(row.last_observed))
+        for row in preview.shares
     ]
     text = table(("collection", "kind", "memories", "first observed", "last observed"), shares) or "no memories\n"
-    if planned.examples:
-        text += "\n" + table(("id", "content"), [(str(memory_id), content) for memory_id, content in planned.examples])
-    if more := planned.memories - len(planned.examples):
-        text += f"and {more:,} more\n"
-    return f"{text}\n{_counts(planned)}\n"
+    if preview.examples:
+        text += "\n" + table(("id", "content"), [(str(memory_id), content) for memory_id, content in preview.examples])
+    if remainder := preview.memories - len(preview.examples):
+        text += f"and {remainder:,} more\n"
+    return f"{text}\n{_counts(preview)}\n"
 
 
 def _counts(part: Preview | Purged) -> str:
@@ -225,7 +228,7 @@ COMMANDS = (
         "it was before.", _update,
         (
             option("id", type=int, metavar="ID", help="the memory"),
-            *(option(f"--{name.replace('_', '-')}", **settings) for name, settings in _UPDATED.items()),
+            *(option(f"--{name.replace('_', '-')}", **settings) for name, settings in _UPDATE_OPTIONS.items()),
             DATABASE,
             JSON,
         ),

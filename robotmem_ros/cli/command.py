@@ -42,7 +42,7 @@ class Command(NamedTuple):
     """Sentences for `robotmem NAME --help`."""
     run: Callable[[argparse.Namespace], int | None]
     options: tuple[Option | tuple[Option, ...], ...]
-    """A tuple among them holds options that exclude each other."""
+    """Options; a tuple holds options that exclude each other."""
 
     def add_to(self, commands: Any) -> None:
         """Add a parser for the command."""
@@ -65,7 +65,7 @@ DRY_RUN = option("--dry-run", action="store_true", help="only show what would be
 YES = option("--yes", action="store_true", help="do not ask for confirmation")
 
 
-def opened(path: str, *, read_only: bool = False, **parameters: object) -> RobotMemory:
+def open_memory(path: str, *, read_only: bool = False, **parameters: object) -> RobotMemory:
     """Open an existing database without maintenance and, unless `parameters` name one, without a model.
 
     Raises:
@@ -73,19 +73,19 @@ def opened(path: str, *, read_only: bool = False, **parameters: object) -> Robot
         InvalidFieldError: a parameter is invalid.
     """
     passive: dict[str, Any] = {"embedding_model": "", "session_maintenance": False}
-    return RobotMemory(existing(path), read_only=read_only, **(passive | parameters))
+    return RobotMemory(existing_path(path), read_only=read_only, **(passive | parameters))
 
 
-def existing(path: str) -> Path:
+def existing_path(path: str) -> Path:
     """Return the path of an existing database.
 
     Raises:
         DatabaseUnusableError: the file does not exist.
     """
-    found = resolve(path)
-    if not found.is_file():
+    file = resolve(path)
+    if not file.is_file():
         raise DatabaseUnusableError(path, "does not exist", "give the path of a memory's file")
-    return found
+    return file
 
 
 def confirm(question: str, *, yes: bool) -> None:

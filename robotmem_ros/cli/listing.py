@@ -39,14 +39,14 @@ def show_list(arguments: argparse.Namespace, result: Mapping[str, object], name:
     write_result(_csv(columns, rows) if arguments.csv else table(columns, rows))
 
 
-def _columns(given: str | None, records: Sequence[Mapping[str, object]]) -> list[str]:
+def _columns(names: str | None, records: Sequence[Mapping[str, object]]) -> list[str]:
     all_columns = list(dict.fromkeys(name for record in records for name in record))
-    if given is None:
+    if names is None:
         return all_columns
-    columns = [name.strip() for name in given.split(",") if name.strip()]
+    columns = [name.strip() for name in names.split(",") if name.strip()]
     unknown = [name for name in columns if name not in all_columns]
     if not columns or (all_columns and unknown):
-        raise CommandError(f"--columns: {given!r} names no column of these: {', '.join(all_columns)}")
+        raise CommandError(f"--columns: {names!r} names no column of these: {', '.join(all_columns)}")
     return columns
 
 

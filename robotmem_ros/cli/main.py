@@ -25,8 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in COMMANDS:
         command.add_to(commands)
     try:
-        chosen = parser.parse_args(arguments)
-        return int(chosen.run(chosen) or 0)
+        options = parser.parse_args(arguments)
+        return int(options.run(options) or 0)
     except RobotMemoryError as error:
         write_notice(f"robotmem: {printable(str(error))}\n")
         return 1

@@ -14,11 +14,11 @@ from ..memory.config.parameters import Parameters
 from ..memory.display import time_text
 from ..memory.maps import PathPoint
 from ..memory.maps.map_files import load_map, read_map_file, write_map
-from .command import DATABASE, Command, CommandError, opened, option, show, table, time_ns
+from .command import DATABASE, Command, CommandError, open_memory, option, show, table, time_ns
 from .listing import LISTING, show_list
 from .output import write_notice
 
-_MOST = 100_000
+_MAX_POINTS = 100_000
 
 
 def _map(arguments: argparse.Namespace) -> None:
@@ -28,23 +28,23 @@ def _map(arguments: argparse.Namespace) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
-        found = memory.maps()
+    with open_memory(arguments.db, read_only=True) as memory:
+        grids = memory.maps()
     rows = [
-        (one.map_id or "-", one.frame_id, f"{one.width} x {one.height}", f"{one.resolution:g} m",
-         f"{one.origin.x:g}, {one.origin.y:g}, {one.origin.yaw:g}", time_text(one.observed_at))
-        for one in found
+        (grid.map_id or "-", grid.frame_id, f"{grid.width} x {grid.height}", f"{grid.resolution:g} m",
+         f"{grid.origin.x:g}, {grid.origin.y:g}, {grid.origin.yaw:g}", time_text(grid.observed_at))
+        for grid in grids
     ]  # fmt: skip
     head = ("map", "frame", "cells", "resolution", "origin x, y, yaw", "observed")
-    show_list(arguments, {"maps": found}, "maps", table(head, rows) or "no maps\n")
+    show_list(arguments, {"maps": grids}, "maps", table(head, rows) or "no maps\n")
 
 
 def _import(arguments: argparse.Namespace) -> None:
-    read = read_map_file(arguments.file)
+    map_file = read_map_file(arguments.file)
     # An image may lie anywhere, so the user is told which one is read.
-    write_notice(f"reading {arguments.file} and its image {read.image.resolve()}\n")
+    write_notice(f"reading {arguments.file} and its image {map_file.image.resolve()}\n")
     frame = arguments.frame
-    grid = load_map(read, frame_id=frame, map_id=arguments.map_id or "", observed_at=time.time_ns())
+    grid = load_map(map_file, frame_id=frame, map_id=arguments.map_id or "", observed_at=time.time_ns())
     with RobotMemory(arguments.db, embedding_model="", session_maintenance=False, memory_frame=frame) as memory:
         is_new = memory.save_map(grid)
     text = f"{'stored' if is_new else 'known already'}: {grid.width} x {grid.height} cells of {grid.resolution:g} m\n"
@@ -52,7 +52,7 @@ def _import(arguments: argparse.Namespace) -> None:
 
 
 def _export(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         grid = memory.occupancy_grid(arguments.map_id)
     if grid is None:
         of = f" of {arguments.map_id!r}" if arguments.map_id else ""
@@ -62,9 +62,9 @@ def _export(arguments: argparse.Namespace) -> None:
 
 
 def _path(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         points = memory.robot_path(
-            after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n or _MOST
+            after=arguments.after, before=arguments.before, map_id=arguments.map_id, n=arguments.n or _MAX_POINTS
         )
     text = "no path\n"
     if points:
@@ -105,7 +105,7 @@ COMMANDS = (
             option("--after", type=time_ns, metavar="TIME", help="from this time on"),
             option("--before", type=time_ns, metavar="TIME", help="before this time"),
             option("--map-id", help="name of the map; by default the one on which the robot drove last"),
-            option("-n", type=int, help=f"points to choose evenly; default: {_MOST:,}"),
+            option("-n", type=int, help=f"points to choose evenly; default: {_MAX_POINTS:,}"),
             DATABASE,
             *LISTING,
         ),

@@ -27,8 +27,8 @@ def _model(arguments: argparse.Namespace) -> None:
 
 
 def _fetch(folder: Path) -> None:
-    replaced = ", in place of an older version or a damaged one" if any(folder.glob("*")) else ""
-    write_notice(f"model: fetching {Parameters().embedding_model} into {folder}{replaced}\n")
+    ending = ", in place of an older version or a damaged one" if any(folder.glob("*")) else ""
+    write_notice(f"model: fetching {Parameters().embedding_model} into {folder}{ending}\n")
     try:
         fetching.fetch(folder, lambda step: write_notice(f"model: {step}\n"))
     except (fetching.FetchError, OSError) as cause:

@@ -25,7 +25,7 @@ class OutputError(RobotMemoryError):
 
 def prepare_streams() -> None:
     """Let the standard streams take any text, and stand in for those that are closed."""
-    codecs.register_error(_AS_JSON, _escaped)
+    codecs.register_error(_AS_JSON, _escape_as_json)
     for name, mode, errors in (("stdin", "r", "replace"), ("stdout", "w", _AS_JSON), ("stderr", "w", _AS_JSON)):
         stream = getattr(sys, name)
         if stream is None:
@@ -62,10 +62,10 @@ def write_notice(text: str) -> None:
 
 def printable(text: str) -> str:
     """Escape control characters as JSON does: what strangers said to a robot must not command a terminal."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
+def _escape_as_json(error: UnicodeError) -> tuple[str, int]:
     # So that JSON stays JSON, on a terminal that knows ASCII alone.
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end

@@ -24,7 +24,7 @@ from .command import (
     Command,
     CommandError,
     Option,
-    opened,
+    open_memory,
     option,
     show,
     table,
@@ -39,7 +39,7 @@ _SIGNS = {"add": "+ {:.3f}", "multiply": "x {:.3f}"}
 
 def _recall(arguments: argparse.Namespace) -> None:
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(RecallRequest)}
-    with opened(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
+    with open_memory(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
         found = memory.recall(**given)
     if arguments.brief:
         brief = found.brief()
@@ -103,22 +103,22 @@ def _hit_line(hit: Hit) -> str:
 
 
 def _status(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
+    with open_memory(arguments.db, read_only=True, embedding_model=_model(arguments)) as memory:
         memory.wait_for_model()
         status = memory.status()
     fields = {**dataclasses.asdict(status), "mode": status.mode.value}
     del fields["write_error"]  # nothing is written here
     if status.mode is Mode.HYBRID and status.pending_vectors and not status.vectors:
-        missing = "no memory has a vector yet (a program that keeps the file open computes them)"
-        fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (missing, status.reason)))}
+        reason = "no memory has a vector yet (a program that keeps the file open computes them)"
+        fields |= {"mode": Mode.BM25_ONLY.value, "reason": "; ".join(filter(None, (reason, status.reason)))}
     show(arguments, fields, "".join(f"{name.replace('_', ' ')}: {value}\n" for name, value in fields.items()))
 
 
 def _sessions(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
-        found = memory.sessions(arguments.collection, arguments.n)
-    text = table(_SESSION_HEAD, [_session_row(one) for one in found]) or "no sessions\n"
-    show_list(arguments, {"sessions": found}, "sessions", text)
+    with open_memory(arguments.db, read_only=True) as memory:
+        sessions = memory.sessions(arguments.collection, arguments.n)
+    text = table(_SESSION_HEAD, [_session_row(session) for session in sessions]) or "no sessions\n"
+    show_list(arguments, {"sessions": sessions}, "sessions", text)
 
 
 def _session_row(session: Session) -> tuple[object, ...]:
@@ -137,7 +137,7 @@ def _session_row(session: Session) -> tuple[object, ...]:
 
 
 def _history(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         changes = memory.history(arguments.id)
     text = table(("when (UTC)", "change", "reason", "before"), change_rows(changes)) or "never changed\n"
     show_list(arguments, {"id": arguments.id, "changes": changes}, "changes", text)
@@ -157,7 +157,7 @@ def _plain(value: object) -> str:
 
 
 def _explain(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         explanation = memory.explain(arguments.id)
     show(arguments, explanation, "".join(f"{line}\n" for line in _explanation_lines(explanation)))
 
@@ -171,34 +171,36 @@ def _explanation_lines(explanation: Explanation) -> Iterator[str]:
     yield from (f"  {line}" for line in decisions.splitlines())
     if not explanation.decisions:
         yield "  nothing was decided by rules"
-    for alike in explanation.similar:
-        yield f"  similar to {alike.memory_id} ({alike.method} {alike.similarity:.2f})"
-    for one in explanation.contradictions:
-        yield f"  {'contradicted by' if one.is_newer else 'contradicts'} {one.memory_id} ({one.reason}): {one.content}"
-    for again in explanation.repetitions:
-        yield f"  again at {time_text(again.repeated_at)} ({again.method} {again.similarity:.2f}): {again.content}"
-        for name, given in again.gave.items():
-            yield f"    gave {name}: {_plain(given)}"
+    for link in explanation.similar:
+        yield f"  similar to {link.memory_id} ({link.method} {link.similarity:.2f})"
+    for fact in explanation.contradictions:
+        relation = "contradicted by" if fact.is_newer else "contradicts"
+        yield f"  {relation} {fact.memory_id} ({fact.reason}): {fact.content}"
+    for repetition in explanation.repetitions:
+        match = f"{repetition.method} {repetition.similarity:.2f}"
+        yield f"  again at {time_text(repetition.repeated_at)} ({match}): {repetition.content}"
+        for name, value in repetition.gave.items():
+            yield f"    gave {name}: {_plain(value)}"
 
 
 def _data(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
-        found = memory.data(arguments.id)
+    with open_memory(arguments.db, read_only=True) as memory:
+        record = memory.data(arguments.id)
     if arguments.out is not None:
-        if not found.data:
-            raise MemoryNotFoundError(found.memory_id, "it has metadata and no data")
+        if not record.data:
+            raise MemoryNotFoundError(record.memory_id, "it has metadata and no data")
         try:
             with new_file(arguments.out) as file:
-                file.write(found.data)
+                file.write(record.data)
         except OSError as cause:
-            why = f"cannot be written ({cause.strerror or cause}); give the path of a new file"
-            raise CommandError(f"--out: {str(arguments.out)!r} {why}") from cause
+            problem = f"cannot be written ({cause.strerror or cause}); give the path of a new file"
+            raise CommandError(f"--out: {str(arguments.out)!r} {problem}") from cause
     fields = {
-        "id": found.memory_id, "perception_type": found.perception_type, "bytes": len(found.data),
-        "data_format": found.data_format, "metadata": found.metadata,
+        "id": record.memory_id, "perception_type": record.perception_type, "bytes": len(record.data),
+        "data_format": record.data_format, "metadata": record.metadata,
     }  # fmt: skip
-    size = f"{len(found.data):,} bytes of {found.data_format or 'unknown format'}"
-    show(arguments, fields, f"{found.perception_type}, {size}\nmetadata: {found.metadata_json}\n")
+    size = f"{len(record.data):,} bytes of {record.data_format or 'unknown format'}"
+    show(arguments, fields, f"{record.perception_type}, {size}\nmetadata: {record.metadata_json}\n")
 
 
 def request_option(argument: dataclasses.Field[object]) -> Option:
@@ -226,7 +228,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "Iterable[int] | int | None": {"action": "append", "type": int, "metavar": "ID"},
     "Mapping[str, object] | str | None": {"metavar": "JSON"},
 }
-"""By the type of an argument of a request: the settings of its option."""
+"""Settings of an option by the type of its argument in a request."""
 _NO_MODEL = option("--no-model", action="store_true", help="search by words alone")
 _ID = option("id", type=int, metavar="ID", help="the memory, forgotten or not")
 COMMANDS = (

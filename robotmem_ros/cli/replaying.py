@@ -21,16 +21,16 @@ _BAR = 20
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    given = {"db_path": arguments.db, "collection": arguments.collection}
-    overrides: dict[str, object] = {name: value for name, value in given.items() if value is not None}
+    settings = {"db_path": arguments.db, "collection": arguments.collection}
+    overrides: dict[str, object] = {name: value for name, value in settings.items() if value is not None}
     if arguments.no_model:
         overrides["embedding_model"] = ""
     # A recording can wait, so a full queue must not drop any of it.
     config = load_config(arguments.config, {**overrides, "queue_policy": "block"})
     unknown = set(arguments.topics) - {name for topic in config.topics for name in (topic.name, topic.topic)}
     if unknown:
-        known = ", ".join(topic.topic for topic in config.topics) or "none"
-        raise CommandError(f"--topics: {', '.join(sorted(unknown))} not configured; configured: {known}")
+        names = ", ".join(topic.topic for topic in config.topics) or "none"
+        raise CommandError(f"--topics: {', '.join(sorted(unknown))} not configured; configured: {names}")
     with Bag(arguments.bag) as bag:
         if arguments.dry_run:
             return _run(bag, config, DryRun(config.parameters), arguments)
@@ -77,7 +77,7 @@ class _ProgressLine:
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
         self._start = self._last = time.monotonic()
-        self._shown = False
+        self._is_drawn = False
 
     def show(self, read: int, part: float) -> None:
         """Show how many messages were read, and which share of the recording that is, in [0, 1]."""
@@ -88,16 +88,16 @@ class _ProgressLine:
         part = min(1.0, max(0.0, part))
         elapsed = now - self._start
         minutes, rest = divmod(round(elapsed * (1 - part) / part), 60) if part > 0 else (0, 0)
-        left = (f"{minutes} min " if minutes else "") + (f"{rest} s left" if part > 0 else "? left")
-        text = f"{part:4.0%} {read:,} messages, {read / elapsed:,.0f}/s, {left}"
-        done = round(part * _BAR)
-        bar = f"\r\x1b[K[{'#' * done}{'.' * (_BAR - done)}] {text}"
+        remaining = (f"{minutes} min " if minutes else "") + (f"{rest} s left" if part > 0 else "? left")
+        text = f"{part:4.0%} {read:,} messages, {read / elapsed:,.0f}/s, {remaining}"
+        length = round(part * _BAR)
+        bar = f"\r\x1b[K[{'#' * length}{'.' * (_BAR - length)}] {text}"
         write_notice(bar if self._terminal else f"{text}\n")
-        self._shown = True
+        self._is_drawn = True
 
     def end(self) -> None:
         """Clear the line."""
-        if self._terminal and self._shown:
+        if self._terminal and self._is_drawn:
             write_notice("\r\x1b[K")
 
 
@@ -108,11 +108,11 @@ def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, s
     notes += [f"for example {counts.last_drop}" for counts in result.counts.values() if counts.last_drop]
     for name, counts in result.counts.items():
         topic = by_name[name]
-        dropped = ", ".join(f"{count} {reason.value}" for reason, count in counts.drops.most_common())
-        rows.append((topic.topic, topic.type, counts.messages, counts.observations, counts.stored_count, dropped))
+        drops = ", ".join(f"{count} {reason.value}" for reason, count in counts.drops.most_common())
+        rows.append((topic.topic, topic.type, counts.messages, counts.observations, counts.stored_count, drops))
         if counts.fields_of_view or counts.fields_of_view_dropped:
-            told = f"{counts.fields_of_view} messages told what is gone, {counts.fields_of_view_dropped} could not"
-            notes.append(f"{topic.topic}: {told}")
+            views = f"{counts.fields_of_view} messages told what is gone, {counts.fields_of_view_dropped} could not"
+            notes.append(f"{topic.topic}: {views}")
     if result.path_points:
         notes.append(f"path of the robot: {result.path_points:,} points")
     if result.map:
@@ -123,9 +123,9 @@ def _summary(bag: Bag, config: ReplayConfig, result: Result, *, dry_run: bool, s
     text = table(head, rows) or "none of the configured topics is in the recording\n"
     text += "".join(f"{note}\n" for note in notes)
     configured = {topic.topic for topic in config.topics} | {"/tf", "/tf_static"}
-    others = [(name, *found) for name, found in sorted(bag.topics.items()) if name not in configured]
-    if dry_run and others:
-        text += "not configured:\n" + indent(table((), others), "  ")
+    other_topics = [(name, *info) for name, info in sorted(bag.topics.items()) if name not in configured]
+    if dry_run and other_topics:
+        text += "not configured:\n" + indent(table((), other_topics), "  ")
     rate = f"{result.read / seconds:,.0f}/s, {result.span / seconds:,.0f} times real time"
     return f"{text}{result.read:,} messages in {seconds:.2f} s: {rate}\n"
 

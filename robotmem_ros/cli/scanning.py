@@ -11,7 +11,7 @@ from ..memory import MemoryDetails, TimelineEntry
 from ..memory.display import json_values, place_text, position_text, time_text
 from ..memory.search.counts import DEFAULT_N, Counted
 from ..memory.search.request import TimelineRequest
-from .command import DATABASE, JSON, Command, opened, option, show, table
+from .command import DATABASE, JSON, Command, open_memory, option, show, table
 from .listing import LISTING, show_list
 from .reading import change_rows, request_option
 
@@ -21,7 +21,7 @@ _HEAD = ("time", "id", "kind", "what", "")
 
 def _timeline(arguments: argparse.Namespace) -> None:
     given = {entry.name: getattr(arguments, entry.name) for entry in dataclasses.fields(TimelineRequest)}
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         page = memory.timeline(**given)
         known = memory.counts("collections")
     text = table(_HEAD, [_entry_row(one) for one in page]) or "nothing found\n"
@@ -33,21 +33,22 @@ def _timeline(arguments: argparse.Namespace) -> None:
 
 
 def _entry_row(entry: TimelineEntry) -> tuple[object, ...]:
-    what = " ".join(filter(None, (entry.category, entry.label)))
+    description = " ".join(filter(None, (entry.category, entry.label)))
     status = "" if entry.status == "active" else f" [{entry.status}]"
     tags = f" #{' #'.join(entry.tags)}" if entry.tags else ""
-    return time_text(entry.observed_at), str(entry.id), entry.kind.value, what, f"{entry.snippet}{tags}{status}"
+    return time_text(entry.observed_at), str(entry.id), entry.kind.value, description, f"{entry.snippet}{tags}{status}"
 
 
 def _get(arguments: argparse.Namespace) -> int:
-    with opened(arguments.db, read_only=True) as memory:
-        found = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
-    lines = [line for one in found for line in _lines(one)]
-    missing = [str(one) for one in arguments.ids if one not in {found_one.memory.id for found_one in found}]
-    if missing:
-        lines.append(f"(not found: {', '.join(missing)})")
-    show(arguments, {"memories": [_values(one) for one in found]}, "".join(f"{line}\n" for line in lines))
-    return 1 if missing else 0
+    with open_memory(arguments.db, read_only=True) as memory:
+        memories = memory.get_memories(arguments.ids, include_forgotten=arguments.include_forgotten)
+    lines = [line for details in memories for line in _lines(details)]
+    known_ids = {details.memory.id for details in memories}
+    missing_ids = [str(memory_id) for memory_id in arguments.ids if memory_id not in known_ids]
+    if missing_ids:
+        lines.append(f"(not found: {', '.join(missing_ids)})")
+    show(arguments, {"memories": [_values(details) for details in memories]}, "".join(f"{line}\n" for line in lines))
+    return 1 if missing_ids else 0
 
 
 def _values(details: MemoryDetails) -> object:
@@ -61,15 +62,15 @@ def _values(details: MemoryDetails) -> object:
 
 def _lines(details: MemoryDetails) -> Iterator[str]:
     memory = details.memory
-    what = " ".join(filter(None, (memory.category, memory.label, memory.perception_type)))
-    yield f"memory {memory.id}, {memory.kind.value}{f' ({what})' if what else ''}: {memory.content}"
-    yield from (f"  {line}" for line in _told(details))
+    description = " ".join(filter(None, (memory.category, memory.label, memory.perception_type)))
+    yield f"memory {memory.id}, {memory.kind.value}{f' ({description})' if description else ''}: {memory.content}"
+    yield from (f"  {line}" for line in _detail_lines(details))
     for sighting in details.sightings:
         yield f"  seen {time_text(sighting.observed_at)} at {position_text(sighting.position)} as {sighting.label}"
     yield from (f"  {line}" for line in table((), change_rows(details.history)).splitlines())
 
 
-def _told(details: MemoryDetails) -> Iterator[str]:
+def _detail_lines(details: MemoryDetails) -> Iterator[str]:
     memory, data = details.memory, details.data
     if details.status != "active":
         yield f"{details.status}: {details.status_reason}"
@@ -87,28 +88,29 @@ def _told(details: MemoryDetails) -> Iterator[str]:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True, areas_file=arguments.areas_file) as memory:
-        found = memory.counts(arguments.field, collection=arguments.collection, n=arguments.n)
-    show_list(arguments, {arguments.field: found}, arguments.field, table((), found) or "none\n")
+    with open_memory(arguments.db, read_only=True, areas_file=arguments.areas_file) as memory:
+        counts = memory.counts(arguments.field, collection=arguments.collection, n=arguments.n)
+    show_list(arguments, {arguments.field: counts}, arguments.field, table((), counts) or "none\n")
 
 
 def _note(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
-        found = memory.note(arguments.path, arguments.first_line, arguments.lines)
-    show(arguments, found, f"{found.text}\n" if found.text else "")
+    with open_memory(arguments.db, read_only=True) as memory:
+        note = memory.note(arguments.path, arguments.first_line, arguments.lines)
+    show(arguments, note, f"{note.text}\n" if note.text else "")
 
 
 def _notes(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         state = memory.notes()
     folders = [
-        (one.name, one.path, one.collection, one.files, one.notes, one.errors, one.error) for one in state.folders
+        (folder.name, folder.path, folder.collection, folder.files, folder.notes, folder.errors, folder.error)
+        for folder in state.folders
     ]
     head = ("folder", "path", "collection", "files", "notes", "unread", "error")
     text = table(head, folders) or "no folders of notes (parameter notes_folders)\n"
-    files = [one for one in state.files if arguments.files or one.error]
+    files = [file for file in state.files if arguments.files or file.error]
     if files:
-        text += "\n" + table(("file", "notes", "error"), [(one.path, one.notes, one.error) for one in files])
+        text += "\n" + table(("file", "notes", "error"), [(file.path, file.notes, file.error) for file in files])
     show(arguments, state, text)
 
 
@@ -130,7 +132,7 @@ COMMANDS = (
         "list", "count the memories of each value", "List the values of a field with the number of their memories.",
         _list,
         (
-            option("field", choices=[one.value for one in Counted], help="what to list"),
+            option("field", choices=[field.value for field in Counted], help="what to list"),
             DATABASE,
             option("--collection", default=None, help="only those of this namespace"),
             option("--areas-file", default="", metavar="FILE", help="polygons of areas, as the parameter areas_file"),

@@ -19,7 +19,7 @@ from ..memory.config.parameters import Parameters
 from ..memory.storage.connection import default_path, resolve
 from ..memory.validation import expanded_path
 from ..replay import load_config
-from .command import DATABASE, JSON, Command, CommandError, Option, existing, option, show, table
+from .command import DATABASE, JSON, Command, CommandError, Option, existing_path, option, show, table
 from .output import printable, write_notice, write_result
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 _NICE = 10
 _PATIENCE = 3.0
-"""Seconds that a search waits for a model that is still being loaded; then it goes by words alone."""
+"""Longest wait of a search for the model in seconds; after that it uses words alone."""
 _LOOK = 0.2
 _OF_THE_NODE = {
     "db_path", "max_memories", "retention_age", "retention_budgets", "retention_bytes", "retention_export",
     "retention_sightings",
 }  # fmt: skip
-"""Parameters of work that is the node's: it keeps the budgets."""
+"""Parameters that only the node applies: it enforces the budgets."""
 
 
 def _web(arguments: argparse.Namespace) -> None:
@@ -57,13 +57,13 @@ def _web(arguments: argparse.Namespace) -> None:
         os.nice(_NICE)
         _wait_for(_database(arguments), arguments.wait)
         with _console_memory(arguments) as memory:
-            told = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
+            message = f"console: {address}#token={token}\n" if is_made else f"console: {address}\n"
 
-            def started() -> None:
-                write_result(told)
+            def announce() -> None:
+                write_result(message)
 
             console = create_console(memory, settings)
-            serve(console.asgi, listening, limits=console.limits, started=started, ending=console.events.close)
+            serve(console.asgi, listening, limits=console.limits, started=announce, ending=console.events.close)
 
 
 def _tools(arguments: argparse.Namespace) -> None:
@@ -71,19 +71,19 @@ def _tools(arguments: argparse.Namespace) -> None:
     from ..agents.tools import TOOLS
 
     tools = [tool for tool in TOOLS if not (arguments.read_only and tool.writes)]
-    listed = as_functions(tools) if arguments.functions else as_tools(tools)
+    definitions = as_functions(tools) if arguments.functions else as_tools(tools)
     rows = [(tool.name, "changes" if tool.writes else "reads", tool.title) for tool in tools]
-    show(arguments, {"tools": listed}, table(("tool", "", "purpose"), rows))
+    show(arguments, {"tools": definitions}, table(("tool", "", "purpose"), rows))
 
 
 def _call(arguments: argparse.Namespace) -> int:
     try:
-        given = json.loads(arguments.arguments)
+        values = json.loads(arguments.arguments)
     except (ValueError, RecursionError) as cause:
         raise CommandError(f"{arguments.arguments!r} is no JSON: {cause}") from None
     with _toolbox(arguments) as toolbox:
         toolbox.wait_for_model()
-        answer = toolbox.call(arguments.tool, given)
+        answer = toolbox.call(arguments.tool, values)
     (write_notice if answer.is_error else write_result)(f"{printable(answer.text)}\n")
     return int(answer.is_error)
 
@@ -97,13 +97,13 @@ def _mcp(arguments: argparse.Namespace) -> None:
     logging.basicConfig(format="robotmem mcp: %(message)s", level=logging.WARNING, stream=sys.stderr)
     logging.getLogger("robotmem_ros.agents").setLevel(logging.INFO)
     with _toolbox(arguments) as toolbox:
-        built = server.build(toolbox, _version())
+        mcp = server.build(toolbox, _version())
         if arguments.http:
-            _serve_http(arguments, built)
+            _serve_http(arguments, mcp)
         else:
             if sys.stdin.isatty():
                 write_notice("robotmem mcp: a client starts this, and speaks to it on stdin; Ctrl-C ends it\n")
-            transports.serve_stdio(built)
+            transports.serve_stdio(mcp)
 
 
 def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
@@ -114,46 +114,47 @@ def _serve_http(arguments: argparse.Namespace, server: Any) -> None:
 
     token = given_token(arguments.token_file, {})
     with bound(arguments.host, arguments.port) as listening:
-        told = f"MCP at {url(listening, arguments.host).rstrip('/')}{transports.PATH}\n"
+        message = f"MCP at {url(listening, arguments.host).rstrip('/')}{transports.PATH}\n"
         if not token:
             token = new_token()
-            told += f"token: {token}\n"
+            message += f"token: {token}\n"
 
-        def started() -> None:
-            write_notice(told)
+        def announce() -> None:
+            write_notice(message)
 
         limits = Limits(body=transports.BODY)
         app = Guard(transports.http_application(server), Access(token), hosts=(arguments.host,), limits=limits)
-        serve(app, listening, started=started)
+        serve(app, listening, started=announce)
 
 
 def _console_memory(arguments: argparse.Namespace) -> RobotMemory:
-    path = existing(_database(arguments))
-    given = _given(arguments) | {"session_maintenance": False}
+    path = existing_path(_database(arguments))
+    overrides = _overrides(arguments) | {"session_maintenance": False}
     if arguments.areas_file is not None:
-        given["areas_file"] = arguments.areas_file
+        overrides["areas_file"] = arguments.areas_file
         if not arguments.read_only:
             _make_areas_file(arguments.areas_file)
-    return RobotMemory(path, patience=_PATIENCE, read_only=arguments.read_only, **given)
+    return RobotMemory(path, patience=_PATIENCE, read_only=arguments.read_only, **overrides)
 
 
 def _toolbox(arguments: argparse.Namespace) -> AbstractContextManager[Toolbox]:
     from ..agents.toolbox import opened
 
-    path = resolve(arguments.db) if getattr(arguments, "create", False) else existing(arguments.db)
-    given = _given(arguments)
+    path = resolve(arguments.db) if getattr(arguments, "create", False) else existing_path(arguments.db)
+    overrides = _overrides(arguments)
     if arguments.collection is not None:
-        given["collection"] = arguments.collection
-    return opened(path, given, read_only=arguments.read_only)
+        overrides["collection"] = arguments.collection
+    return opened(path, overrides, read_only=arguments.read_only)
 
 
-def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    # What is not given, `Toolbox` finds in the file.
-    given: dict[str, Any] = {}
+def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:
+    # `Toolbox` takes all other parameters from the file.
+    values: dict[str, Any] = {}
     if arguments.config:
         parameters = _parameters(arguments)
-        given = {one.name: getattr(parameters, one.name) for one in fields(Parameters) if one.name not in _OF_THE_NODE}
-    return given | ({"embedding_model": ""} if arguments.no_model else {})
+        names = [entry.name for entry in fields(Parameters) if entry.name not in _OF_THE_NODE]
+        values = {name: getattr(parameters, name) for name in names}
+    return values | ({"embedding_model": ""} if arguments.no_model else {})
 
 
 def _database(arguments: argparse.Namespace) -> str:
@@ -164,13 +165,13 @@ def _parameters(arguments: argparse.Namespace) -> Parameters:
     return load_config(arguments.config).parameters if arguments.config else Parameters()
 
 
-def _make_areas_file(named: str) -> None:
-    file = expanded_path("--areas-file", named)
+def _make_areas_file(name: str) -> None:
+    file = expanded_path("--areas-file", name)
     try:
-        with suppress(FileExistsError), file.open("x", encoding="utf-8") as made:
-            made.write("areas: {}\n")
+        with suppress(FileExistsError), file.open("x", encoding="utf-8") as stream:
+            stream.write("areas: {}\n")
     except OSError as cause:
-        raise CommandError(f"--areas-file: {named!r} cannot be made ({cause.strerror or cause})") from cause
+        raise CommandError(f"--areas-file: {name!r} cannot be made ({cause.strerror or cause})") from cause
 
 
 def _wait_for(db: str, seconds: float) -> None:

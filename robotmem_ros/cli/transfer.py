@@ -30,7 +30,7 @@ from ..memory.storage.map_rows import unpacked
 from ..memory.storage.migrations import exportable, is_before_release
 from ..memory.storage.retention_rows import active_ids, whole_rows
 from ..memory.validation import check_coordinates, compact_json
-from .command import DATABASE, Command, opened, option
+from .command import DATABASE, Command, open_memory, option
 from .output import write_result
 
 _MAP, _PATH = "map", "path"
@@ -53,30 +53,30 @@ def _export(arguments: argparse.Namespace) -> None:
         ):
             is_old = is_before_release(connection)
             lines = _lines_before_release(connection) if is_old else _batch_lines(connection)
-            written = 0
+            count = 0
             for line in chain(lines, _place_lines(connection)):
                 output.write(f"{line}\n".encode())
-                written += line.startswith(_MEMORY_LINES)
+                count += line.startswith(_MEMORY_LINES)
     except OSError as cause:
         raise InvalidFieldError("FILE.jsonl", arguments.file, f"cannot be written ({cause.strerror})") from cause
     except (sqlite3.DatabaseError, *MALFORMED) as cause:
         raise StorageError(f"export {str(path)!r}", cause) from cause
-    write_result(f"exported: {written} memories\n")
+    write_result(f"exported: {count} memories\n")
 
 
 def _backup(arguments: argparse.Namespace) -> None:
-    with opened(arguments.db, read_only=True) as memory:
+    with open_memory(arguments.db, read_only=True) as memory:
         copy = memory.backup(arguments.file)
         memories = memory.status().memories
     write_result(f"copied: {memories} memories into {copy}\n")
 
 
 def _batch_lines(connection: sqlite3.Connection) -> Iterator[str]:
-    seen = BEGINNING
-    while batch := changes_since(connection, seen, _CHANGES):
+    cursor = BEGINNING
+    while batch := changes_since(connection, cursor, _CHANGES):
         yield from batch.lines()
-        seen = batch.cursor
-    yield json.dumps({"end": seen.revision})
+        cursor = batch.cursor
+    yield json.dumps({"end": cursor.revision})
 
 
 def _lines_before_release(connection: sqlite3.Connection) -> Iterator[str]:
@@ -94,14 +94,14 @@ def _import(arguments: argparse.Namespace) -> None:
         first = next(parts, None)
         with RobotMemory(arguments.db, embedding_model="", session_maintenance=False) as memory:
             for part in chain(() if first is None else (first,), parts):
-                total = Applied(*map(add, total, _stored(memory, part)))
-    others = {"were there before": total.known, "stay deleted": total.refused}
+                total = Applied(*map(add, total, _store_part(memory, part)))
+    exceptions = {"were there before": total.known, "stay deleted": total.refused}
     write_result(
-        f"imported: {total.stored} memories" + "".join(f", {n} {what}" for what, n in others.items() if n) + "\n"
+        f"imported: {total.stored} memories" + "".join(f", {n} {label}" for label, n in exceptions.items() if n) + "\n"
     )
 
 
-def _stored(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applied:
+def _store_part(memory: RobotMemory, part: Batch | NewMemory | _Place) -> Applied:
     if isinstance(part, Batch):
         return memory.apply(part)
     if isinstance(part, _Place):
@@ -129,7 +129,7 @@ def _read(path: Path) -> Generator[Batch | NewMemory | _Place]:
 def _parts(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Batch | NewMemory | _Place]:
     is_whole = True
     for number, line in lines:
-        where = f"line {number} of {path}"
+        place = f"line {number} of {path}"
         try:
             row = json.loads(line)
             if "batch" in row:
@@ -143,7 +143,7 @@ def _parts(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Batch | New
             else:
                 yield _Place.read(row) if row["type"] in (_MAP, _PATH) else _new(row)
         except (KeyError, TypeError, ValueError) as cause:
-            raise InvalidFieldError(where, line, "was not written by `robotmem export`") from cause
+            raise InvalidFieldError(place, line, "was not written by `robotmem export`") from cause
     if not is_whole:
         raise _cut_off(path)
 
@@ -180,8 +180,8 @@ def _place_lines(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield the path as JSON, many points a line; of a file from before the release the maps, too."""
     if is_before_release(connection):
         for grid in map_rows.rows(connection):
-            packed = {name: _text(grid[name]) for name in ("digest", "cells")}
-            yield json.dumps({"type": _MAP, **grid, **packed}, ensure_ascii=False)
+            blobs = {name: _text(grid[name]) for name in ("digest", "cells")}
+            yield json.dumps({"type": _MAP, **grid, **blobs}, ensure_ascii=False)
     points = path_rows.rows(connection)
     for start in range(0, len(points), _POINTS):
         yield json.dumps({"type": _PATH, "points": points[start : start + _POINTS]}, ensure_ascii=False)
@@ -189,10 +189,10 @@ def _place_lines(connection: sqlite3.Connection) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Place:
-    """What a line holds: a map or a part of the path."""
+    """Content of a line: a map or a part of the path."""
 
     collection: str = ""
-    """Of the map."""
+    """Collection of the map."""
     grid: OccupancyGrid | None = None
     parts: tuple[PathPart, ...] = ()
 

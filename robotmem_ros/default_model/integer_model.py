@@ -19,7 +19,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 
 class _Weights(NamedTuple):
-    """Weights of a product, and what each column of them is to be multiplied with."""
+    """Weights of a product, and the scale of each column."""
 
     whole: TensorProto
     scales: TensorProto
@@ -31,33 +31,33 @@ def integer_model(source: bytes) -> bytes:
     graph = model.graph
     producers = {output: node for node in graph.node for output in node.output}
     tensors = {tensor.name: tensor for tensor in graph.initializer}
-    replaced = {
+    weights_by_output = {
         node.output[0]: weights
         for node in graph.node
         if node.op_type == "MatMul" and (weights := _weights(node, producers, tensors))
     }
-    if not replaced:
+    if not weights_by_output:
         return source
-    made = {tensor.name: tensor for weights in replaced.values() for tensor in _seven_bits(weights)}
+    narrow_tensors = {tensor.name: tensor for weights in weights_by_output.values() for tensor in _seven_bits(weights)}
     quantized: set[str] = set()
     nodes: list[NodeProto] = []
     for node in graph.node:
-        weights = replaced.get(node.output[0])
+        weights = weights_by_output.get(node.output[0])
         nodes += _integer_product(node, weights, quantized) if weights else [node]
-    _keep_what_is_used(model, nodes, [*graph.initializer, *made.values()])
+    _prune(model, nodes, [*graph.initializer, *narrow_tensors.values()])
     content: bytes = model.SerializeToString(deterministic=True)
     return content
 
 
 def _weights(product: NodeProto, producers: dict[str, NodeProto], tensors: dict[str, TensorProto]) -> _Weights | None:
-    scaled = producers.get(product.input[1])
-    if scaled is None or scaled.op_type != "Mul":
+    multiplication = producers.get(product.input[1])
+    if multiplication is None or multiplication.op_type != "Mul":
         return None
-    cast, scales = producers.get(scaled.input[0]), tensors.get(scaled.input[1])
+    cast, scales = producers.get(multiplication.input[0]), tensors.get(multiplication.input[1])
     if cast is None or cast.op_type != "Cast" or scales is None:
         return None
     whole = tensors.get(cast.input[0])
-    # What differs within a column cannot be multiplied with its sum.
+    # Scales that differ within a column cannot be applied to its sum.
     is_by_column = all(size == 1 for size in scales.dims[:-1])
     return _Weights(whole, scales) if whole and whole.data_type == TensorProto.INT8 and is_by_column else None
 
@@ -97,13 +97,13 @@ def integer_product(value: str, weights: str, scales: str, output: str) -> Itera
     yield helper.make_node("Mul", [number, factors], [output])
 
 
-def _keep_what_is_used(model: onnx.ModelProto, nodes: list[NodeProto], tensors: list[TensorProto]) -> None:
-    used = {output.name for output in model.graph.output}
-    kept = []
+def _prune(model: onnx.ModelProto, nodes: list[NodeProto], tensors: list[TensorProto]) -> None:
+    needed_names = {output.name for output in model.graph.output}
+    live_nodes = []
     for node in reversed(nodes):  # those that use an output come after the node that makes it
-        if used.intersection(node.output):
-            used.update(node.input)
-            kept.append(node)
+        if needed_names.intersection(node.output):
+            needed_names.update(node.input)
+            live_nodes.append(node)
     del model.graph.node[:], model.graph.initializer[:]
-    model.graph.node.extend(reversed(kept))
-    model.graph.initializer.extend(tensor for tensor in tensors if tensor.name in used)
+    model.graph.node.extend(reversed(live_nodes))
+    model.graph.initializer.extend(tensor for tensor in tensors if tensor.name in needed_names)

@@ -24,7 +24,7 @@ _EMPTY: tuple[object, ...] = ("", None, [])
 Clock = Callable[[], int]
 
 
-class Recalled(NamedTuple):
+class RecallResponse(NamedTuple):
     """The result of a recall as its response has it: in full or in brief."""
 
     memories: tuple[Hit, ...]
@@ -38,8 +38,8 @@ def _stamp_from(field: str, message: Time, clock: Clock) -> int:
     """Return nanoseconds since the epoch; for a zero time, what the clock shows."""
     stamp = time_from(field, message) or clock()
     if stamp <= 0:
-        why = "is not set, and the clock shows no time yet: set it, or publish /clock if use_sim_time is true"
-        raise InvalidFieldError(field, 0, why)
+        problem = "is not set, and the clock shows no time yet: set it, or publish /clock if use_sim_time is true"
+        raise InvalidFieldError(field, 0, problem)
     return stamp
 
 
@@ -53,19 +53,19 @@ def learn_fields(request: Learn.Request, clock: Clock) -> dict[str, Any]:
 
 
 def perception_from(message: Perception, parameters: Parameters, clock: Clock, *, received_at: int = 0) -> NewMemory:
-    """Return the perception that a message carries; `received_at` for what comes with a stream, see NewPerception.
+    """Return the perception that a message carries; `received_at` for messages of a stream, see NewPerception.
 
     Raises:
         InvalidFieldError: a field cannot be used.
     """
-    given = NewPerception(
+    perception = NewPerception(
         **fields_of(message, but={"header", "data_format"}),
         metadata={"format": message.data_format} if message.data_format else None,
         frame_id=message.header.frame_id,
         observed_at=_stamp_from("header.stamp", message.header.stamp, clock),
         received_at=received_at,
     )
-    return new_perception(parameters, given, now=clock)
+    return new_perception(parameters, perception, now=clock)
 
 
 def update_fields(request: Update.Request) -> dict[str, Any]:
@@ -121,9 +121,9 @@ def target_from(name: str, message: Any, parameters: Parameters) -> Target:
     )
 
 
-def _timeout_from(name: str, message: Duration, most: float) -> float:
+def _timeout_from(name: str, message: Duration, limit: float) -> float:
     seconds: float = message.sec + message.nanosec / NS
-    if message.nanosec >= NS or not 0.0 <= seconds <= most:
-        why = f"must lie in 0 to {most:g} s (parameter max_transform_timeout)"
-        raise InvalidFieldError(f"{name}.transform_timeout", seconds, why)
+    if message.nanosec >= NS or not 0.0 <= seconds <= limit:
+        problem = f"must lie in 0 to {limit:g} s (parameter max_transform_timeout)"
+        raise InvalidFieldError(f"{name}.transform_timeout", seconds, problem)
     return seconds

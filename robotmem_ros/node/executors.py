@@ -34,15 +34,15 @@ def new_executor(node: Node) -> Executor:
 
 
 def spin_once(executor: Executor, node: Node, seconds: float) -> None:
-    """Run one callback, waiting at most so long for it; an exception is logged, so that it does not end the node.
+    """Run one callback, waiting at most `seconds` for it; log an exception, so that it does not end the node.
 
     Always bounded: EventsExecutor of Kilted runs nothing without a timeout, and a turn that waits for ever can miss a
     signal.
     """
-    _logged(node, executor.spin_once, timeout_sec=seconds)
+    _log_errors(node, executor.spin_once, timeout_sec=seconds)
 
 
-def _logged(node: Node, spin: Callable[..., None], *arguments: Any, **options: Any) -> None:
+def _log_errors(node: Node, spin: Callable[..., None], *arguments: Any, **options: Any) -> None:
     try:
         spin(*arguments, **options)
     except Exception:
@@ -83,7 +83,7 @@ class CallbackThread:
 
     def remove(self, subscription: Subscription[Any]) -> None:
         """Run the callbacks of a subscription no more."""
-        self._part.subscriptions = tuple(other for other in self._part.subscriptions if other is not subscription)
+        self._part.subscriptions = tuple(entity for entity in self._part.subscriptions if entity is not subscription)
         self._executor.wake()
 
     def run(self, job: Callable[[], None]) -> None:
@@ -96,28 +96,28 @@ class CallbackThread:
         if self._calls == self._last_call:
             self._turn.set_result(None)
 
-    def drain(self, most: int) -> bool:
-        """Run what is ready now, at most so many callbacks; return whether there were as many.
+    def drain(self, limit: int) -> bool:
+        """Run at most `limit` callbacks that are ready now; return whether there were as many.
 
         Only in the thread, or after it ended.
         """
-        self._last_call = self._calls + most
+        self._last_call = self._calls + limit
         while (before := self._calls) < self._last_call:
             # In one turn if the executor can: between two, another busy thread gets the interpreter.
             self._turn = Future()
-            _logged(self._node, self._executor.spin_until_future_complete, self._turn, timeout_sec=0.0)
+            _log_errors(self._node, self._executor.spin_until_future_complete, self._turn, timeout_sec=0.0)
             if self._calls == before:
                 return False
         return True
 
-    def close(self, most: int) -> None:
-        """End the thread, then run what is ready, at most so many callbacks; a second call does nothing."""
+    def close(self, limit: int) -> None:
+        """End the thread, then run at most `limit` callbacks that are ready; a second call does nothing."""
         if self.closing.is_set():
             return
         self.closing.set()
         self.run(lambda: None)  # ends the turn
         self._thread.join()
-        self.drain(most)
+        self.drain(limit)
         self._executor.shutdown()
 
     def _run(self) -> None:
@@ -127,25 +127,25 @@ class CallbackThread:
 
 
 class OwnThreadGroup(ReentrantCallbackGroup):
-    """Mark what belongs to a `CallbackThread`."""
+    """Mark the entities of a `CallbackThread`."""
 
 
 class ThreadedNode(LifecycleNode):
-    """A node whose executor leaves alone what belongs to a `CallbackThread`."""
+    """A node whose executor skips the entities of a `CallbackThread`."""
 
     @property
     def subscriptions(self) -> Iterator[Any]:
         """Subscriptions for the executor of the node."""
-        return (found for found in super().subscriptions if not isinstance(found.callback_group, OwnThreadGroup))
+        return (entity for entity in super().subscriptions if not isinstance(entity.callback_group, OwnThreadGroup))
 
     @property
     def services(self) -> Iterator[Any]:
         """Services for the executor of the node."""
-        return (found for found in super().services if not isinstance(found.callback_group, OwnThreadGroup))
+        return (entity for entity in super().services if not isinstance(entity.callback_group, OwnThreadGroup))
 
 
 class _Part:
-    """What an executor sees of a node: some of its services and subscriptions."""
+    """Stand-in for a node that shows an executor some of its services and subscriptions."""
 
     timers = clients = guards = waitables = ()
     executor: Executor | None = None

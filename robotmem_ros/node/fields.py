@@ -35,7 +35,7 @@ NS = 1_000_000_000
 _MAX_SEC = 2**31 - 1
 _BITS = (8, 16, 32, 64)
 _OF_HIT = [one.name for one in dataclasses.fields(Hit) if one.name != "memory"]
-_SEQUENCE = re.compile(r"sequence<(?P<element>.+?)(?:, (?P<most>\d+))?>|(?P<item>.+)\[\d+\]")
+_SEQUENCE = re.compile(r"sequence<(?P<element>.+?)(?:, (?P<limit>\d+))?>|(?P<item>.+)\[\d+\]")
 
 
 def field_types(message: Any) -> Iterable[tuple[str, str]]:
@@ -50,8 +50,8 @@ def fields_of(message: Any, *, but: Container[str] = ()) -> dict[str, Any]:
     Raises:
         InvalidFieldError: a time, a duration or a position cannot be used.
     """
-    wanted = ((name, kind) for name, kind in field_types(message) if name not in but)
-    return {name: from_field(kind)(name, getattr(message, name)) for name, kind in wanted}
+    types = ((name, kind) for name, kind in field_types(message) if name not in but)
+    return {name: from_field(kind)(name, getattr(message, name)) for name, kind in types}
 
 
 def fill(message: Any, value: object = None, **instead: Any) -> Any:
@@ -90,23 +90,25 @@ def set_field(message: Any, name: str, kind: str, value: object) -> None:
 
 @cache
 def from_field(kind: str) -> Callable[[str, Any], Any]:
-    """Return what converts a field of this type, given with its name: a list, and of at most one, that one or None.
+    """Return the converter of a field of this type, called with name and value.
+
+    A sequence becomes a list; a sequence of at most one element becomes that element or None.
 
     Raises:
         KeyError: nothing converts it.
     """
     if kind in _FROM_FIELD:
         return _FROM_FIELD[kind]
-    element, most = _sequence(kind)
-    one = from_field(element)
-    if most == 1:
-        return lambda name, values: one(name, values[0]) if values else None
-    return lambda name, values: [one(name, value) for value in values]
+    element, limit = _sequence(kind)
+    convert = from_field(element)
+    if limit == 1:
+        return lambda name, values: convert(name, values[0]) if values else None
+    return lambda name, values: [convert(name, value) for value in values]
 
 
 @cache
 def to_field(kind: str) -> Callable[[Any], Any]:
-    """Return what converts a value to a field of this type: a list, and of at most one, a value or None.
+    """Return the converter of a value into a field of this type, the reverse of `from_field`.
 
     Raises:
         KeyError: nothing converts it.
@@ -117,19 +119,19 @@ def to_field(kind: str) -> Callable[[Any], Any]:
     if package == "robotmem_ros":
         message = getattr(msg, name)
         return lambda value: fill(message(), value)
-    element, most = _sequence(kind)
-    one = to_field(element)
-    if most == 1:
-        return lambda value: [] if value is None else [one(value)]
-    return lambda values: [one(value) for value in values]
+    element, limit = _sequence(kind)
+    convert = to_field(element)
+    if limit == 1:
+        return lambda value: [] if value is None else [convert(value)]
+    return lambda values: [convert(value) for value in values]
 
 
 def _sequence(kind: str) -> tuple[str, int | None]:
     # The type of the elements of a sequence or array, and how many a sequence may have.
-    found = _SEQUENCE.fullmatch(kind)
-    if found is None:
+    match = _SEQUENCE.fullmatch(kind)
+    if match is None:
         raise KeyError(f"a field of the type {kind} needs a row in _FROM_FIELD (requests) or _TO_FIELD (results)")
-    return found["element"] or found["item"], int(found["most"]) if found["most"] else None
+    return match["element"] or match["item"], int(match["limit"]) if match["limit"] else None
 
 
 def time_from(field: str, message: Time) -> int | None:
@@ -162,7 +164,7 @@ def time_message(time_ns: int) -> Time:
 
 
 def _fitting(low: int, high: int, value: Any) -> int:
-    # What is negative, such as -1 for "unknown", is 0 in a field without a sign.
+    # A negative number, such as -1 for "unknown", is 0 in a field without a sign.
     number = int(value) if low else max(int(value), 0)
     if not low <= number <= high:
         raise OverflowError(f"it must lie in {low} to {high}")
@@ -194,8 +196,8 @@ def _place_from(message: Any) -> dict[str, Any]:
 def _box_from(message: Box) -> dict[str, Any]:
     corners = [(corner.x, corner.y, corner.z) for corner in (message.min_corner, message.max_corner)]
     size = 3 if any(z != 0.0 for _, _, z in corners) else 2
-    least, most = (corner[:size] for corner in corners)
-    return {"field": message.field, "frame_id": message.frame_id, "min_corner": least, "max_corner": most}
+    low, high = (corner[:size] for corner in corners)
+    return {"field": message.field, "frame_id": message.frame_id, "min_corner": low, "max_corner": high}
 
 
 def _pose_from(message: PoseMessage) -> tuple[float, ...]:
@@ -216,11 +218,11 @@ def _point_message(position: Sequence[float]) -> Point:
 
 
 def _group_message(group: Group) -> GroupMessage:
-    first, members, superseded = group.representative, group.members, group.superseded
+    first, members, duplicates = group.representative, group.members, group.superseded
     return fill(
         GroupMessage(), group, representative=first.id, content=first.content, category=first.category,
-        members=[one.id for one in members], member_contents=[one.content for one in members],
-        superseded=[one.id for one in superseded], superseded_contents=[one.content for one in superseded],
+        members=[fact.id for fact in members], member_contents=[fact.content for fact in members],
+        superseded=[fact.id for fact in duplicates], superseded_contents=[fact.content for fact in duplicates],
     )  # fmt: skip
 
 
@@ -249,7 +251,7 @@ _FROM_FIELD: Mapping[str, Callable[[str, Any], Any]] = {
     "builtin_interfaces/Time": time_from,
     "builtin_interfaces/Duration": seconds_from,
 }
-"""By the type of a field of a request: its value for the core."""
+"""Converters into values of the core, by the type of a field of a request."""
 _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "boolean": bool,
     **{f"int{bits}": partial(_fitting, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in _BITS},
@@ -266,7 +268,7 @@ _TO_FIELD: Mapping[str, Callable[[Any], Any]] = {
     "geometry_msgs/Pose": _pose_message,
     "builtin_interfaces/Time": lambda value: time_message(value or 0),
 }
-"""By the type of a field of a message: what a value of the core becomes, if it is not filled field by field."""
+"""Converters from values of the core, by the type of a field of a message that is not filled field by field."""
 _ATTRIBUTES = {
     "stamp": "observed_at",
     "created": "created_at",
@@ -274,4 +276,4 @@ _ATTRIBUTES = {
     "metadata": "metadata_json",
     "protected_memories": "protected",
 }
-"""Attributes of the core that have another name than their fields."""
+"""Attributes of the core by the names of fields that differ from them."""

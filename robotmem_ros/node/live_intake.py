@@ -50,7 +50,7 @@ class SimulatedTime:
 _POLL = 0.25
 _LOG_PERIOD = 5.0
 _PATH_PATIENCE = 10.0
-"""Seconds without a pose of the robot after which the log says why."""
+"""Seconds without a pose of the robot until the log says why."""
 _NS = 1_000_000_000
 _NOT_ACTIVE = "the node is not active"
 _LISTENS_NOW = ", and the node listens to /tf only since this one"
@@ -87,8 +87,8 @@ class LiveIntake:
             path=self._path,
         )
         self.last_error = ""
-        """What went wrong last and should not, in words."""
-        self._running: _Running | None = None
+        """Last unexpected error; empty if there was none."""
+        self._activation: _Activation | None = None
         self._topics: PerceptionTopics | None = None
 
     def start(self) -> None:
@@ -99,7 +99,7 @@ class LiveIntake:
             backlog=lambda: self._memory.waiting >= self._memory.parameters.queue_limit,
             look=self._look,
             yield_to_queries=self._memory.yield_to_queries,
-            failed=self._failed,
+            on_error=self._report_error,
         )
         tf = TfTopics(self._node, worker, self._intake.receive_tf, self._intake.clear)
         if self._configs or self._path:
@@ -107,42 +107,42 @@ class LiveIntake:
         self._topics = topics = PerceptionTopics(self._node, self._intake, worker, self._configs, self._clock)
         localisation = self._localisation(worker)
         topic = self._memory.parameters.map_topic
-        self._running = _Running(
+        self._activation = _Activation(
             self._node, worker, tf, topics,
             localisation=localisation,
             map_topic=MapTopic(self._node, self._memory, self._clock, topic) if topic else None,
             simulated=self._simulated,
         )  # fmt: skip
         self._path_since = time.monotonic()
-        if self._lacks_tf(self._running):
-            self._node.get_logger().warning(tf.missing)
+        if self._lacks_tf(self._activation):
+            self._node.get_logger().warning(tf.problem)
 
     def stop(self) -> None:
         """Stop listening; store what came, as far as its transforms are there."""
-        running, self._running = self._running, None
+        activation, self._activation = self._activation, None
         self._targets.close(_NOT_ACTIVE)
-        if running is not None:
-            running.close()
+        if activation is not None:
+            activation.close()
             self._intake.finish()
 
-    def transformed(self, target: Target) -> Future[Point]:
-        """Give the target of a query in the memory frame, now or when its transform has come.
+    def transform(self, target: Target) -> Future[Point]:
+        """Return the target of a query in the memory frame, now or when its transform has come.
 
         Raises:
             FrameMismatchError: no transform can come, or the query does not wait for it.
         """
-        running = self._running
-        if running is None or running.tf.missing:
-            why = running.tf.missing if running else _NOT_ACTIVE
-            raise FrameMismatchError(target.field, target.source, target.target, why)
-        hint = "" if running.tf.listens else _LISTENS_NOW
-        if not running.tf.listens and self._node.executor is not None:
+        activation = self._activation
+        if activation is None or activation.tf.problem:
+            problem = activation.tf.problem if activation else _NOT_ACTIVE
+            raise FrameMismatchError(target.field, target.source, target.target, problem)
+        hint = "" if activation.tf.listens else _LISTENS_NOW
+        if not activation.tf.listens and self._node.executor is not None:
             # Called by a thread of a service; subscriptions are made by the executor's.
-            self._node.executor.create_task(self._listen, running)
-        result = self._targets.transformed(target, f"; transform_timeout makes the query wait for it{hint}")
+            self._node.executor.create_task(self._listen, activation)
+        result = self._targets.transform(target, f"; transform_timeout makes the query wait for it{hint}")
         if not result.done():
             # The thread of the intake looks at what waits from now on.
-            running.worker.put_first(lambda: None)
+            activation.worker.put_first(lambda: None)
         return result
 
     def states(self) -> list[TopicState]:
@@ -152,21 +152,21 @@ class LiveIntake:
     def queues(self) -> dict[str, int]:
         """Return the lengths of the queues by name."""
         return {
-            "messages_to_read": self._running.worker.depth if self._running else 0,
+            "messages_to_read": self._activation.worker.depth if self._activation else 0,
             "waiting_for_transforms": self._intake.waiting_for_transforms,
             "waiting_to_be_written": self._memory.waiting,
         }
 
-    def missing(self) -> str:
-        """Return what the configured topics, the path and the map lack, in words."""
-        running = self._running
-        if running is None:
+    def problem(self) -> str:
+        """Describe what the configured topics, the path and the map lack."""
+        activation = self._activation
+        if activation is None:
             return ""
-        of_map = running.map_topic.problem if running.map_topic else ""
-        return "; ".join(filter(None, (running.tf.missing if self._lacks_tf(running) else "", of_map)))
+        of_map = activation.map_topic.problem if activation.map_topic else ""
+        return "; ".join(filter(None, (activation.tf.problem if self._lacks_tf(activation) else "", of_map)))
 
-    def _lacks_tf(self, running: _Running) -> bool:
-        return bool(running.tf.missing and (self._configs or self._path))
+    def _lacks_tf(self, activation: _Activation) -> bool:
+        return bool(activation.tf.problem and (self._configs or self._path))
 
     def _localisation(self, worker: IntakeWorker) -> MatchedSubscription | None:
         topic = self._memory.parameters.localisation_topic
@@ -188,18 +188,18 @@ class LiveIntake:
             depth=10,
         )
 
-    def _listen(self, running: _Running) -> None:
-        if running is self._running:
-            running.tf.start()
+    def _listen(self, activation: _Activation) -> None:
+        if activation is self._activation:
+            activation.tf.start()
 
     def _look(self) -> bool:
         self._intake.collect()
-        # Both, whatever the first one says.
+        # Always both, so no `or`.
         targets_wait = self._targets.settle()
-        self._tell_of_path()
+        self._warn_of_path()
         return targets_wait or self._intake.waiting_for_transforms > 0 or self._intake.path_waits
 
-    def _tell_of_path(self) -> None:
+    def _warn_of_path(self) -> None:
         # Once: a robot without the frame has other transforms all the time.
         if self._path is None or not self._path.problem:
             self._path_since = time.monotonic()
@@ -208,13 +208,13 @@ class LiveIntake:
             way_out = "robot_frame names another frame, or '' for no path"
             self._node.get_logger().warning(f"no path of the robot is kept: {self._path.problem}; {way_out}")
 
-    def _failed(self, error: Exception) -> None:
+    def _report_error(self, error: Exception) -> None:
         self.last_error = f"{type(error).__name__}: {error}"
         self._node.get_logger().error(f"a message could not be taken: {error!r}", throttle_duration_sec=_LOG_PERIOD)
 
 
-class _Running:
-    """What exists while the node is active."""
+class _Activation:
+    """Parts that exist while the node is active."""
 
     def __init__(
         self,

@@ -27,18 +27,18 @@ _PACKAGE = __name__.partition(".")[0]
 @contextmanager
 def bridged(node: Node) -> Iterator[None]:
     """Log everything of this package through the logger of a node, from its level on, instead of to stderr."""
-    ours = logging.getLogger(_PACKAGE)
-    before = ours.level, ours.propagate
+    logger = logging.getLogger(_PACKAGE)
+    before = logger.level, logger.propagate
     handler = _Bridge(node)
-    ours.addHandler(handler)
+    logger.addHandler(handler)
     # The levels of both have the same numbers. What is below costs its caller next to nothing.
-    ours.setLevel(int(node.get_logger().get_effective_level()))
-    ours.propagate = False
+    logger.setLevel(int(node.get_logger().get_effective_level()))
+    logger.propagate = False
     try:
         yield
     finally:
-        ours.removeHandler(handler)
-        ours.level, ours.propagate = before
+        logger.removeHandler(handler)
+        logger.level, logger.propagate = before
 
 
 class _Bridge(logging.Handler):
@@ -73,12 +73,12 @@ namespace such as /robot1 ~/.robotmem/robot1/memory.db.
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the node; the exit code is 0 after a signal, 1 if the node cannot be made, 2 for wrong arguments."""
-    given = sys.argv if arguments is None else arguments
+    argv = sys.argv if arguments is None else arguments
     parser = _parser()
-    _, unknown = parser.parse_known_args(_not_for_ros(given))
+    _, unknown = parser.parse_known_args(_not_for_ros(argv))
     if unknown:
         parser.error(f"unknown arguments: {' '.join(unknown)}; parameters and other ROS arguments follow --ros-args")
-    for path in parameter_files(given):
+    for path in parameter_files(argv):
         if not path.is_file():
             print(f"memory_node: --params-file: there is no file {shown(path)}", file=sys.stderr)
             return 1
@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, stop)
     try:
         # Not rclpy's handlers: those end the context at once, before the node could commit and say so.
-        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=argv, signal_handler_options=SignalHandlerOptions.NO)
         node = MemoryNode()
     except (RobotMemoryError, ParameterException, RuntimeError) as error:
         if type(error).__name__ == "UnknownROSArgsError":  # rclpy does not export the class
@@ -127,15 +127,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _not_for_ros(arguments: list[str]) -> list[str]:
     # Not by rclpy, which takes a bare `name:=value` for a remapping of old.
-    others, is_for_ros = [], False
+    own_arguments, is_for_ros = [], False
     for argument in arguments[1:]:
         if argument == "--ros-args":
             is_for_ros = True
         elif is_for_ros:
             is_for_ros = argument != "--"
         else:
-            others.append(argument)
-    return others
+            own_arguments.append(argument)
+    return own_arguments
 
 
 def _bring_up(node: MemoryNode) -> None:

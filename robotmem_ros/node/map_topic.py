@@ -16,7 +16,7 @@ from .conversions import Clock
 from .subscriptions import MatchedSubscription
 
 _PERIOD = 5.0
-"""Seconds between two maps that are stored; of those that come meanwhile, only the last one counts."""
+"""Seconds between two stored maps; of the maps between, only the last one is stored."""
 
 
 class MapTopic:
@@ -37,7 +37,7 @@ class MapTopic:
         self._subscription: MatchedSubscription | None = None
         self._thread: threading.Thread | None = None
         self.problem = ""
-        """Why the last map is not stored, in words."""
+        """Reason why the last map is not stored; empty if it is."""
         try:
             self._kind: Any = message_class(MAP_TYPE)
         except UnknownTypeError:
@@ -99,8 +99,8 @@ class MapTopic:
         self._memory.save_map(grid)
         self._last_digest = digest
 
-    def _fail(self, why: str) -> None:
-        problem = f"the map of {self._topic} is not stored: {why}"
+    def _fail(self, detail: str) -> None:
+        problem = f"the map of {self._topic} is not stored: {detail}"
         if problem != self.problem:
             self._node.get_logger().warning(problem)
         self.problem = problem

@@ -20,7 +20,7 @@ _COLOURS = (
     (3600, (1.0, 0.5, 0.1)),
     (86_400, (0.9, 0.2, 0.2)),
 )
-"""Up to which age in seconds an object has which colour: green is just seen, red is of today."""
+"""Greatest age in seconds for each colour: green was seen just now, red today."""
 _OLDER = (0.5, 0.5, 0.6)
 _WHITE = (1.0, 1.0, 1.0, 1.0)
 _BALL, _TEXT = 0.15, 0.12
@@ -38,7 +38,7 @@ class Markers:
     def __init__(self, node: Node) -> None:
         self._publisher = node.create_publisher(MarkerArray, "~/markers", qos.latched())
         self._listeners = 0
-        self._shown: dict[int, _Look] = {}
+        self._last_looks: dict[int, _Look] = {}
 
     def publish(self, objects: Callable[[], Iterable[SeenObject]], now: int) -> None:
         """Publish what changed of the objects since the last time; `now` is the robot's clock in nanoseconds."""
@@ -46,27 +46,27 @@ class Markers:
         self._listeners = listeners
         if not listeners:
             return
-        looks = {found.memory_id: _look(found, now) for found in objects()}
+        looks = {seen_object.memory_id: _look(seen_object, now) for seen_object in objects()}
         markers = []
         if listeners > before:
-            self._shown = {}
+            self._last_looks = {}
             markers.append(Marker(action=Marker.DELETEALL))
-        for memory_id in self._shown.keys() - looks.keys():
-            markers += _gone(memory_id, self._shown[memory_id])
+        for memory_id in self._last_looks.keys() - looks.keys():
+            markers += _deletions(memory_id, self._last_looks[memory_id])
         for memory_id, look in looks.items():
-            if self._shown.get(memory_id) != look:
+            if self._last_looks.get(memory_id) != look:
                 markers += _markers(memory_id, look)
-        self._shown = looks
+        self._last_looks = looks
         if markers:
             self._publisher.publish(MarkerArray(markers=markers))
 
 
-def _look(found: SeenObject, now: int) -> _Look:
-    # Rounded: what changes by less is not worth a message.
-    age = (now - found.last_seen) / _NS
+def _look(seen_object: SeenObject, now: int) -> _Look:
+    # Rounded, so that tiny changes cause no message.
+    age = (now - seen_object.last_seen) / _NS
     colour = next((colour for limit, colour in _COLOURS if age < limit), _OLDER)
-    x, y, z = (round(part, 2) for part in found.position)
-    return found.frame_id, found.label, x, y, z, round(found.confidence, 1), colour
+    x, y, z = (round(part, 2) for part in seen_object.position)
+    return seen_object.frame_id, seen_object.label, x, y, z, round(seen_object.confidence, 1), colour
 
 
 def _markers(memory_id: int, look: _Look) -> list[Marker]:
@@ -80,13 +80,13 @@ def _markers(memory_id: int, look: _Look) -> list[Marker]:
     return [ball, text]
 
 
-def _gone(memory_id: int, look: _Look) -> list[Marker]:
-    found = []
+def _deletions(memory_id: int, look: _Look) -> list[Marker]:
+    markers = []
     for space in ("objects", "labels"):
         marker = Marker(ns=space, id=memory_id % _IDS, action=Marker.DELETE)
         marker.header.frame_id = look[0]
-        found.append(marker)
-    return found
+        markers.append(marker)
+    return markers
 
 
 def _marker(

@@ -51,15 +51,15 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self._live: LiveIntake | None = None
         self._state = "unconfigured"
         self._is_ending = False
-        self._why = ""
+        self._problem = ""
         # Of ~/perception since the last activation: what is written after its end counts as well.
         self._counts: Callable[[], TopicCounts] = TopicCounts
         self._drops = DropWarnings(self)
         self.parameters = declare(self, self._apply)
-        for what in ignored_parameters(self, self.parameters):
-            self.get_logger().warning(what)
+        for warning in ignored_parameters(self, self.parameters):
+            self.get_logger().warning(warning)
         workers = self.parameters.worker_threads
-        self._services_ = Services(self, self._active_memory, self._transformed, self._now, workers)
+        self._services_ = Services(self, self._active_memory, self._transform, self._now, workers)
         self._status = StatusTopic(self, self._now)
         self._diagnostics = Diagnostics(self, self._now)
         self._markers = Markers(self)
@@ -82,11 +82,11 @@ class MemoryNode(ThreadedNode, ParametersNode):
             self._live = LiveIntake(self, self._memory, self._now)
         except RobotMemoryError as error:
             self._close_memory()
-            self._why = str(error)
+            self._problem = str(error)
             self.get_logger().error(f"cannot be configured: {error}")
             self._publish_status()
             return TransitionCallbackReturn.FAILURE
-        self._why = ""
+        self._problem = ""
         self._enter("inactive")
         return TransitionCallbackReturn.SUCCESS
 
@@ -145,7 +145,7 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def _active_memory(self) -> RobotMemory:
         if self._is_ending or self._memory is None or self._state != "active":
-            raise NotActiveError(SHUTTING_DOWN if self._is_ending else self._state, self._why)
+            raise NotActiveError(SHUTTING_DOWN if self._is_ending else self._state, self._problem)
         return self._memory
 
     def _apply(self, parameters: Parameters) -> None:
@@ -158,10 +158,10 @@ class MemoryNode(ThreadedNode, ParametersNode):
         self.get_logger().info(f"{state}, memory in {self._memory.path}" if self._memory else state)
         self._publish_status()
 
-    def _transformed(self, target: Target) -> Future[Point]:
+    def _transform(self, target: Target) -> Future[Point]:
         if self._live is None:
-            raise NotActiveError(self._state, self._why)
-        return self._live.transformed(target)
+            raise NotActiveError(self._state, self._problem)
+        return self._live.transform(target)
 
     def _publish_status(self) -> None:
         # The counts first, so that what is counted as stored is among the memories.
@@ -175,14 +175,14 @@ class MemoryNode(ThreadedNode, ParametersNode):
 
     def _publish_diagnostics(self) -> None:
         self._warn_of_drops()
-        why, status = self._trouble(), None
+        problem, status = self._trouble(), None
         try:
             status = self._memory.status() if self._memory else None
         except RobotMemoryError as error:
-            why = str(error)
+            problem = str(error)
         queues = self._live.queues() if self._live else {}
         self._diagnostics.publish(
-            self._state, why, status, topics=self._topics(), queues=queues, dropped=self._counts().drops
+            self._state, problem, status, topics=self._topics(), queues=queues, drops=self._counts().drops
         )
 
     def _publish_markers(self) -> None:
@@ -197,8 +197,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
         return self._live.states() if self._live else []
 
     def _trouble(self) -> str:
-        live = (self._live.missing(), self._live.last_error) if self._live else ()
-        return "; ".join(filter(None, (self._why, *live, self._drops.recent())))
+        live = (self._live.problem(), self._live.last_error) if self._live else ()
+        return "; ".join(filter(None, (self._problem, *live, self._drops.recent())))
 
     def _warn_of_drops(self) -> None:
         self._drops.look("~/perception", self._counts())
@@ -214,8 +214,8 @@ class MemoryNode(ThreadedNode, ParametersNode):
         # Dictionaries and model stay as long as the node: the garbage collector need not look through them each time.
         gc.collect()
         gc.freeze()
-        why = f": {status.reason}" if status.reason else ""
-        self.get_logger().info(f"queries run on {status.mode.value}{why}")
+        ending = f": {status.reason}" if status.reason else ""
+        self.get_logger().info(f"queries run on {status.mode.value}{ending}")
 
     def _stop(self) -> None:
         self._bond.dissolve()

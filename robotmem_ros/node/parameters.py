@@ -22,8 +22,8 @@ from ..memory.yaml_file import read_yaml
 class ParametersNode(LifecycleNode):
     """A node that knows by name which parameters were given at start, whether they are declared or not."""
 
-    given: Mapping[str, Any]
-    """The values given at start; None for an empty list."""
+    start_values: Mapping[str, Any]
+    """Values from the start of the node; None for an empty list."""
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
@@ -35,8 +35,8 @@ class ParametersNode(LifecycleNode):
 
         It would declare them without a description, and fails at an empty list, which has no type.
         """
-        if not hasattr(self, "given"):
-            self.given = {name: value for name, value, *_ in parameters}
+        if not hasattr(self, "start_values"):
+            self.start_values = {name: value for name, value, *_ in parameters}
             return []
         declared: list[Parameter[Any]] = super().declare_parameters(namespace, parameters, ignore_override)
         return declared
@@ -52,14 +52,14 @@ def declare(node: ParametersNode, on_change: Callable[[Parameters], None]) -> Pa
 
     def check(changes: Sequence[Parameter]) -> SetParametersResult:
         nonlocal current
-        ours = {change.name: change.value for change in changes if hasattr(current, change.name)}
+        values = {change.name: change.value for change in changes if hasattr(current, change.name)}
         try:
-            changed = current.changed(**ours)
+            candidate = current.changed(**values)
         except InvalidFieldError as error:
             return SetParametersResult(successful=False, reason=str(error))
-        if changed != current:
-            current = changed
-            on_change(changed)
+        if candidate != current:
+            current = candidate
+            on_change(candidate)
         return SetParametersResult(successful=True)
 
     node.add_on_set_parameters_callback(check)
@@ -73,7 +73,7 @@ def declare_group(node: ParametersNode, name: str) -> dict[str, object]:
     """
     prefix = f"{name}."
     values: dict[str, object] = {}
-    for key in sorted(key for key in node.given if key.startswith(prefix)):
+    for key in sorted(key for key in node.start_values if key.startswith(prefix)):
         if not node.has_parameter(key):
             node.declare_parameter(key, None, ParameterDescriptor(dynamic_typing=True, read_only=True))
         value = node.get_parameter(key).value
@@ -84,7 +84,7 @@ def declare_group(node: ParametersNode, name: str) -> dict[str, object]:
 
 def _declared(node: ParametersNode, entry: Field[Any]) -> Any:
     # An empty list has no type for rcl: it is the default of every parameter that is a list.
-    is_empty = entry.name in node.given and node.given[entry.name] is None
+    is_empty = entry.name in node.start_values and node.start_values[entry.name] is None
     return node.declare_parameter(entry.name, _start(entry), _descriptor(entry), ignore_override=is_empty).value
 
 
@@ -118,22 +118,22 @@ _OF_RCLPY = "qos_overrides."
 def ignored_parameters(node: ParametersNode, parameters: Parameters) -> Iterator[str]:
     """Tell of each ignored parameter what is wrong and what would be right."""
     topics = parameters.perception_topics
-    known = [entry.name for entry in fields(Parameters)]
+    parameter_names = [entry.name for entry in fields(Parameters)]
     blocks: dict[str, list[str]] = {}
-    for name in sorted(node.given):
+    for name in sorted(node.start_values):
         block, dot, _ = name.partition(".")
         if node.has_parameter(name) or name.startswith((_OF_RCLPY, *(f"{topic}." for topic in topics))):
             continue
         if dot:
             blocks.setdefault(block, []).append(name)
         else:
-            yield f"{name}: is no parameter and is ignored{did_you_mean(name, known)}"
+            yield f"{name}: is no parameter and is ignored{did_you_mean(name, parameter_names)}"
     for block, names in blocks.items():
-        what = f"{', '.join(names)}: {block!r} is not listed in perception_topics and is ignored"
-        yield f"{what}{did_you_mean(block, topics) or '; list it to subscribe'}"
+        problem = f"{', '.join(names)}: {block!r} is not listed in perception_topics and is ignored"
+        yield f"{problem}{did_you_mean(block, topics) or '; list it to subscribe'}"
     for path in parameter_files(sys.argv):
-        for what in misnamed(_content(path), node.get_fully_qualified_name(), known):
-            yield f"{path}: {what}"
+        for problem in misnamed(_content(path), node.get_fully_qualified_name(), parameter_names):
+            yield f"{path}: {problem}"
 
 
 def parameter_files(arguments: Sequence[str]) -> list[Path]:

@@ -23,9 +23,9 @@ from .subscriptions import LostMessages, Receiver
 
 _LOG = logging.getLogger(__name__)
 _BATCH = 64
-"""Messages after which a query may go first again."""
+"""Messages per turn; queries go first between two turns."""
 _REST = 0.01
-"""Seconds: what comes in this time is taken in one go, which spares more than half of the time it costs."""
+"""Seconds between two turns: taking all messages of this time at once halves the CPU time."""
 
 
 class PerceptionTopic:
@@ -39,7 +39,7 @@ class PerceptionTopic:
         self._memory = memory
         self._clock = clock
         self.counter = TopicCounter("~/perception")
-        """What was taken; a message that was published and never came is dropped as lost."""
+        """Counts of messages; one that was published and never came counts as lost."""
         self._gaps = LostMessages(alone=lambda: node.count_publishers("~/perception") <= 1)
         parameters = memory.parameters
         self._depth = parameters.perception_depth
@@ -68,8 +68,8 @@ class PerceptionTopic:
 
     def _take_in(self, raw: bytes, info: Any) -> None:
         self._thread.count()
-        if lost := self._gaps.before(info):
-            self.counter.drop_unread(DropReason.LOST, lost, "published, and never came; raise perception_depth")
+        if gap := self._gaps.before(info):
+            self.counter.drop_unread(DropReason.LOST, gap, "published, and never came; raise perception_depth")
         self.counter.receive(1, {})
         try:
             message = deserialize_message(raw, Perception)
@@ -82,7 +82,7 @@ class PerceptionTopic:
                 return
             received_at = max(self._clock(), 0)
             new = perception_from(message, self._memory.parameters, self._clock, received_at=received_at)
-            self._memory.store(new, background=True).add_done_callback(lambda done: self._settle(new, done))
+            self._memory.store(new, background=True).add_done_callback(lambda future: self._settle(new, future))
         except InvalidFieldError as error:
             self._drop(DropReason.of_field(error.field), str(error))
         except RobotMemoryError as error:

@@ -27,15 +27,15 @@ class StatusTopic:
         self._last: MemoryStatus | None = None
 
     def publish(
-        self, state: str, why: str, status: Status | None, counts: TopicCounts, topics: Sequence[TopicState]
+        self, state: str, problem: str, status: Status | None, counts: TopicCounts, topics: Sequence[TopicState]
     ) -> None:
-        """Publish the status if more than its stamp changed; `why` is what is wrong."""
+        """Publish the status if more than its stamp changed; `problem` says what is wrong."""
         message = MemoryStatus(state=state)
         if status is not None:
             fill_status(message, status)
-        message.reason = "; ".join(filter(None, (why, message.reason)))
+        message.reason = "; ".join(filter(None, (problem, message.reason)))
         message.topic_names = [topic.config.name for topic in topics]
-        message.topic_received = [topic.arrived for topic in topics]
+        message.topic_received = [topic.arrival_count for topic in topics]
         message.topic_stored = [topic.counts.stored_count for topic in topics]
         message.topic_dropped = [topic.counts.drops.total() for topic in topics]
         message.received, message.stored = counts.observations, counts.stored_count
@@ -68,17 +68,17 @@ class Diagnostics:
     def publish(
         self,
         state: str,
-        why: str,
+        problem: str,
         status: Status | None,
         *,
         topics: Sequence[TopicState],
         queues: dict[str, int],
-        dropped: dict[DropReason, int],
+        drops: dict[DropReason, int],
     ) -> None:
-        """Publish the state of the node, its database, its topics and its queues; `why` is what went wrong."""
+        """Publish the state of the node, its database, its topics and its queues; `problem` says what went wrong."""
         now = time.monotonic()
         elapsed, self._then = max(now - self._then, 1e-3), now
-        message = DiagnosticArray(status=[self._memory(state, why, status, queues, dropped)])
+        message = DiagnosticArray(status=[self._memory(state, problem, status, queues, drops)])
         message.header.stamp = time_message(max(self._clock(), 0))
         for topic in topics:
             message.status.append(self._topic(topic, self._before.get(topic.config.name), elapsed))
@@ -86,15 +86,15 @@ class Diagnostics:
         self._publisher.publish(message)
 
     def _memory(
-        self, state: str, why: str, status: Status | None, queues: dict[str, int], dropped: dict[DropReason, int]
+        self, state: str, problem: str, status: Status | None, queues: dict[str, int], drops: dict[DropReason, int]
     ) -> DiagnosticStatus:
-        values: list[tuple[str, object]] = [("state", state), ("last_error", why)]
+        values: list[tuple[str, object]] = [("state", state), ("last_error", problem)]
         level, words = (_OK, state) if state == "active" else (_WARN, state)
-        if why and status is None:
-            level, words = _ERROR, why
+        if problem and status is None:
+            level, words = _ERROR, problem
         if status is not None:
-            if why or status.reason:
-                level, words = _ERROR if status.write_error else _WARN, why or status.reason
+            if problem or status.reason:
+                level, words = _ERROR if status.write_error else _WARN, problem or status.reason
             values += [
                 ("mode", status.mode.value),
                 ("database", status.db_path),
@@ -104,19 +104,20 @@ class Diagnostics:
                 ("removed_by_retention", status.removed),
             ]
         values += queues.items()
-        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(dropped.items()))
+        values += ((f"dropped.{reason.value}", number) for reason, number in sorted(drops.items()))
         return self._status("memory", level, words, values)
 
     def _topic(self, now: TopicState, before: TopicState | None, elapsed: float) -> DiagnosticStatus:
         level, words = _OK, "ok"
-        lost = {
+        new_drops = {
             reason: number - (before.counts.drops[reason] if before else 0)
             for reason, number in now.counts.drops.items()
             if not reason.is_expected
         }
-        if any(lost.values()):
+        if any(new_drops.values()):
             level = _WARN
-            words = "dropped: " + ", ".join(f"{number} {reason.value}" for reason, number in lost.items() if number)
+            words = ", ".join(f"{number} {reason.value}" for reason, number in new_drops.items() if number)
+            words = f"dropped: {words}"
         if now.problem:
             level, words = _WARN, now.problem
         stored_count = now.counts.stored_count
@@ -125,8 +126,8 @@ class Diagnostics:
             ("type", now.config.type),
             ("qos", now.quality),
             ("publishers", now.publishers),
-            ("received", now.arrived),
-            ("received_per_second", f"{(now.arrived - (before.arrived if before else 0)) / elapsed:.1f}"),
+            ("received", now.arrival_count),
+            ("received_per_second", f"{(now.arrival_count - (before.arrival_count if before else 0)) / elapsed:.1f}"),
             ("stored", stored_count),
             ("stored_per_second", f"{(stored_count - (before.counts.stored_count if before else 0)) / elapsed:.1f}"),
             ("waiting", now.counts.waiting_count),

@@ -43,9 +43,9 @@ _HISTORY, _LONGEST_HISTORY = 100, 10_000
 S = TypeVar("S")
 T = TypeVar("T")
 Memory = Callable[[], RobotMemory]
-"""Gives the memory of the active node, or raises NotActiveError."""
-Transformed = Callable[[Target], Future[Point]]
-"""Gives a point in another frame, now or when its transform has come."""
+"""Function that returns the memory of the active node, or raises NotActiveError."""
+TransformPoint = Callable[[Target], Future[Point]]
+"""Function that returns a point in another frame, now or when its transform has come."""
 
 
 SHUTTING_DOWN = "shutting down"
@@ -55,24 +55,25 @@ SHUTTING_DOWN = "shutting down"
 class NotActiveError(RobotMemoryError):
     """The node has no memory to serve with now."""
 
-    def __init__(self, state: str, why: str) -> None:
+    def __init__(self, state: str, problem: str) -> None:
         is_ending = state == SHUTTING_DOWN
-        super().__init__(f"the node is {state}" + ("" if is_ending else ", not active") + (f": {why}" if why else ""))
+        ending = f": {problem}" if problem else ""
+        super().__init__(f"the node is {state}{'' if is_ending else ', not active'}{ending}")
 
 
 class Services:
     """All services, under the node's own name."""
 
     def __init__(
-        self, node: Node, memory: Memory, transformed: Transformed, clock: conversions.Clock, workers: int
+        self, node: Node, memory: Memory, transform: TransformPoint, clock: conversions.Clock, workers: int
     ) -> None:
         self._memory = memory
         self._clock = clock
-        self._transformed = transformed
+        self._transform = transform
         self._workers = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="memory-service")
         self._thread = CallbackThread(node, "memory-requests")
-        for kind, name, begin, filled in self._table():
-            serve(node, self._thread, kind, name, begin=begin, fill=filled)
+        for kind, name, begin, fill_response in self._table():
+            serve(node, self._thread, kind, name, begin=begin, fill=fill_response)
         self._thread.start()
 
     def _table(self) -> tuple[tuple[Any, str, Callable[[Any], Future[Any]], Callable[[Any, Any], object]], ...]:
@@ -105,15 +106,15 @@ class Services:
 
         return begin
 
-    def _submit(self, verb: Callable[..., T], *arguments: Any, **named: Any) -> Future[T]:
+    def _submit(self, verb: Callable[..., T], *arguments: Any, **options: Any) -> Future[T]:
         # Refused at once by a node that is not active, and by one that no longer is when a worker is free.
         self._memory()
-        return self._workers.submit(self._call, verb, *arguments, **named)
+        return self._workers.submit(self._call, verb, *arguments, **options)
 
-    def _call(self, verb: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    def _call(self, verb: Callable[..., T], *arguments: Any, **options: Any) -> T:
         memory = self._memory()
         try:
-            return verb(memory, *arguments, **named)
+            return verb(memory, *arguments, **options)
         except MemoryClosedError:
             self._memory()  # it says why it was closed
             raise
@@ -128,28 +129,28 @@ class Services:
         new = conversions.perception_from(request.perception, self._memory().parameters, self._clock)
         return self._call(RobotMemory.store, new)
 
-    def _recall(self, request: Recall.Request) -> Future[conversions.Recalled]:
+    def _recall(self, request: Recall.Request) -> Future[conversions.RecallResponse]:
         parameters = self._memory().parameters
         targets = {
             f"{name}.target": conversions.target_from(name, message, parameters)
             for name in _PLACES
             for message in getattr(request, name)
         }
-        return self._recalled(fields_of(request), targets)
+        return self._recall_in(fields_of(request), targets)
 
-    def _recalled(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.Recalled]:
+    def _recall_in(self, query: dict[str, Any], targets: dict[str, Target]) -> Future[conversions.RecallResponse]:
         # A target in another frame becomes one in the memory frame, one after the other.
-        def again(target: Target, name: str, transformed: Future[Point]) -> Future[conversions.Recalled]:
-            place = {**query[name], "target": transformed.result(), "frame_id": target.target}
-            rest = {field: one for field, one in targets.items() if one is not target}
-            return self._recalled({**query, name: place}, rest)
+        def again(target: Target, name: str, point: Future[Point]) -> Future[conversions.RecallResponse]:
+            place = {**query[name], "target": point.result(), "frame_id": target.target}
+            rest = {field: other_target for field, other_target in targets.items() if other_target is not target}
+            return self._recall_in({**query, name: place}, rest)
 
-        def in_memory_frame(done: Future[conversions.Recalled]) -> Future[conversions.Recalled]:
-            error = done.exception()
+        def in_memory_frame(future: Future[conversions.RecallResponse]) -> Future[conversions.RecallResponse]:
+            error = future.exception()
             if not isinstance(error, FrameMismatchError) or error.field not in targets:
-                return done
+                return future
             target = targets[error.field]
-            return then(self._transformed(target), partial(again, target, error.field.partition(".")[0]))
+            return then(self._transform(target), partial(again, target, error.field.partition(".")[0]))
 
         return then(self._submit(recall, **query), in_memory_frame)
 
@@ -158,11 +159,11 @@ class Services:
         return self._submit(RobotMemory.object_history, int(request.memory_id), n)
 
 
-def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.Recalled:
+def recall(memory: RobotMemory, *, brief: bool, **query: Any) -> conversions.RecallResponse:
     """Recall memories in full or in brief, with the arguments of the core; raise the same errors."""
     result = memory.recall(**query)
     hits, in_brief = ((), result.brief()) if brief else (result.hits, ())
-    return conversions.Recalled(hits, in_brief, result.mode, result.reason, result.relevant)
+    return conversions.RecallResponse(hits, in_brief, result.mode, result.reason, result.relevant)
 
 
 def serve(
@@ -180,14 +181,14 @@ def serve(
         try:
             return begin(request)
         except Exception as error:
-            failed: Future[T] = Future()
-            failed.set_exception(error)
-            return failed
+            future: Future[T] = Future()
+            future.set_exception(error)
+            return future
 
-    def answer(header: Any, done: Future[T]) -> None:
+    def answer(header: Any, future: Future[T]) -> None:
         response = kind.Response()
         try:
-            fill(response, done.result())
+            fill(response, future.result())
             response.success = True
         except RobotMemoryError as error:
             _LOG.debug("%s rejected: %s", name, error)
@@ -224,16 +225,16 @@ def then(first: Future[S], step: Callable[[Future[S]], Future[T]]) -> Future[T]:
     """
     result: Future[T] = Future()
 
-    def begin(done: Future[S]) -> None:
+    def begin(future: Future[S]) -> None:
         try:
-            step(done).add_done_callback(finish)
+            step(future).add_done_callback(finish)
         except Exception as error:
             result.set_exception(error)
 
-    def finish(done: Future[T]) -> None:
-        error = done.exception()
+    def finish(future: Future[T]) -> None:
+        error = future.exception()
         if error is None:
-            result.set_result(done.result())
+            result.set_result(future.result())
         else:
             result.set_exception(error)
 

@@ -26,34 +26,34 @@ class MatchedSubscription:
     only if all publishers are, so that all of them are heard and what a publisher latched arrives once. `receive` is
     called in that of the node's executor, or in `thread`, with many messages in one turn; there it may wait. What one
     subscription still holds is received before those of the next.
-    `lost` gets the number of messages that were published and never came.
+    `on_loss` gets the number of messages that were published and never came.
     """
 
     def __init__(
         self, node: Node, kind: Any, type_name: str, topic: str, receive: Receive, *,
         reliability: str, durability: str, depth: int, thread: CallbackThread | None = None,
-        lost: Callable[[int], None] = lambda number: None,
+        on_loss: Callable[[int], None] = lambda number: None,
     ) -> None:  # fmt: skip
         self._node = node
         self._kind = kind
         self._type_name = type_name
         self._topic = topic
         self._receive = receive
-        self._wanted = reliability, durability
+        self._requested_qos = reliability, durability
         self._depth = depth
         self._thread = thread
-        self._lost = lost
+        self._on_loss = on_loss
         self._gaps = LostMessages(alone=lambda: self.publishers <= 1)
         self._current: tuple[str, str] | None = None
-        # Of the subscription, which may wait for its turn to be replaced. Both change in the thread.
-        self._used: tuple[str, str] | None = None
+        # Quality of the present subscription, which may still wait to be replaced. Both change in the thread.
+        self._subscribed_qos: tuple[str, str] | None = None
         self._subscription: Any = None
         self.publishers = 0
-        """How many publish the type that is wanted."""
+        """Number of publishers of the configured type."""
         self.other_types: tuple[str, ...] = ()
-        """Types that are published on the topic and are not the one that is wanted."""
+        """Other types that are published on the topic."""
         self.unheard = ""
-        """What is asked for and not all publishers offer: those are not heard."""
+        """Requested qualities that not all publishers offer; messages of the others do not arrive."""
         self.poll()
 
     def poll(self) -> None:
@@ -62,20 +62,20 @@ class MatchedSubscription:
         self.other_types = tuple(sorted({offer.topic_type for offer in offers} - {self._type_name}))
         profiles = [offer.qos_profile for offer in offers if offer.topic_type == self._type_name]
         self.publishers = len(profiles)
-        if not profiles and (self._current is not None or "match" in self._wanted):
+        if not profiles and (self._current is not None or "match" in self._requested_qos):
             return
         reliable = all(profile.reliability == QoSReliabilityPolicy.RELIABLE for profile in profiles)
         latched = all(profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
         offered = "reliable" if reliable else "best_effort", "transient_local" if latched else "volatile"
-        reliability, durability = chosen = tuple(
-            offer if want == "match" else want for want, offer in zip(self._wanted, offered, strict=True)
+        reliability, durability = qos = tuple(
+            offer if want == "match" else want for want, offer in zip(self._requested_qos, offered, strict=True)
         )
         self.unheard = ", ".join(
             want
-            for want, offer in zip(chosen, offered, strict=True)
+            for want, offer in zip(qos, offered, strict=True)
             if want != offer and want in {"reliable", "transient_local"}
         )
-        if chosen != self._current:
+        if qos != self._current:
             is_first, self._current = self._current is None, (reliability, durability)
             if is_first:
                 self._subscribe()
@@ -93,7 +93,7 @@ class MatchedSubscription:
             if self._thread is not None:
                 self._thread.remove(self._subscription)
             self._node.destroy_subscription(self._subscription)
-            self._subscription = self._used = None
+            self._subscription = self._subscribed_qos = None
 
     def _turn(self, raw: bytes, info: Any) -> None:
         self._take(raw, info)
@@ -102,28 +102,28 @@ class MatchedSubscription:
         if self._thread is not None:
             self._take_waiting(self._depth)
 
-    def _take_waiting(self, most: int) -> int:
+    def _take_waiting(self, limit: int) -> int:
         """Take what the subscription holds, for one turn; return how many messages that were, 0 if it holds none."""
         subscription, deadline = self._subscription, time.monotonic() + _TURN
         if subscription is None:
             return 0
         with subscription.handle:
-            for number in range(most):
+            for number in range(limit):
                 # The one use of what rclpy does not document: `take_message`.
-                taken = subscription.handle.take_message(self._kind, True)
-                if taken is None:
+                message = subscription.handle.take_message(self._kind, True)
+                if message is None:
                     return number
-                self._take(*taken)
+                self._take(*message)
                 if time.monotonic() >= deadline:
                     return number + 1
-        return most
+        return limit
 
     def _take(self, raw: bytes, info: Any) -> None:
         # An empty message is none to a reliable reader of Fast DDS: it waits for it, and with it for all later ones,
         # until the publisher's history has let go of it. Then it is one that was lost.
-        missing = self._gaps.before(info)
-        if missing:
-            self._lost(missing)
+        gap = self._gaps.before(info)
+        if gap:
+            self._on_loss(gap)
         self._receive(raw)
 
     def _run(self, job: Callable[[], None]) -> None:
@@ -133,23 +133,23 @@ class MatchedSubscription:
         else:
             self._thread.run(job)
 
-    def _replace(self, most: int) -> None:
+    def _replace(self, limit: int) -> None:
         """Take what the subscription holds, in turns, then make one with the current quality of service."""
-        if self._used == self._current:
+        if self._subscribed_qos == self._current:
             return  # changed back, or replaced already
         # No more than its history, since more may come all the time.
-        taken = self._take_waiting(most)
-        if taken:
-            self._run(lambda: self._replace(most - taken))
+        number = self._take_waiting(limit)
+        if number:
+            self._run(lambda: self._replace(limit - number))
             return
         self.close()
         # Later: only then EventsExecutor has let go of the old one, and no message comes to both.
         self._run(self._subscribe)
 
     def _subscribe(self) -> None:
-        if self._current is None or self._used == self._current:
+        if self._current is None or self._subscribed_qos == self._current:
             return
-        reliability, durability = self._used = self._current
+        reliability, durability = self._subscribed_qos = self._current
         self._subscription = self._node.create_subscription(
             self._kind,
             self._topic,
@@ -187,7 +187,7 @@ class Receiver:
 
 
 _MOST_PUBLISHERS = 256
-_ANY = b""
+_UNKNOWN_PUBLISHER = b""
 
 
 class LostMessages:
@@ -206,7 +206,7 @@ class LostMessages:
         if number is None:
             return 0
         publisher = info.get("publisher_gid")
-        gid = bytes(publisher["data"]) if publisher else _ANY
+        gid = bytes(publisher["data"]) if publisher else _UNKNOWN_PUBLISHER
         last = self._last.get(gid)
         if last is None:
             # What it published before is not for late joiners.
@@ -215,8 +215,8 @@ class LostMessages:
                 del self._last[next(iter(self._last))]
             return 0
         self._last[gid] = max(last, number)
-        missing = max(0, number - last - 1)
-        return missing if gid != _ANY or (missing and self._alone()) else 0
+        gap = max(0, number - last - 1)
+        return gap if gid != _UNKNOWN_PUBLISHER or (gap and self._alone()) else 0
 
 
 def latched() -> QoSProfile:

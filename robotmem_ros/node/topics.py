@@ -20,7 +20,7 @@ from .intake_worker import IntakeWorker
 from .parameters import declare_group
 from .subscriptions import MatchedSubscription
 
-_LOST = "published, and never came; raise qos.depth, or publish less"
+_LOSS_HINT = "published, and never came; raise qos.depth, or publish less"
 
 
 def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ...]:
@@ -29,10 +29,10 @@ def declared_topics(node: Node, parameters: Parameters) -> tuple[TopicConfig, ..
     Raises:
         InvalidFieldError: a key is unknown, or a value cannot be used.
     """
-    found = configured_topics(parameters, lambda name: declare_group(node, name))
-    for config in found:
+    configs = configured_topics(parameters, lambda name: declare_group(node, name))
+    for config in configs:
         check_topic_name(node, f"{config.name}.topic", config.topic)
-    return found
+    return configs
 
 
 def check_topic_name(node: Node, key: str, topic: str) -> None:
@@ -44,8 +44,8 @@ def check_topic_name(node: Node, key: str, topic: str) -> None:
     try:
         validate_full_topic_name(expand_topic_name(topic, node.get_name(), node.get_namespace()))
     except (ValueError, InvalidTopicNameException) as cause:
-        why = " ".join(str(cause).split())
-        raise InvalidFieldError(key, topic, f"is no name of a topic: {why}") from None
+        problem = " ".join(str(cause).split())
+        raise InvalidFieldError(key, topic, f"is no name of a topic: {problem}") from None
 
 
 @dataclass(frozen=True)
@@ -53,14 +53,14 @@ class TopicState:
     """State of one configured topic."""
 
     config: TopicConfig
-    arrived: int
-    """Messages that came, those that could not be read included."""
+    arrival_count: int
+    """Number of messages that came, those that could not be read included."""
     counts: TopicCounts
     publishers: int
     quality: str
     """Reliability and durability in use; empty before there is a subscription."""
     problem: str
-    """What is wrong now, in words; empty when nothing is."""
+    """Present problem; empty if there is none."""
 
 
 class PerceptionTopics:
@@ -80,9 +80,9 @@ class PerceptionTopics:
         """Match the subscriptions to the publishers."""
         for topic in self._topics:
             topic.subscription.poll()
-            if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.told:
-                topic.told = topic.problem()
-                self._node.get_logger().warning(f"{topic.config.name}: {topic.told}")
+            if (topic.subscription.other_types or topic.subscription.unheard) and topic.problem() != topic.last_warning:
+                topic.last_warning = topic.problem()
+                self._node.get_logger().warning(f"{topic.config.name}: {topic.last_warning}")
 
     def states(self) -> list[TopicState]:
         """Return the states of the topics, in the order of their configuration."""
@@ -90,7 +90,7 @@ class PerceptionTopics:
         return [
             TopicState(
                 config=topic.config,
-                arrived=topic.arrived,
+                arrival_count=topic.arrival_count,
                 counts=counts[topic.config.name],
                 publishers=topic.subscription.publishers,
                 quality=topic.subscription.quality,
@@ -115,39 +115,39 @@ class _Topic:
         thread: CallbackThread,
     ) -> None:  # fmt: skip
         self.config = config
-        self.told = ""
-        self.arrived = 0
+        self.last_warning = ""
+        self.arrival_count = 0
         self._intake = intake
         self._worker = worker
         self._clock = clock
         self._kind = message_class(config.type)
         # After all else: messages may come at once.
         self.subscription = MatchedSubscription(
-            node, self._kind, config.type, config.topic, self._arrived,
+            node, self._kind, config.type, config.topic, self._receive,
             reliability=config.qos_reliability, durability=config.qos_durability, depth=config.qos_depth, thread=thread,
-            lost=lambda number: intake.drop_unread(config.name, DropReason.LOST, number, _LOST),
+            on_loss=lambda number: intake.drop_unread(config.name, DropReason.LOST, number, _LOSS_HINT),
         )  # fmt: skip
 
     def problem(self) -> str:
-        """Return what is wrong with the topic now, in words."""
+        """Describe the present problem of the topic; empty if there is none."""
         subscription, config = self.subscription, self.config
         if subscription.other_types:
-            other = ", ".join(subscription.other_types)
-            return f"{config.topic} is published as {other}, and configured as {config.type}"
+            types = ", ".join(subscription.other_types)
+            return f"{config.topic} is published as {types}, and configured as {config.type}"
         if subscription.unheard:
             return f"not all publishers of {config.topic} offer what qos asks for: {subscription.unheard}"
         return "" if subscription.publishers else f"nobody publishes {config.topic}"
 
-    def _arrived(self, raw: bytes) -> None:
+    def _receive(self, raw: bytes) -> None:
         receipt_ns = self._clock()
-        self.arrived += 1
+        self.arrival_count += 1
         # May wait for room: messages stay with the middleware, which keeps as many as the subscription's history is
         # deep. An executor alone would not stop: it hands over in one turn all that came before it first looked.
         self._worker.put(lambda: self._read(raw, receipt_ns), self._drop_unread, len(raw))
 
     def _drop_unread(self) -> None:
-        full = "more messages wait to be read than queue_limit; raise it, or sample"
-        self._drop(DropReason.INTAKE_FULL, full)
+        detail = "more messages wait to be read than queue_limit; raise it, or sample"
+        self._drop(DropReason.INTAKE_FULL, detail)
 
     def _read(self, raw: bytes, receipt_ns: int) -> None:
         name = self.config.name
@@ -161,5 +161,5 @@ class _Topic:
             return
         self._intake.receive(name, message, receipt_ns)
 
-    def _drop(self, reason: DropReason, why: str) -> None:
-        self._intake.drop_unread(self.config.name, reason, detail=why)
+    def _drop(self, reason: DropReason, detail: str) -> None:
+        self._intake.drop_unread(self.config.name, reason, detail=detail)

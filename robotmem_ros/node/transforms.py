@@ -23,20 +23,20 @@ Point = tuple[float, float, float]
 
 
 class Target(NamedTuple):
-    """A point in frame `source` that is wanted in frame `target`."""
+    """A point in frame `source`, to be transformed into frame `target`."""
 
     field: str
-    """Of the request."""
+    """Field of the request."""
     point: Point
     source: str
     target: str
     stamp_ns: int
-    """When to look up the transform; 0 means the latest."""
+    """Time of the transform; 0 means the latest."""
     timeout: float
     """Seconds to wait for the transform; 0 to answer at once."""
 
 
-class _Waiting(NamedTuple):
+class _Request(NamedTuple):
     target: Target
     deadline: float
     result: Future[Point]
@@ -47,30 +47,30 @@ class TargetFrames:
 
     def __init__(self, buffer: TransformBuffer) -> None:
         self._buffer = buffer
-        self._waiting: list[_Waiting] = []
-        self._closed = ""
+        self._requests: list[_Request] = []
+        self._problem = ""
         self._lock = threading.Lock()
 
-    def transformed(self, target: Target, hint: str = "") -> Future[Point]:
-        """Give the point when its transform is there, or the error when the time is over.
+    def transform(self, target: Target, hint: str = "") -> Future[Point]:
+        """Return a future of the point: done when its transform has come, or failed at the deadline.
 
         `hint` says how a transform that is missing now may be had.
 
         Raises:
             FrameMismatchError: no transform can come, or the request does not wait for it.
         """
-        waiting = _Waiting(target, time.monotonic() + target.timeout, Future())
-        found = self._lookup(target)
-        if not isinstance(found, FrameError):
-            waiting.result.set_result(found)
-            return waiting.result
-        if target.timeout <= 0.0 or not found.waiting_helps:
-            raise _mismatch(target, f"{found}{hint if found.waiting_helps else ''}") from found
+        request = _Request(target, time.monotonic() + target.timeout, Future())
+        result = self._lookup(target)
+        if not isinstance(result, FrameError):
+            request.result.set_result(result)
+            return request.result
+        if target.timeout <= 0.0 or not result.waiting_helps:
+            raise _mismatch(target, f"{result}{hint if result.waiting_helps else ''}") from result
         with self._lock:
-            if self._closed:
-                raise _mismatch(target, self._closed)
-            self._waiting.append(waiting)
-        return waiting.result
+            if self._problem:
+                raise _mismatch(target, self._problem)
+            self._requests.append(request)
+        return request.result
 
     def settle(self) -> bool:
         """Give the results of points that need not wait any more; return whether others go on waiting.
@@ -78,22 +78,22 @@ class TargetFrames:
         To be called when transforms came, and now and then.
         """
         now = time.monotonic()
-        for waiting in self._snapshot():
-            found = self._lookup(waiting.target)
-            if isinstance(found, FrameError):
-                if (not found.waiting_helps or now >= waiting.deadline) and self._taken(waiting):
-                    waiting.result.set_exception(_mismatch(waiting.target, str(found)))
-            elif self._taken(waiting):
-                waiting.result.set_result(found)
-        return bool(self._waiting)
+        for request in self._snapshot():
+            result = self._lookup(request.target)
+            if isinstance(result, FrameError):
+                if (not result.waiting_helps or now >= request.deadline) and self._remove(request):
+                    request.result.set_exception(_mismatch(request.target, str(result)))
+            elif self._remove(request):
+                request.result.set_result(result)
+        return bool(self._requests)
 
-    def close(self, why: str) -> None:
+    def close(self, problem: str) -> None:
         """Fail all points that wait, now and from now on."""
         with self._lock:
-            self._closed = why
-        for waiting in self._snapshot():
-            if self._taken(waiting):
-                waiting.result.set_exception(_mismatch(waiting.target, why))
+            self._problem = problem
+        for request in self._snapshot():
+            if self._remove(request):
+                request.result.set_exception(_mismatch(request.target, problem))
 
     def _lookup(self, target: Target) -> Point | FrameError:
         try:
@@ -101,21 +101,21 @@ class TargetFrames:
         except FrameError as error:
             return error
 
-    def _snapshot(self) -> list[_Waiting]:
+    def _snapshot(self) -> list[_Request]:
         with self._lock:
-            return list(self._waiting)
+            return list(self._requests)
 
-    def _taken(self, waiting: _Waiting) -> bool:
+    def _remove(self, request: _Request) -> bool:
         """Remove a point from those that wait; return false if another thread did."""
         with self._lock:
-            if waiting not in self._waiting:
+            if request not in self._requests:
                 return False
-            self._waiting.remove(waiting)
+            self._requests.remove(request)
             return True
 
 
-def _mismatch(target: Target, why: str) -> FrameMismatchError:
-    return FrameMismatchError(target.field, target.source, target.target, why)
+def _mismatch(target: Target, problem: str) -> FrameMismatchError:
+    return FrameMismatchError(target.field, target.source, target.target, problem)
 
 
 _TYPE = "tf2_msgs/msg/TFMessage"
@@ -127,7 +127,7 @@ Take = Callable[..., tuple[Exception, ...]]
 
 
 class TfTopics:
-    """Listen from `start` on, since listening costs CPU; if tf2_msgs is missing, `missing` says so.
+    """Listen from `start` on, since listening costs CPU; if tf2_msgs is missing, `problem` says so.
 
     `take(message, static=...)` gets the messages in the thread of the worker, `forget` is called when time jumps back.
     """
@@ -140,13 +140,13 @@ class TfTopics:
         self._times = TimeJumps()
         self._subscriptions: list[MatchedSubscription] = []
         self._jumps: Any = None
-        self.missing = ""
-        """Why there are no transforms, in words."""
+        self.problem = ""
+        """Reason why there are no transforms; empty if there are."""
         try:
             self._kind: Any = message_class(_TYPE)
         except UnknownTypeError:
             self._kind = None
-            self.missing = "tf2_msgs is not installed: nothing is transformed between frames"
+            self.problem = "tf2_msgs is not installed: nothing is transformed between frames"
 
     @property
     def listens(self) -> bool:
@@ -158,7 +158,7 @@ class TfTopics:
         if self._jumps is None:
             # Backwards only: a step of a nanosecond is enough.
             threshold = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False)
-            self._jumps = self._node.get_clock().create_jump_callback(threshold, post_callback=self._jumped)
+            self._jumps = self._node.get_clock().create_jump_callback(threshold, post_callback=self._on_jump)
         if self._kind is None or self._subscriptions:
             return
         for topic, receive, reliability, durability in (
@@ -208,7 +208,7 @@ class TfTopics:
             self._say(f"the transforms of {jump.frame!r} went back by {jump.seconds:.1f} s")
             self._forget()
 
-    def _jumped(self, jump: TimeJump) -> None:
+    def _on_jump(self, jump: TimeJump) -> None:
         self._worker.put_first(lambda: self._clear(-jump.delta.nanoseconds / _NS))
 
     def _clear(self, seconds: float) -> None:
@@ -219,5 +219,5 @@ class TfTopics:
         self._times.clear()
         self._forget()
 
-    def _say(self, what: str) -> None:
-        self._node.get_logger().warning(f"time went back ({what}): transforms and samples start again")
+    def _say(self, detail: str) -> None:
+        self._node.get_logger().warning(f"time went back ({detail}): transforms and samples start again")

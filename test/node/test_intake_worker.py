@@ -23,7 +23,7 @@ class Held:
         self.policy = policy
         self.worker = IntakeWorker(
             limit=lambda: limit, policy=lambda: self.policy, backlog=lambda: False, look=lambda: False,
-            yield_to_queries=lambda: None, failed=lambda error: self.dropped.append(-1),
+            yield_to_queries=lambda: None, on_error=lambda error: self.dropped.append(-1),
         )  # fmt: skip
         busy = threading.Event()
 

@@ -39,7 +39,7 @@ class Listener:
         self._thread = CallbackThread(self._node, "topics")
         self._subscription = MatchedSubscription(
             self._node, String, "std_msgs/msg/String", "/late", self._receive,
-            reliability="match", durability="match", depth=1000, thread=self._thread, lost=self.lost.append,
+            reliability="match", durability="match", depth=1000, thread=self._thread, on_loss=self.lost.append,
         )  # fmt: skip
         self._thread.start()
         stack.callback(self.close)

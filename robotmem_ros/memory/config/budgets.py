@@ -17,7 +17,7 @@ from ..validation import collection as collection_name
 
 _FIELD = "retention_budgets"
 _LEAST_FILE = 1_000_000
-_MOST = 2**62
+_MAX_LIMIT = 2**62
 
 
 class Measure(str, Enum):
@@ -27,7 +27,7 @@ class Measure(str, Enum):
     """Nanoseconds since a memory was last observed or recalled."""
     ROWS = "rows"
     BYTES = "bytes"
-    """Of texts, contexts and data, without indexes."""
+    """Bytes of texts, contexts and data, without indexes."""
     FILE = "file"
     """Bytes of the whole file with its write-ahead log."""
 
@@ -82,30 +82,30 @@ def _place(budget: Budget) -> tuple[object, ...]:
 @lru_cache(maxsize=8)
 def _parts(text: str) -> tuple[Budget, ...]:
     entries = [entry.strip() for entry in text.split(",")] if text.strip() else []
-    found: list[Budget] = []
+    budgets_of_parts: list[Budget] = []
     for entry in entries:
         budget = _part(entry)
-        if any(budget._replace(limit=0) == other._replace(limit=0) for other in found):
+        if any(budget._replace(limit=0) == earlier._replace(limit=0) for earlier in budgets_of_parts):
             raise InvalidFieldError(_FIELD, entry, "is a second budget for the same part")
-        found.append(budget)
-    return tuple(found)
+        budgets_of_parts.append(budget)
+    return tuple(budgets_of_parts)
 
 
 def _part(entry: str) -> Budget:
-    where, _, amount = (part.strip() for part in entry.rpartition(":"))
+    part, _, amount = (part.strip() for part in entry.rpartition(":"))
     number, _, unit = amount.partition(" ")
     measure, factor = _UNITS.get(unit.strip(), (None, 0))
     try:
         limit = float(number) * factor
     except ValueError:
         limit = math.nan
-    if not where or measure is None or not 0 <= limit <= _MOST:
-        wanted = f"must be such as `lab: 5000 rows` or `*/perception: 30 days`; units are {', '.join(_UNITS)}"
-        raise InvalidFieldError(_FIELD, entry, wanted)
-    collection, slash, kind = where.rpartition("/")
+    if not part or measure is None or not 0 <= limit <= _MAX_LIMIT:
+        problem = f"must be such as `lab: 5000 rows` or `*/perception: 30 days`; units are {', '.join(_UNITS)}"
+        raise InvalidFieldError(_FIELD, entry, problem)
+    collection, slash, kind = part.rpartition("/")
     if slash and kind == Kind.NOTE.value:
         raise InvalidFieldError(_FIELD, entry, "limits notes, which are as many as their files make them")
     if not slash or kind not in {member.value for member in Kind}:
-        collection, kind = where, ""
-    named = collection_name(_FIELD, collection, every="") or None
-    return Budget(measure, round(limit), named, Kind(kind) if kind else None)
+        collection, kind = part, ""
+    name = collection_name(_FIELD, collection, every="") or None
+    return Budget(measure, round(limit), name, Kind(kind) if kind else None)

@@ -48,7 +48,7 @@ def label_rules(default_radius: float, radii: str, confusions: str) -> LabelRule
 
 
 def _radii(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    radii: dict[str, float] = {}
     for entry in _entries(text):
         label, colon, number = (part.strip() for part in entry.rpartition(":"))
         try:
@@ -59,24 +59,24 @@ def _radii(text: str) -> dict[str, float]:
             raise InvalidFieldError(
                 "object_radii", entry, f"must be `label: metres`, above 0 and at most {_MAX_RADIUS:g}"
             )
-        if label_key(label) in found:
+        if label_key(label) in radii:
             raise InvalidFieldError("object_radii", label, "is given twice")
-        found[label_key(label)] = radius
-    return found
+        radii[label_key(label)] = radius
+    return radii
 
 
 def _confusions(text: str) -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+    confusions: dict[str, frozenset[str]] = {}
     for entry in _entries(text):
         labels = [label.strip() for label in entry.split("=")]
         if len(labels) < 2 or not all(labels):
             raise InvalidFieldError("object_confusions", entry, "must be labels with `=` between them")
         keys = frozenset(map(label_key, labels))
         for label in labels:
-            if label_key(label) in found:
+            if label_key(label) in confusions:
                 raise InvalidFieldError("object_confusions", label, "is given twice; put all its names in one entry")
-        found.update(dict.fromkeys(keys, keys))
-    return found
+        confusions.update(dict.fromkeys(keys, keys))
+    return confusions
 
 
 def _entries(text: str) -> list[str]:

@@ -16,14 +16,14 @@ from ..validation import expanded_path, kind
 
 FOLDERS, KINDS = "notes_folders", "recall_kinds"
 DEFAULT_COLLECTION = "notes"
-"""Of folders that name none."""
+"""Collection of folders that name none."""
 
 
 class NotesFolder(NamedTuple):
     """A folder whose Markdown and text files are notes."""
 
     name: str
-    """The first part of the paths of its files, as recall gives them."""
+    """First part of the paths of its files, as recall gives them."""
     path: Path
     collection: str
 
@@ -35,14 +35,14 @@ def notes_folders(entries: Sequence[str]) -> tuple[NotesFolder, ...]:
     Raises:
         InvalidFieldError: one cannot be used, two have the same name, or one lies in another.
     """
-    found = tuple(map(_folder, entries))
-    for one, other in permutations(found, 2):
-        if one.path == other.path or one.path in other.path.parents:
-            raise InvalidFieldError(FOLDERS, str(other.path), f"lies in {str(one.path)!r}, which is named as well")
-        if one.name == other.name:
-            why = f"has the name of {str(one.path)!r}, so that their files could not be told apart; rename one of them"
-            raise InvalidFieldError(FOLDERS, str(other.path), why)
-    return found
+    folders = tuple(map(_folder, entries))
+    for first, second in permutations(folders, 2):
+        if first.path == second.path or first.path in second.path.parents:
+            raise InvalidFieldError(FOLDERS, str(second.path), f"lies in {str(first.path)!r}, which is named as well")
+        if first.name == second.name:
+            problem = f"has the name of {str(first.path)!r}, so their files could not be told apart; rename one of them"
+            raise InvalidFieldError(FOLDERS, str(second.path), problem)
+    return folders
 
 
 @lru_cache(maxsize=8)
@@ -59,12 +59,12 @@ def recall_kinds(text: str) -> frozenset[Kind]:
 
 
 def _folder(entry: str) -> NotesFolder:
-    collection, equals, written = entry.partition("=")
+    collection, equals, folder = entry.partition("=")
     if not equals or "/" in collection:
-        collection, written = DEFAULT_COLLECTION, entry
-    if not written.strip() or not collection.strip():
+        collection, folder = DEFAULT_COLLECTION, entry
+    if not folder.strip() or not collection.strip():
         raise InvalidFieldError(FOLDERS, entry, "must be a folder, or `collection=folder`")
-    path = expanded_path(FOLDERS, written.strip()).resolve()
+    path = expanded_path(FOLDERS, folder.strip()).resolve()
     if path == path.parent:
         raise InvalidFieldError(FOLDERS, entry, "is the whole disk; name a folder of notes")
     return NotesFolder(unicodedata.normalize("NFC", path.name), path, collection_name(FOLDERS, collection))

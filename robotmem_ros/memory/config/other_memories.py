@@ -17,21 +17,21 @@ from ..validation import expanded_path
 
 FIELD = "other_memories"
 _BITS = 40
-"""The ids of a file are below 2 to the power of this; those of another robot's file get a number above it."""
+"""Width of an id within a file; the number of another robot's file stands in the bits above."""
 _NUMBERS = 4095
-"""So the greatest id is below 2 to the power of 52: JavaScript holds it, too."""
+"""Largest number of a file: ids stay below 2 to the power of 52, which JavaScript can hold."""
 
 
 class OtherFile(NamedTuple):
     """The file of another robot's memory."""
 
     collection: str
-    """The name under which it is asked."""
+    """Name by which a recall selects the file."""
     path: Path
 
     @property
     def _number(self) -> int:
-        # Of the name, so that an id stays the same when the parameter names other files, too.
+        # From the name, so that ids stay the same when the parameter names more files.
         return zlib.crc32(self.collection.encode()) % _NUMBERS + 1
 
     def outside(self, memory_id: int) -> int:
@@ -50,20 +50,20 @@ def other_files(text: str) -> Mapping[str, OtherFile]:
     Raises:
         InvalidFieldError: a text cannot be read, or a name is given twice.
     """
-    found: dict[str, OtherFile] = {}
-    for one in _entries(text):
-        if one.collection in found:
-            raise InvalidFieldError(FIELD, one.collection, "is given twice")
-        if any(one.inside(other.outside(1)) for other in found.values()):
-            raise InvalidFieldError(FIELD, one.collection, "gives the same ids as another name; choose another name")
-        found[one.collection] = one
-    return found
+    files: dict[str, OtherFile] = {}
+    for file in _entries(text):
+        if file.collection in files:
+            raise InvalidFieldError(FIELD, file.collection, "is given twice")
+        if any(file.inside(earlier.outside(1)) for earlier in files.values()):
+            raise InvalidFieldError(FIELD, file.collection, "gives the same ids as another name; choose another name")
+        files[file.collection] = file
+    return files
 
 
 def _entries(text: str) -> Iterator[OtherFile]:
     for entry in text.split(",") if text.strip() else ():
-        written, colon, path = (part.strip() for part in entry.partition(":"))
-        collection = collection_name(FIELD, written)
+        name, colon, path = (part.strip() for part in entry.partition(":"))
+        collection = collection_name(FIELD, name)
         if not colon or not collection or not path:
             raise InvalidFieldError(FIELD, entry.strip(), "must be `name: path`, with a comma before the next one")
         yield OtherFile(collection, expanded_path(FIELD, path).absolute())

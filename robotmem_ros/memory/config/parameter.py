@@ -39,7 +39,7 @@ def parameter(
     return value
 
 
-def checked(entry: Field[Value], value: object, name: str = "") -> Value:
+def check_value(entry: Field[Value], value: object, name: str = "") -> Value:
     """Return the value of a parameter in its declared type, a number as Python's own; a float may be given as an int.
 
     Raises:

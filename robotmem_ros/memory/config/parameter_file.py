@@ -37,24 +37,24 @@ def sections(content: Mapping[Any, object], prefix: str = "") -> Iterator[Sectio
             yield from sections(values, f"{node}/")
 
 
-def misnamed(content: object, full_name: str, known: Collection[str]) -> list[str]:
-    """Report sections of a file that the node ignores but was probably meant to read; `known` are its parameters.
+def misnamed(content: object, full_name: str, parameter_names: Collection[str]) -> list[str]:
+    """Report sections of a file that the node ignores but was probably meant to read.
 
-    A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
+    `parameter_names` are those of the node. A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
     keys are parameters of this node, unless this node has its own section.
     """
-    found = list(sections(content)) if isinstance(content, Mapping) else []
-    if any("*" not in section.node and section.is_read_by(full_name) for section in found):
+    blocks = list(sections(content)) if isinstance(content, Mapping) else []
+    if any("*" not in section.node and section.is_read_by(full_name) for section in blocks):
         return []
-    others = [section for section in found if not section.is_read_by(full_name)]
-    said = []
-    for section in others:
+    foreign_blocks = [section for section in blocks if not section.is_read_by(full_name)]
+    reports = []
+    for section in foreign_blocks:
         near = did_you_mean(section.node.rpartition("/")[2], [full_name.rpartition("/")[2]])
         keys = section.parameters if isinstance(section.parameters, Mapping) else {}
-        ours = sum(key in known for key in keys)
-        if near or 2 * ours > len(keys):
-            said.append(f"section {section.node!r} is not for {full_name!r} and is ignored; name it {full_name!r}")
-    if found and len(others) == len(found) and not said:
-        names = ", ".join(repr(section.node) for section in found)
-        said.append(f"it has no section for {full_name!r}, only for {names}")
-    return said
+        number = sum(key in parameter_names for key in keys)
+        if near or 2 * number > len(keys):
+            reports.append(f"section {section.node!r} is not for {full_name!r} and is ignored; name it {full_name!r}")
+    if blocks and len(foreign_blocks) == len(blocks) and not reports:
+        names = ", ".join(repr(section.node) for section in blocks)
+        reports.append(f"it has no section for {full_name!r}, only for {names}")
+    return reports

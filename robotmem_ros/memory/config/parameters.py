@@ -16,7 +16,7 @@ from .budgets import Budget, budgets
 from .label_rules import LabelRules, label_rules
 from .notes_folders import DEFAULT_COLLECTION, NotesFolder, notes_folders, recall_kinds
 from .other_memories import OtherFile, other_files
-from .parameter import checked, parameter
+from .parameter import check_value, parameter
 
 
 @dataclass(frozen=True)
@@ -316,20 +316,20 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+            object.__setattr__(self, entry.name, check_value(entry, getattr(self, entry.name)))
         object.__setattr__(self, "collection", validation.collection("collection", self.collection))
         if not self.collection:
             raise InvalidFieldError("collection", self.collection, "is empty; name a collection, such as default")
         object.__setattr__(self, "memory_frame", validation.frame("memory_frame", self.memory_frame))
         recall_kinds(self.recall_kinds)
         notes_folders(self.notes_folders)
-        for taken in {self.collection, *self.collections_of_notes()} & self.other_files().keys():
-            raise InvalidFieldError("other_memories", taken, "is a collection of this memory; choose another name")
+        for name in {self.collection, *self.collections_of_notes()} & self.other_files().keys():
+            raise InvalidFieldError("other_memories", name, "is a collection of this memory; choose another name")
         if not (self.text_weight or self.vector_weight):
             raise InvalidFieldError("vector_weight", self.vector_weight, "must not be 0 if text_weight is 0 as well")
         self.label_rules()
         self.budgets()
-        # It is used only when something is to go, in the background.
+        # Checked here, as it is used only in the background, when retention deletes.
         expanded_path("retention_export", self.retention_export)
 
     def label_rules(self) -> LabelRules:
@@ -362,13 +362,13 @@ class Parameters:
         Raises:
             InvalidFieldError: it is no name, or that of another robot's memory.
         """
-        named = validation.collection(field, value, default=self.collection)
-        if named in self.other_files():
-            why = (
+        name = validation.collection(field, value, default=self.collection)
+        if name in self.other_files():
+            problem = (
                 "is the memory of another robot (parameter other_memories), which is only read; name another collection"
             )
-            raise InvalidFieldError(field, named, why)
-        return named
+            raise InvalidFieldError(field, name, problem)
+        return name
 
     def kinds_to_recall(self) -> frozenset[Kind]:
         """Return the kinds of `recall_kinds`."""
@@ -390,9 +390,9 @@ class Parameters:
         Raises:
             InvalidFieldError: a name is unknown or a value is invalid.
         """
-        known = {entry.name for entry in fields(self)}
+        names = {entry.name for entry in fields(self)}
         for name, value in changes.items():
-            if name not in known:
-                near = did_you_mean(name, known) or f"; there are {', '.join(sorted(known))}"
+            if name not in names:
+                near = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
                 raise InvalidFieldError(name, value, f"is no parameter{near}")
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -92,7 +92,7 @@ class Classifier:
         """Fill in what the caller of a fact left open, and note each decision with the rule that made it."""
         reading = read(new.content[:_READ])
         numbers = quantities(reading.text)
-        named = scope(reading.written)
+        named = scope(reading.original)
         features = _features(reading, numbers, named, has_context=new.context != "{}")
         decisions = self._decide(new, reading, features)
         decisions += [decision for decision in named.decisions if SCOPE_FIELDS[decision.field] not in new.given]

@@ -14,7 +14,7 @@ from .tokens import PlainText, content_words, terms, words_of
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a text asks for. Words and phrases stand as they are indexed."""
+    """Words and phrases of a query, as they are indexed."""
 
     text: str
 
@@ -36,15 +36,16 @@ class Analysis:
     @cached_property
     def criteria(self) -> Sequence[str]:
         """Return the words that a matching memory should contain: not those that only say where, such as `near`."""
-        named = {word for phrase in self.phrases for word in phrase.split()}
-        unneeded = {word for word in POSITION_WORDS if named.isdisjoint(terms(word))}  # but not robot in `robot 2`
+        phrase_words = {word for phrase in self.phrases for word in phrase.split()}
+        # But not robot in `robot 2`.
+        unneeded = {word for word in POSITION_WORDS if phrase_words.isdisjoint(terms(word))}
         return content_words(self._pieces, ERRAND_WORDS | unneeded)
 
     @cached_property
     def spellings(self) -> Mapping[str, str]:
-        """Return how the text spells its words."""
-        written = {word: self.text[start:end] for word, start, end in words_of(self._plain, self._pieces)}
-        return {word: written.get(word, word) for word in self.words}
+        """Return the spelling of each word in the text."""
+        spellings = {word: self.text[start:end] for word, start, end in words_of(self._plain, self._pieces)}
+        return {word: spellings.get(word, word) for word in self.words}
 
     @cached_property
     def _plain(self) -> PlainText:

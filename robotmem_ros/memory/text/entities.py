@@ -1,7 +1,7 @@
 """Find the named entities and the quantities in a text.
 
 Entities are files, identifiers, topics, modules, part numbers and places; quantities are numbers with their units and
-what they are values of.
+the names of what they measure.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ..models import Decision
 from ..yaml_file import Entry, read_yaml
 
 QUANTITIES_FILE = Path(__file__).with_name("quantities.yaml")
-ANY = "any"
+ANY_KIND = "any"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _DIGIT = re.compile(r"\d")
 _NUMBER = r"\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?"
 _LOOK_BEHIND, _LOOK_AHEAD = 48, 24
-_NAMED = re.compile(rf"([A-Za-z_{_HAN}][\w{_HAN}./]*?)\s*(:=|=|:)(\s*)$")
+_ASSIGNMENT = re.compile(rf"([A-Za-z_{_HAN}][\w{_HAN}./]*?)\s*(:=|=|:)(\s*)$")
 _CLAUSE_END = re.compile(r"[,;.!?，。；！？、\n]\s*$|[,;!?，。；！？、\n]|\.\s")
 _EXTENSIONS = (
     "py|pyi|c|cc|cpp|h|hpp|rs|go|js|ts|java|sh|yaml|yml|json|xml|toml|ini|cfg|conf|env|txt|md|rst|csv|urdf|xacro|sdf|"
@@ -47,7 +47,7 @@ _PATTERNS = (
     ("place", re.compile(r"\d+[号號][\u4e00-\u9fff]{1,3}|[A-Z]\d?[区區]")),
 )
 _CODE = re.compile(r"`[^`]+`|\w\(\)|(?<!\S)--\w+|\$\w+|\b[A-Z_]{3,}=\S", re.ASCII)
-_MOST = 16
+_MAX_NAMES = 16
 
 
 class Scope(NamedTuple):
@@ -86,7 +86,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Vocabulary:
     units: Mapping[str, Unit]
     numbers: re.Pattern[str]
     exact: Mapping[str, Unit]
@@ -95,25 +95,25 @@ class _Known:
     names: Mapping[str, tuple[str, str]]
     """Kind and name of a quantity by the word for it."""
 
-    def unit(self, written: str) -> Unit | None:
-        """Return the unit that is written in this way."""
-        found = " ".join(written.split())
-        return self.exact.get(found) or self.lower.get(found.lower())
+    def unit(self, spelling: str) -> Unit | None:
+        """Return the unit of a spelling; None if there is none."""
+        symbol = " ".join(spelling.split())
+        return self.exact.get(symbol) or self.lower.get(symbol.lower())
 
 
 @lru_cache(maxsize=64)  # a fact is classified, and parsed as a statement
 def scope(text: str) -> Scope:
     """Return the files and entities that a text names, each once, in order of kind and position."""
-    files = tuple(dict.fromkeys(_FILE.findall(text)))[:_MOST]
+    files = tuple(dict.fromkeys(_FILE.findall(text)))[:_MAX_NAMES]
     rest = _FILE.sub(" ", text) if files else text
     entities: dict[str, str] = {}
     for kind, pattern in _PATTERNS:
-        for found in pattern.findall(rest):
-            entities.setdefault(found, kind)
-    kept = dict(list(entities.items())[:_MOST])
+        for entity in pattern.findall(rest):
+            entities.setdefault(entity, kind)
+    kinds = dict(list(entities.items())[:_MAX_NAMES])
     decisions = [Decision("scope_file", file, "scope.file path") for file in files]
-    decisions += [Decision("scope_entity", entity, f"scope.{kind}") for entity, kind in kept.items()]
-    return Scope(files, tuple(kept), _CODE.search(rest) is not None, tuple(decisions))
+    decisions += [Decision("scope_entity", entity, f"scope.{kind}") for entity, kind in kinds.items()]
+    return Scope(files, tuple(kinds), _CODE.search(rest) is not None, tuple(decisions))
 
 
 @lru_cache(maxsize=64)  # likewise
@@ -124,20 +124,20 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def unit_named(symbol: str) -> Unit | None:
     """Return the unit with this symbol; None if there is none."""
-    return _known().units.get(symbol)
+    return _vocabulary().units.get(symbol)
 
 
 def _quantities(text: str) -> Iterator[Quantity]:
-    known = _known()
-    for match in known.numbers.finditer(text):
+    vocabulary = _vocabulary()
+    for match in vocabulary.numbers.finditer(text):
         if match["low"].count(".") > 1:
             continue  # a version
         value = _value(match["sign"], match["low"])
         upper = None if match["high"] is None else _value("", match["high"])
-        unit = known.unit(match["unit"]) if match["unit"] else None
-        name, rule = _name(known, text, match.start(), match.end(), unit)
+        unit = vocabulary.unit(match["unit"]) if match["unit"] else None
+        name, rule = _name(vocabulary, text, match.start(), match.end(), unit)
         if unit is not None and unit.symbol == "°" and name == "temperature":
-            unit = known.unit("°C")
+            unit = vocabulary.unit("°C")
         yield Quantity(name, value, upper, unit.symbol if unit else "", match.start(), match.end(), rule)
 
 
@@ -150,36 +150,36 @@ def _value(sign: str, digits: str) -> float:
     return -number if sign in ("-", "−") else number
 
 
-def _name(known: _Known, text: str, start: int, end: int, unit: Unit | None) -> tuple[str, str]:
+def _name(vocabulary: _Vocabulary, text: str, start: int, end: int, unit: Unit | None) -> tuple[str, str]:
     before = text[max(0, start - _LOOK_BEHIND) : start]
-    written = _NAMED.search(before)
-    if written and (written[2] != ":" or unit or ("_" in written[1] and written[3])):
-        return _written_name(known, written[1]), "written"
+    assignment = _ASSIGNMENT.search(before)
+    if assignment and (assignment[2] != ":" or unit or ("_" in assignment[1] and assignment[3])):
+        return _standard_name(vocabulary, assignment[1]), "written"
     if unit is None:
         return "", ""
     # A degree measures an angle or a temperature.
-    kinds = {unit.kind, ANY} | ({"temperature"} if unit.symbol == "°" else set())
+    kinds = {unit.kind, ANY_KIND} | ({"temperature"} if unit.symbol == "°" else set())
     last = None
     for end_of_clause in _CLAUSE_END.finditer(before):
         last = end_of_clause
     for nearby, nearest_last in ((before[last.end() if last else 0 :], True), (text[end : end + _LOOK_AHEAD], False)):
         fitting = [
-            known.names[found[0].lower()][1]
-            for found in known.words.finditer(nearby)
-            if known.names[found[0].lower()][0] in kinds
+            vocabulary.names[match[0].lower()][1]
+            for match in vocabulary.words.finditer(nearby)
+            if vocabulary.names[match[0].lower()][0] in kinds
         ]
         if fitting:
             return fitting[-1 if nearest_last else 0], "word"
     return unit.kind, "unit"
 
 
-def _written_name(known: _Known, written: str) -> str:
-    name = re.sub(rf"[^\w{_HAN}]+", "_", written).strip("_")
-    return known.names[name.lower()][1] if name.lower() in known.names else name
+def _standard_name(vocabulary: _Vocabulary, spelling: str) -> str:
+    name = re.sub(rf"[^\w{_HAN}]+", "_", spelling).strip("_")
+    return vocabulary.names[name.lower()][1] if name.lower() in vocabulary.names else name
 
 
 @cache
-def _known() -> _Known:
+def _vocabulary() -> _Vocabulary:
     parts = read_yaml("quantities", QUANTITIES_FILE).parts(frozenset({"units", "quantities"}))
     units: dict[str, Unit] = {}
     exact: dict[str, Unit] = {}
@@ -196,7 +196,7 @@ def _known() -> _Known:
         for name, entry in group.items()
         for word in _texts(entry)
     }
-    return _Known(units, _number_pattern(exact, lower), exact, lower, _word_pattern(names), names)
+    return _Vocabulary(units, _number_pattern(exact, lower), exact, lower, _word_pattern(names), names)
 
 
 def _texts(entry: Entry | None) -> list[str]:
@@ -204,8 +204,9 @@ def _texts(entry: Entry | None) -> list[str]:
 
 
 def _number_pattern(exact: Mapping[str, Unit], lower: Mapping[str, Unit]) -> re.Pattern[str]:
-    written = sorted([(name, True) for name in exact] + [(name, False) for name in lower], key=lambda one: -len(one[0]))
-    units = "|".join(_unit_pattern(name, is_exact=is_exact) for name, is_exact in written)
+    spellings = [(name, True) for name in exact] + [(name, False) for name in lower]
+    spellings.sort(key=lambda entry: -len(entry[0]))
+    units = "|".join(_unit_pattern(name, is_exact=is_exact) for name, is_exact in spellings)
     # A number is not part of a word or of a longer number: XK4711, 10:15.
     return re.compile(
         rf"(?<![A-Za-z0-9_.])(?<!\d[:-])(?P<sign>(?<![A-Za-z0-9)])[-−])?(?P<low>{_NUMBER})(?![A-Za-z_]*\d*_)"

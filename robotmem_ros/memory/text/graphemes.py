@@ -27,7 +27,7 @@ _LONGEST = 32
 
 
 def clusters(text: str) -> Iterator[tuple[int, int]]:
-    """Give where each character of a text begins and ends."""
+    """Yield the start and the end of each character of a text."""
     if text.isascii() and "\r" not in text:
         yield from ((at, at + 1) for at in range(len(text)))
         return

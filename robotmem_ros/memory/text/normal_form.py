@@ -23,8 +23,8 @@ from .stop_words import ENGLISH
 def label_key(label: str) -> str:
     """Return the key by which labels are compared: without case, extra spaces, and encoding of accents."""
     # Canonical caseless matching of the Unicode Standard (3.13, D145), composed so that it is short.
-    folded = unicodedata.normalize("NFD", label).casefold()
-    return unicodedata.normalize("NFC", " ".join(folded.split()))
+    caseless = unicodedata.normalize("NFD", label).casefold()
+    return unicodedata.normalize("NFC", " ".join(caseless.split()))
 
 
 _FILLERS = (
@@ -72,8 +72,8 @@ def digest(text: str) -> str:
 
 _PART = re.compile(r"[a-z]+|[0-9]+|[^\W_a-z0-9]+")
 _ASCII_PARTS = ASCII_SPACES | {ord(digit): f" {digit} " for digit in "0123456789"}
-_DROPPED = frozenset({*_ARTICLES, *" ".join(_FILLERS).replace("^", "").split()})
-_HAN_DROPPED = dict.fromkeys(ord(character) for one in _HAN_FILLERS for character in re.sub(r"\(.*\)", "", one))
+_UNCOUNTED = frozenset({*_ARTICLES, *" ".join(_FILLERS).replace("^", "").split()})
+_HAN_DROPPED = dict.fromkeys(ord(character) for filler in _HAN_FILLERS for character in re.sub(r"\(.*\)", "", filler))
 
 
 @lru_cache(maxsize=4096)
@@ -83,13 +83,13 @@ def text_key(text: str) -> int:
     It takes a tenth of the time of the normal form: everything that this may drop is dropped wherever it stands.
     """
     parts = text.lower().translate(_ASCII_PARTS).split() if text.isascii() else _PART.findall(_plain(text))
-    kept = filterfalse(_DROPPED.__contains__, parts)
-    return zlib.crc32("".join(kept).encode("utf-8", "surrogatepass"))
+    words = filterfalse(_UNCOUNTED.__contains__, parts)
+    return zlib.crc32("".join(words).encode("utf-8", "surrogatepass"))
 
 
 def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return folded.translate(_HAN_DROPPED)
+    caseless = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return caseless.translate(_HAN_DROPPED)
 
 
 def _composed(text: str) -> str:

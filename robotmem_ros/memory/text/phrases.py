@@ -29,9 +29,9 @@ def phrases(plain: str, pieces: Iterable[Piece]) -> tuple[str, ...]:
     if _ONLY_WORDS.fullmatch(plain):
         return ()
     units = list(_units(plain, pieces))
-    compounds = (unit.indexed for unit in units if not unit.is_unspaced and len(unit.indexed) > 1)
+    compounds = (unit.words for unit in units if not unit.is_unspaced and len(unit.words) > 1)
     long_words = (word for unit in units if unit.is_unspaced for word in unit.long_words())
-    return tuple(dict.fromkeys(map(" ".join, chain(compounds, long_words, _numbered(plain, units)))))
+    return tuple(dict.fromkeys(map(" ".join, chain(compounds, long_words, _numbered_words(plain, units)))))
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _Unit:
     """A compound, a single word, or a piece without spaces."""
 
     pieces: Sequence[Piece]
-    indexed: Sequence[str]
+    words: Sequence[str]
 
     @property
     def is_unspaced(self) -> bool:
@@ -66,25 +66,25 @@ class _Unit:
 
 
 def _units(plain: str, pieces: Iterable[Piece]) -> Iterator[_Unit]:
-    joined: list[Piece] = []
+    compound: list[Piece] = []
     for piece in pieces:
-        if joined and not _makes_compound(plain, joined[-1], piece):
-            yield _unit(joined)
-            joined = []
-        joined.append(piece)
-    if joined:
-        yield _unit(joined)
+        if compound and not _makes_compound(plain, compound[-1], piece):
+            yield _unit(compound)
+            compound = []
+        compound.append(piece)
+    if compound:
+        yield _unit(compound)
 
 
-def _makes_compound(plain: str, one: Piece, other: Piece) -> bool:
-    return not (one.is_unspaced or other.is_unspaced) and bool(_JOINT.fullmatch(plain[one.end : other.start]))
+def _makes_compound(plain: str, first: Piece, second: Piece) -> bool:
+    return not (first.is_unspaced or second.is_unspaced) and bool(_JOINT.fullmatch(plain[first.end : second.start]))
 
 
 def _unit(pieces: Sequence[Piece]) -> _Unit:
     return _Unit(pieces, [word for piece in pieces for word in indexed_piece(piece)])
 
 
-def _numbered(plain: str, units: Sequence[_Unit]) -> Iterator[list[str]]:
+def _numbered_words(plain: str, units: Sequence[_Unit]) -> Iterator[list[str]]:
     # A number belongs to the characters that it touches, as in 3号; else to the word before it, or else behind it.
     for index, unit in enumerate(units):
         if not unit.is_number:
@@ -93,10 +93,10 @@ def _numbered(plain: str, units: Sequence[_Unit]) -> Iterator[list[str]]:
         is_before = _stand_together(plain, before, unit) and before.can_be_numbered(from_right=True)
         is_after = _stand_together(plain, unit, after) and after.can_be_numbered(from_right=False)
         if is_after and (not is_before or unit.pieces[-1].end == after.pieces[0].start):
-            yield [*unit.indexed, after.indexed[0]]
+            yield [*unit.words, after.words[0]]
         elif is_before:
-            yield [before.indexed[-1], *unit.indexed]
+            yield [before.words[-1], *unit.words]
 
 
-def _stand_together(plain: str, one: _Unit, other: _Unit) -> bool:
-    return not plain[one.pieces[-1].end : other.pieces[0].start].strip(" \t")
+def _stand_together(plain: str, first: _Unit, second: _Unit) -> bool:
+    return not plain[first.pieces[-1].end : second.pieces[0].start].strip(" \t")

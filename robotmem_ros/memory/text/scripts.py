@@ -47,7 +47,7 @@ class Piece(NamedTuple):
     text: str
     start: int
     end: int
-    """Where it begins and ends in the text."""
+    """Position in the text."""
 
     @property
     def is_unspaced(self) -> bool:
@@ -57,8 +57,8 @@ class Piece(NamedTuple):
 
 def pieces(text: str) -> list[Piece]:
     """Cut a folded text into pieces, in order; what is between them is no part of a word."""
-    found = _PIECE.finditer(text)
-    return [Piece(match.lastgroup or "word", match[0], match.start(), match.end()) for match in found]
+    matches = _PIECE.finditer(text)
+    return [Piece(match.lastgroup or "word", match[0], match.start(), match.end()) for match in matches]
 
 
 def kind(word: str) -> str:
@@ -80,7 +80,7 @@ def characters(piece: str, kind: str) -> list[str]:
 
 def pairs(characters: list[str]) -> list[str]:
     """Return the pairs of neighbours; a single character as it is."""
-    return ["".join(two) for two in pairwise(characters)] or characters
+    return ["".join(pair) for pair in pairwise(characters)] or characters
 
 
 def words(piece: Piece) -> list[str]:
@@ -148,5 +148,5 @@ def _chained_words(run: str) -> list[str]:
         from icu4py.breakers import WordBreaker
     # Not within a character with its marks, which the index does not divide.
     ends = set(accumulate(map(len, _CLUSTER.findall(run))))
-    found = [end for end in accumulate(map(len, WordBreaker(run, "und"))) if end in ends]
-    return [run[start:end] for start, end in pairwise([0, *found])]
+    word_ends = [end for end in accumulate(map(len, WordBreaker(run, "und"))) if end in ends]
+    return [run[start:end] for start, end in pairwise([0, *word_ends])]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ..yaml_file import Entry, read_yaml
 from .entities import QUANTITIES_FILE, Quantity, quantities, scope
-from .letters import HAN, has_han, simplified
+from .letters import HAN, has_han, simplify
 from .normal_form import digest
 from .scripts import chinese_number, chinese_words, has_jieba
 from .stemmer import read
@@ -54,10 +54,10 @@ class Terms:
 
     def latin(self, words: tuple[str, ...], stems: tuple[str, ...], index: int) -> tuple[Term | None, int]:
         """Return the term at a word and its number of words; None and 1 for a word that is no term."""
-        for written in (words, stems):
-            for rest, term in self.english.get(written[index], ()):
+        for forms in (words, stems):
+            for rest, term in self.english.get(forms[index], ()):
                 end = index + 1 + len(rest)
-                if written[index + 1 : end] == rest:
+                if forms[index + 1 : end] == rest:
                     return term, end - index
         return None, 1
 
@@ -88,24 +88,24 @@ def load_terms() -> Terms:
     terms |= {word: Term("word", word) for word in _words(parts["no_negations"])}
     numbers = {word: f"{entry.number(0, 1e6):g}" for word, entry in parts["numbers"].items()}
     defaults = frozenset(_words(parts["default_polarities"]))
-    han = {written: term for written, term in terms.items() if has_han(written)}
-    lengths = tuple(sorted({len(written) for written in han}, reverse=True))
+    han = {spelling: term for spelling, term in terms.items() if has_han(spelling)}
+    lengths = tuple(sorted({len(spelling) for spelling in han}, reverse=True))
     return Terms(_by_first_word(terms), han, lengths, fillers, defaults, numbers)
 
 
 def _by_first_word(terms: dict[str, Term]) -> dict[str, list[tuple[tuple[str, ...], Term]]]:
-    found: dict[str, list[tuple[tuple[str, ...], Term]]] = {}
-    for written, term in terms.items():
-        if has_han(written):
+    by_first_word: dict[str, list[tuple[tuple[str, ...], Term]]] = {}
+    for spelling, term in terms.items():
+        if has_han(spelling):
             continue
-        reading = read(written)
+        reading = read(spelling)
         # By its words, and by its stems if these are no other term.
         for form in dict.fromkeys((reading.words, reading.stems)):
             if form == reading.words or " ".join(form) not in terms:
-                found.setdefault(form[0], []).append((form[1:], term))
-    for forms in found.values():
+                by_first_word.setdefault(form[0], []).append((form[1:], term))
+    for forms in by_first_word.values():
         forms.sort(key=lambda form: -len(form[0]))
-    return found
+    return by_first_word
 
 
 def _words(entry: Entry) -> list[str]:
@@ -169,30 +169,30 @@ def statement(text: str) -> Statement:
     if len(text) > _LONGEST:
         whole = frozenset({digest(text)})
         return Statement(whole, whole, Claim((), frozenset(), 0))
-    plain = _in_digits(simplified(unicodedata.normalize("NFKC", text)))
+    plain = _in_digits(simplify(unicodedata.normalize("NFKC", text)))
     numbers = quantities(plain)
-    values = [(one.value, one.value if one.upper is None else one.upper, _unit(one)) for one in numbers]
-    named = scope(plain)
-    rest = _without(plain, [(one.start, one.end) for one in numbers])
+    values = [(item.value, item.value if item.upper is None else item.upper, _unit(item)) for item in numbers]
+    names_in_text = scope(plain)
+    rest = _without(plain, [(item.start, item.end) for item in numbers])
     labels = [label.lower() for label in _CAPITAL.findall(rest)]
     if _DIGIT.search(rest):
         labels += [piece.strip(_EDGE).lower() for piece in _PIECE.findall(rest) if _DIGIT.search(piece)]
     terms = list(_terms(rest))
     polarities, negations = _polarities(terms)
-    names = {name.lower() for name in (*named.entities, *named.files)}.union(labels)
+    names = {name.lower() for name in (*names_in_text.entities, *names_in_text.files)}.union(labels)
     names |= {term.key for term in terms if term.kind == "contrast"}
     words = {term.key for term in terms if term.kind in ("word", "synonym")}
     claim = Claim(tuple(sorted(values)), frozenset(polarities), negations)
     return Statement(frozenset(words | names), frozenset(names), claim)
 
 
-def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets, in [0, 1]; 0 if both are empty.
 
     Jaccard: The distribution of the flora in the alpine zone, 1912.
     """
-    common = len(one & other)
-    return common / (len(one) + len(other) - common) if common else 0.0
+    common = len(first & second)
+    return common / (len(first) + len(second) - common) if common else 0.0
 
 
 @cache
@@ -202,9 +202,9 @@ def scheme() -> str:
     return f"{_VERSION} {'jieba' if has_jieba() else 'pairs'} {hashlib.sha256(content).hexdigest()[:12]}"
 
 
-def _unit(one: Quantity) -> str:
+def _unit(quantity: Quantity) -> str:
     # max_retries=3 has no unit, but is more than a plain number.
-    return f"{one.name} =" if one.rule == "written" and not one.unit else one.unit
+    return f"{quantity.name} =" if quantity.rule == "written" and not quantity.unit else quantity.unit
 
 
 def _without(text: str, spans: list[tuple[int, int]]) -> str:
@@ -222,16 +222,16 @@ def _in_digits(text: str) -> str:
 
 
 def _terms(text: str) -> Iterator[Term]:
-    known = load_terms()
+    terms = load_terms()
     for piece in _HAN_RUN.split(text):
-        yield from _chinese(known, piece) if _HAN_RUN.fullmatch(piece) else _latin(known, piece)
+        yield from _chinese(terms, piece) if _HAN_RUN.fullmatch(piece) else _latin(terms, piece)
 
 
-def _latin(known: Terms, text: str) -> Iterator[Term]:
+def _latin(terms: Terms, text: str) -> Iterator[Term]:
     reading = read(text)
     index = 0
     while index < len(reading.stems):
-        term, length = known.latin(reading.words, reading.stems, index)
+        term, length = terms.latin(reading.words, reading.stems, index)
         if term is not None:
             yield term
         elif len(word := reading.words[index]) > 1 and word not in STOP_WORDS:
@@ -239,10 +239,10 @@ def _latin(known: Terms, text: str) -> Iterator[Term]:
         index += length
 
 
-def _chinese(known: Terms, run: str) -> Iterator[Term]:
+def _chinese(terms: Terms, run: str) -> Iterator[Term]:
     start = index = 0
     while index < len(run):
-        term, length = known.chinese(run, index)
+        term, length = terms.chinese(run, index)
         if term is not None:
             yield from _cut(run[start:index])
             yield term
@@ -252,9 +252,9 @@ def _chinese(known: Terms, run: str) -> Iterator[Term]:
 
 
 def _cut(run: str) -> Iterator[Term]:
-    known = load_terms()
+    terms = load_terms()
     for word in dict.fromkeys(chinese_words(run)) if run else ():
-        if word not in STOP_WORDS and word not in known.fillers:
+        if word not in STOP_WORDS and word not in terms.fillers:
             yield Term("word", word)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .letters import HAN, simplified
+from .letters import HAN, simplify
 
 _PLAIN = re.compile("[a-z]{3,40}")
 _PLURAL = {"sses": "ss", "ies": "i", "ss": "ss", "s": ""}
@@ -33,24 +33,24 @@ _HAN_RUN = re.compile(f"[{HAN}]+")
 class Reading(NamedTuple):
     """The words of a text."""
 
-    written: str
+    original: str
     """The text in compatibility form (NFKC), in its letter case."""
     text: str
     """The same in simplified Chinese characters."""
     words: tuple[str, ...]
     """Words other than Chinese ones, in lower case, in order."""
     stems: tuple[str, ...]
-    """Their stems."""
+    """Stems of the words."""
     runs: tuple[str, ...]
     """Uninterrupted runs of Chinese characters."""
 
 
 def read(text: str) -> Reading:
     """Split a text into its words."""
-    written = unicodedata.normalize("NFKC", text)
-    plain = simplified(written)
+    original = unicodedata.normalize("NFKC", text)
+    plain = simplify(original)
     words = tuple(word.replace("’", "'") for word in _WORD.findall(_HAN_RUN.sub(" ", plain.lower())))
-    return Reading(written, plain, words, stems(words), tuple(_HAN_RUN.findall(plain)))
+    return Reading(original, plain, words, stems(words), tuple(_HAN_RUN.findall(plain)))
 
 
 def stems(words: Iterable[str]) -> tuple[str, ...]:
@@ -63,27 +63,28 @@ def stem(word: str) -> str:
     """Return the stem of a word in lower case; one with other than English letters stays as it is."""
     if not _PLAIN.fullmatch(word):
         return word
-    word = _replaced(word, _PLURAL, -1)
+    word = _replace_suffix(word, _PLURAL, -1)
     word = _without_past(word)
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
-    word = _replaced(word, _DERIVED, 0)
-    word = _replaced(word, _ADJECTIVES, 0)
-    word = _replaced(word, _ENDINGS, 1)
-    return _tidied(word)
+    word = _replace_suffix(word, _DERIVED, 0)
+    word = _replace_suffix(word, _ADJECTIVES, 0)
+    word = _replace_suffix(word, _ENDINGS, 1)
+    return _tidy(word)
 
 
-def _replaced(word: str, table: Mapping[str, str], least: int) -> str:
+def _replace_suffix(word: str, table: Mapping[str, str], min_measure: int) -> str:
     # The longest suffix that fits decides, even if what stands before it measures too little.
     for length in range(min(7, len(word)), 0, -1):
         suffix = word[-length:]
         if suffix in table:
             before = word[:-length]
-            return before + table[suffix] if least < 0 or _measure(before + _kept(suffix)) > least else word
+            measure = _measure(before + _stem_letter(suffix))
+            return before + table[suffix] if min_measure < 0 or measure > min_measure else word
     return word
 
 
-def _kept(suffix: str) -> str:
+def _stem_letter(suffix: str) -> str:
     # The first letter of -sion and -tion belongs to the stem.
     return suffix[0] if suffix in ("sion", "tion") else ""
 
@@ -102,7 +103,7 @@ def _without_past(word: str) -> str:
     return word
 
 
-def _tidied(word: str) -> str:
+def _tidy(word: str) -> str:
     if word.endswith("e"):
         before = word[:-1]
         if _measure(before) > 1 or (_measure(before) == 1 and not _is_short(before)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .letters import folded
+from .letters import fold
 
 _ENGLISH = """
 about above after again all also am an and any anybody anyone anything are as at be because been before being below
@@ -30,7 +30,7 @@ find fetch bring pick grab take need look locate search tell please
 最近 附近 旁边 离 距离 帮 找 拿 取 需要
 """
 _POSITION = "robot position location place 机器人 位置"
-_OTHERS = """
+_OTHER_LANGUAGES = """
 어디 어디야 어디에요 어디예요 어디서 있어 있어요 있나 있나요 있습니까 있니 있는 있다 있습니다
 뭐 무엇 누구 언제 왜 어떻게 좀 줘 주세요
 कहाँ है हैं था थे थी का की के को में से पर और क्या कौन कब यह वह मुझे
@@ -47,7 +47,7 @@ _AFTER_ANY = (
     "에 에서 에게 한테 의 만 까지 부터 처럼 보다 마다 하고 밖에 에는 에도 에서는 에서도 까지는 부터는 에게서 들"
 )
 _AFTER_SINGLE = "은 는 이 을 를 에 에는 에서 에서는 으로 까지 부터 입니다"
-"""What may be taken off if a single syllable remains."""
+"""Particles that may be removed if a single syllable remains."""
 _LIKE_PARTICLES = """
 고양이 곰팡이 굽이 길이 깊이 넓이 놀이 높이 먹이 목걸이 손잡이 어린이 옷걸이 원숭이 종이 지팡이 호랑이
 고속도로 자전거도로
@@ -70,7 +70,7 @@ _PARTICLES = {
     )
     for particle in particles.split()
 }
-"""By particle, the final consonants behind which it stands, as Unicode counts them; 0 for none."""
+"""Final consonants that may precede each particle, as Unicode counts them; 0 for none."""
 PARTICLES = frozenset(_PARTICLES)
 """The Korean particles, which stand alone behind a letter or number: A에."""
 _AFTER_SINGLES = frozenset(_AFTER_SINGLE.split())
@@ -80,7 +80,7 @@ _FIRST_SYLLABLE, _FINALS = 0xAC00, 28
 _HIRAGANA_END = re.compile(f"(?:{'|'.join(sorted(_HIRAGANA_WORDS.split(), key=len, reverse=True))})+$")
 
 ENGLISH: frozenset[str] = frozenset(_ENGLISH.split())
-STOP_WORDS: frozenset[str] = ENGLISH | frozenset(_CHINESE.split()) | frozenset(folded(_OTHERS).split()) | PARTICLES
+STOP_WORDS: frozenset[str] = ENGLISH | {*_CHINESE.split(), *fold(_OTHER_LANGUAGES).split()} | PARTICLES
 ERRAND_WORDS: frozenset[str] = frozenset(_ERRAND.split())
 POSITION_WORDS: frozenset[str] = frozenset(_POSITION.split())
 SPATIAL_WORDS: frozenset[str] = ERRAND_WORDS | POSITION_WORDS

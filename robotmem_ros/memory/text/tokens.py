@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from . import scripts
 from .graphemes import clusters
-from .letters import ASCII_SPACES, MARKS, composed, folded
+from .letters import ASCII_SPACES, MARKS, compose, fold
 from .stemmer import stem
 from .stop_words import ENGLISH, STOP_WORDS
 
-_WRITTEN = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
+_SPELLING = re.compile(rf"-?\d+\.\d+|-?[^\W_](?:[^\W_]|[{MARKS}])*")
 # 3rd is 3, and the words of room3, 5kg and 12b are found in all ways to write them. What mixes more is a code.
 _MIXED = re.compile(r"(−?\d+)(?:st|nd|rd|th)|(−?\d+(?:٫\d+)?)([^\d٫]+)|([^\d−]+)(\d+)")
 _NEGATIVE = re.compile(r"(?<![^\s(\[{=:<>,;|])-(?=\d)")
@@ -47,18 +47,18 @@ _LAST_WORD = re.compile(r"([^\W_]+)[ \t]*\Z")
 _SIGHT = 40
 """Number of characters before a letter that are searched for the word there."""
 # A text has few different characters.
-_composed = lru_cache(maxsize=4096)(composed)
-_folded = lru_cache(maxsize=4096)(folded)
+_compose = lru_cache(maxsize=4096)(compose)
+_fold = lru_cache(maxsize=4096)(fold)
 
 
 class WrittenWord(NamedTuple):
     """A word of a text, and where it is written."""
 
     word: str
-    """As it is indexed."""
+    """Word as it is indexed."""
     start: int
     end: int
-    """In whole characters of the text."""
+    """End in the text, in whole characters like `start`."""
 
 
 def scheme() -> str:
@@ -90,8 +90,8 @@ def content_words(pieces: Sequence[scripts.Piece], extra_stop_words: frozenset[s
     them.
     """
     words = [word for piece in pieces for word in _words(piece)]
-    kept = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
-    whole = kept or words or [piece.text for piece in pieces]
+    content = [word for word in words if word not in STOP_WORDS and word not in extra_stop_words]
+    whole = content or words or [piece.text for piece in pieces]
     return list(dict.fromkeys(term for word in whole for term in terms(word)))
 
 
@@ -103,7 +103,7 @@ def written_words(text: str) -> list[WrittenWord]:
 
 def words_of(plain: PlainText, pieces: Iterable[scripts.Piece]) -> list[WrittenWord]:
     """Return the words of a plain text that is cut into pieces, as they are indexed, in order."""
-    return [word for one in pieces for word in (_of_word if one.kind == "word" else _of_run)(plain, one)]
+    return [word for piece in pieces for word in (_of_word if piece.kind == "word" else _of_run)(plain, piece)]
 
 
 def only_qualifies(word: str) -> bool:
@@ -113,17 +113,17 @@ def only_qualifies(word: str) -> bool:
 
 def any_of(words: Iterable[str]) -> str:
     """Return the FTS5 expression that matches one word or more; every word is quoted, so none is an operator."""
-    return " OR ".join(map(_quoted, words))
+    return " OR ".join(map(_quote, words))
 
 
 def all_of(words: Iterable[str]) -> str:
     """Return the FTS5 expression that matches all of the words, of phrases too: words with a space between two."""
-    return " AND ".join(map(_quoted, words))
+    return " AND ".join(map(_quote, words))
 
 
 def plain_text(text: str) -> str:
     """Return a text without function words of one letter, letter case, and what is optional in its spelling."""
-    plain = _with_points_and_signs(folded(without_function_letters(composed(text))))
+    plain = _with_points_and_signs(fold(without_function_letters(compose(text))))
     return plain if plain.isascii() else _HAN_NUMERAL.sub(_in_digits, plain)
 
 
@@ -152,7 +152,7 @@ def terms(word: str) -> list[str]:
 
 
 def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
-    """Give the words by which a piece is indexed, in order."""
+    """Yield the words by which a piece is indexed, in order."""
     if piece.kind == "word":
         yield from map(stem, split_word(piece.text))
         return
@@ -162,7 +162,7 @@ def indexed_piece(piece: scripts.Piece) -> Iterator[str]:
         yield from scripts.pairs(characters)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'
 
 
@@ -188,11 +188,11 @@ def without_function_letters(text: str, filler: str = "") -> str:
 
 
 def _is_name(match: re.Match[str], *, has_case: bool) -> bool:
-    letter, following = match[1], match[2].lower()
+    letter, next_word = match[1], match[2].lower()
     if letter in "iI":
         last = _LAST_WORD.search(_before(match))
-        return last is not None and last[1].lower() not in ENGLISH and _cannot_follow("i", following)
-    return (letter == "A" and has_case and _is_within_sentence(match)) or _cannot_follow("a", following)
+        return last is not None and last[1].lower() not in ENGLISH and _cannot_follow("i", next_word)
+    return (letter == "A" and has_case and _is_within_sentence(match)) or _cannot_follow("a", next_word)
 
 
 def _cannot_follow(function_letter: str, word: str) -> bool:
@@ -219,23 +219,23 @@ class PlainText(NamedTuple):
     def of(cls, text: str) -> PlainText:
         """Make `plain_text` of a text, one character after the other."""
         places = list(clusters(text)) if not text.isascii() else [(at, at + 1) for at in range(len(text))]
-        parts = [_composed(text[start:end]) for start, end in places] if not text.isascii() else text
+        parts = [_compose(text[start:end]) for start, end in places] if not text.isascii() else text
         whole = "".join(parts)
         spaced = without_function_letters(whole, " ")
         if text.isascii() and spaced == text:
-            return cls(_with_points_and_signs(folded(text)), range(len(text)), range(1, len(text) + 1))
+            return cls(_with_points_and_signs(fold(text)), range(len(text)), range(1, len(text) + 1))
         starts: list[int] = []
         ends: list[int] = []
-        written, at = [], 0
+        pieces, at = [], 0
         for (start, end), part in zip(places, parts, strict=True):
             # What a space stands for now is no part of a word.
-            kept = "".join(new for new, old in zip(spaced[at:], part, strict=False) if new == old)
-            characters = _folded(kept)
-            written.append(characters)
+            visible = "".join(new for new, old in zip(spaced[at:], part, strict=False) if new == old)
+            characters = _fold(visible)
+            pieces.append(characters)
             starts += [start] * len(characters)
             ends += [end] * len(characters)
             at += len(part)
-        return _with_digits(cls(_with_points_and_signs("".join(written)), starts, ends))
+        return _with_digits(cls(_with_points_and_signs("".join(pieces)), starts, ends))
 
     def at(self, start: int, end: int, word: str) -> WrittenWord:
         """Return a word with the place where it is written."""
@@ -261,8 +261,8 @@ def _of_run(plain: PlainText, piece: scripts.Piece) -> Iterator[WrittenWord]:
         start += len(character)
     for character, (start, end) in zip(characters, places, strict=True):
         yield plain.at(start, end, character)
-    for (one, other), ((start, _), (_, end)) in zip(pairwise(characters), pairwise(places), strict=True):
-        yield plain.at(start, end, one + other)
+    for (first, second), ((start, _), (_, end)) in zip(pairwise(characters), pairwise(places), strict=True):
+        yield plain.at(start, end, first + second)
 
 
 def _with_digits(plain: PlainText) -> PlainText:

@@ -12,7 +12,7 @@ from robotmem_ros.memory.learning.classification import load_classifier
 from robotmem_ros.memory.learning.rules import RULES_FILE, load_rules
 from robotmem_ros.memory.learning.taxonomy import TAXONOMY_FILE
 from robotmem_ros.memory.text.entities import QUANTITIES_FILE
-from robotmem_ros.memory.text.letters import simplified
+from robotmem_ros.memory.text.letters import simplify
 from robotmem_ros.memory.text.statement import STATEMENT_FILE, statement
 from robotmem_ros.memory.yaml_file import read_yaml
 
@@ -136,8 +136,8 @@ def test_a_phrase_that_only_contains_one_of_a_category_does_not_give_it(category
 @pytest.mark.parametrize(("category", "sentence"), listed(TRADITIONAL))
 def test_traditional_characters_give_the_same_category_as_simplified_ones(category: str, sentence: str) -> None:
     classifier = load_classifier()
-    assert simplified(sentence) != sentence
-    assert category_of(classifier, sentence) == category_of(classifier, simplified(sentence)) == category
+    assert simplify(sentence) != sentence
+    assert category_of(classifier, sentence) == category_of(classifier, simplify(sentence)) == category
 
 
 @pytest.mark.parametrize(("tag", "sentence"), listed(TAGS))
@@ -167,10 +167,10 @@ FILES = [RULES_FILE, TAXONOMY_FILE, STATEMENT_FILE, QUANTITIES_FILE]
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_rules_are_written_in_simplified_characters(file: object) -> None:
     written = str(read_yaml("rules", file).value)  # type: ignore[arg-type]
-    assert simplified(written) == written
+    assert simplify(written) == written
 
 
 def test_a_text_in_simplified_characters_keeps_its_length() -> None:
     text = "機器人在大廳的櫃檯後面，force 8N"
-    assert simplified(text) == "机器人在大厅的柜台后面，force 8N"
-    assert simplified("plain") == "plain"
+    assert simplify(text) == "机器人在大厅的柜台后面，force 8N"
+    assert simplify("plain") == "plain"

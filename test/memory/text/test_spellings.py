@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from robotmem_ros.memory import RobotMemory
 from robotmem_ros.memory.text.analysis import analyse
-from robotmem_ros.memory.text.letters import composed, folded
+from robotmem_ros.memory.text.letters import compose, fold
 from robotmem_ros.memory.text.tokens import indexed_text, query_words, without_function_letters
 
 from ..conftest import OpenMemory
@@ -77,9 +77,9 @@ def test_all_forms_of_a_text_have_the_same_words(text: str) -> None:
 @given(st.text())
 def test_letter_case_counts_only_for_letters_that_are_names(text: str) -> None:
     for form in (str.upper, str.lower, str.title):
-        assert folded(composed(form(text))) == folded(composed(text))
-        assume(without_function_letters(composed(form(text))) == composed(form(text)))
-        assume(without_function_letters(composed(text)) == composed(text))
+        assert fold(compose(form(text))) == fold(compose(text))
+        assume(without_function_letters(compose(form(text))) == compose(form(text)))
+        assume(without_function_letters(compose(text)) == compose(text))
         assert query_words(form(text)) == query_words(text)
 
 
@@ -87,7 +87,7 @@ def test_every_character_is_folded_alike_in_all_of_its_forms() -> None:
     for code in range(0x110000):
         if unicodedata.category(character := chr(code)) not in {"Cn", "Co", "Cs"}:
             forms = {form(character) for form in (str.upper, str.lower, str.casefold, *FORMS[:4])}
-            assert {folded(composed(form)) for form in forms} == {folded(composed(character))}, hex(code)
+            assert {fold(compose(form)) for form in forms} == {fold(compose(character))}, hex(code)
 
 
 @pytest.fixture

@@ -11,10 +11,11 @@ from .errors import (
     UnknownFrameError,
 )
 from .transform import IDENTITY, Matrix, Transform
-from .transform_buffer import TimeJump, TimeJumps, TransformBuffer, strip_slash
+from .transform_buffer import DEFAULT_HISTORY_NS, TimeJump, TimeJumps, TransformBuffer, strip_slash
 from .waiting import Settled, TransformQueue
 
 __all__ = [
+    "DEFAULT_HISTORY_NS",
     "IDENTITY",
     "ConnectivityError",
     "ExtrapolationError",

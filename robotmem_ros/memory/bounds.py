@@ -6,6 +6,10 @@ MAX_NAMES = 256
 """Names in a condition."""
 MAX_IDS = 1000
 """Ids in a condition."""
+MAX_SUMMARY = 200
+"""Characters of a summary, which people read at a glance."""
+MAX_CONTEXT = 65_536
+"""Bytes of a context, of metadata or of a filter as JSON; larger data belongs into `data`."""
 MAX_QUERY = 2000
 """Characters of the text of a query; what is longer is a document, of which the model reads the beginning only."""
 MAX_TAGS = 100

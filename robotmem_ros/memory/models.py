@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .argument import argument
-from .bounds import MAX_TAGS
+from .bounds import MAX_SUMMARY, MAX_TAGS
 from .clocks import utc
 from .display import json_values, place_text, time_text
 from .errors import MALFORMED, StorageError, shown
@@ -88,7 +88,7 @@ class NewFact:
     session_id: str | None = argument(None, "the session that it belongs to")
     collection: str | None = argument(None, "its collection, if not the default one")
     _: KW_ONLY
-    human_summary: str | None = argument(None, "a short text for people", limit="summary_limit")
+    human_summary: str | None = argument(None, "a short text for people", limit=MAX_SUMMARY)
     category: str | None = argument(None, "its category; left out, rules find it")
     tags: Iterable[str] = argument((), "its tags; left out, rules find them", entries=MAX_TAGS)
     confidence: float | None = argument(
@@ -135,7 +135,7 @@ class MemoryUpdate:
     memory_id: int = argument(MISSING, "the memory")
     content: str | None = argument(None, "new text", limit="content_limit")
     _: KW_ONLY
-    human_summary: str | None = argument(None, "new short text", limit="summary_limit")
+    human_summary: str | None = argument(None, "new short text", limit=MAX_SUMMARY)
     context: Mapping[str, object] | str | None = argument(None, "new context")
     category: str | None = argument(None, "new category")
     tags: Iterable[str] | None = argument(None, "new tags, instead of all old ones", entries=MAX_TAGS)

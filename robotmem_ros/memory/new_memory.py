@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from . import validation
-from .bounds import MAX_TAGS
+from .bounds import MAX_CONTEXT, MAX_SUMMARY, MAX_TAGS
 from .config.parameters import Parameters
 from .errors import InvalidFieldError
 from .models import Kind, MemoryUpdate, NewFact, NewMemory, NewPerception, PerceptionType, Pose
@@ -37,7 +37,7 @@ def _joined(name: str, value: object, parameters: Parameters) -> str:
 
 
 def _context(name: str, value: object, parameters: Parameters) -> dict[str, object]:
-    context = validation.context(name, value, limit=parameters.context_limit)
+    context = validation.context(name, value, limit=MAX_CONTEXT)
     check_positions(f"{name}.{_SPATIAL}", context.get(_SPATIAL))
     return context
 
@@ -52,7 +52,7 @@ def check_positions(field: str, value: object) -> None:
 
 
 def _metadata(name: str, value: object, parameters: Parameters) -> str | None:
-    metadata = validation.json_object(name, value, limit=parameters.context_limit)
+    metadata = validation.json_object(name, value, limit=MAX_CONTEXT)
     return validation.compact_json(metadata) if metadata else None
 
 
@@ -81,7 +81,7 @@ _CHECKS: Mapping[str, _Check] = {
     "content": _content,
     "insight": _content,
     "description": _description,
-    "human_summary": lambda name, value, p: validation.text(name, value or "", limit=p.summary_limit),
+    "human_summary": lambda name, value, p: validation.text(name, value or "", limit=MAX_SUMMARY),
     "context": _context,
     "metadata": _metadata,
     "data": checked_data,

@@ -69,7 +69,7 @@ class LiveIntake:
         self._memory = memory
         self._clock = clock
         self._simulated = SimulatedTime(node)
-        self._buffer = TransformBuffer(round(parameters.tf_history * _NS))
+        self._buffer = TransformBuffer()
         self._configs = declared_topics(node, parameters)
         for key in ("localisation_topic", "map_topic"):
             if topic := getattr(parameters, key):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ..memory import Kind, PerceptionType, Pose, validation
+from ..memory.bounds import MAX_CONTEXT
 from ..memory.config.parameters import Parameters
 from ..memory.errors import InvalidFieldError
 from ..memory.models import ImportKey, NewMemory
@@ -125,7 +126,7 @@ class Extractor:
             frame_id=frame_id or parameters.memory_frame,
             map_id=parameters.map_id,
             session_id=session_id,
-            context=validation.json_text("context", context, limit=parameters.context_limit) if context else "{}",
+            context=validation.json_text("context", context, limit=MAX_CONTEXT) if context else "{}",
             pose=None if pose is None else Pose(*pose),
             perception_type=perception_type,
             perception_data=checked_data("data", data, parameters) if data else None,
@@ -221,7 +222,7 @@ class Extractor:
 
     def _context(self, element: Any, message: Any, parameters: Parameters) -> dict[str, object]:
         text = self._optional("context_json", element, message, _as_is, "")
-        context = validation.json_object("context", text, limit=parameters.context_limit) if text else {}
+        context = validation.json_object("context", text, limit=MAX_CONTEXT) if text else {}
         for part in self._plan.context:
             try:
                 value = part.convert(part.reader.read(element, message))

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..frames import TimeJumps, TransformBuffer
+from ..frames import DEFAULT_HISTORY_NS, TimeJumps, TransformBuffer
 from ..memory import FieldOfView, RobotMemory, Stored
 from ..memory.config.parameters import Parameters
 from ..memory.errors import RobotMemoryError
@@ -132,9 +132,8 @@ class Replay:
             self._names.setdefault(topic.topic, []).append(topic.name)
         parameters = memory.parameters
         self._ahead_ns = max(_MIN_AHEAD_NS, round(parameters.transform_timeout * _NS))
-        self._history_ns = round(parameters.tf_history * _NS)
         # Transforms are read ahead, and must not push out those that go with the messages.
-        buffer = TransformBuffer(self._history_ns + self._ahead_ns)
+        buffer = TransformBuffer(DEFAULT_HISTORY_NS + self._ahead_ns)
         # A choice of topics excludes the path and the map.
         self._path = PathRecorder(memory, buffer) if parameters.robot_frame and not only else None
         self._intake = Intake(memory, self._topics, bag.types, buffer=buffer, transform_timeout=0.0, path=self._path)
@@ -157,7 +156,7 @@ class Replay:
         localisation = self._memory.parameters.localisation_topic
         of_map = [self._map.topic] if self._map and self._map.is_there else []
         topics = {_TF, *self._names, *filter(None, [localisation]), *of_map} - {_TF_STATIC}
-        for message in self._bag.messages(topics, start_ns - self._history_ns, stop_ns + self._ahead_ns):
+        for message in self._bag.messages(topics, start_ns - DEFAULT_HISTORY_NS, stop_ns + self._ahead_ns):
             self._pass_on(until_ns=message.receipt_ns - self._ahead_ns, newest_ns=self._times.newest_ns)
             if message.topic == _TF:
                 self._receive_tf(message, static=False)

@@ -40,8 +40,8 @@ def sections(content: Mapping[Any, object], prefix: str = "") -> Iterator[Sectio
 def misnamed(content: object, full_name: str, parameter_names: Collection[str]) -> list[str]:
     """Report sections of a file that the node ignores but was probably meant to read.
 
-    `parameter_names` are those of the node. A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
-    keys are parameters of this node, unless this node has its own section.
+    A file may serve many nodes: another node's section is meant for this one if its name is alike, or if most of its
+    keys are in `parameter_names`, those of this node, unless this node has its own section.
     """
     blocks = list(sections(content)) if isinstance(content, Mapping) else []
     if any("*" not in section.node and section.is_read_by(full_name) for section in blocks):

@@ -56,12 +56,6 @@ class Parameters:
     content_limit: int = parameter(
         2000, "Longest content; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
     )
-    summary_limit: int = parameter(
-        200, "Longest summary; longer is refused.", unit="characters", minimum=1, maximum=1_000_000
-    )
-    context_limit: int = parameter(
-        65_536, "Largest context or filter as JSON; larger is refused.", unit="bytes", minimum=2, maximum=16_777_216
-    )
     data_limit: int = parameter(
         4_194_304, "Largest raw data of a perception; larger is refused.", unit="bytes", minimum=0, maximum=268_435_456
     )
@@ -114,9 +108,6 @@ class Parameters:
         0.1, "Largest gain or loss of score from the outcomes of the sessions in which a memory was recalled.",
         minimum=0.0, maximum=0.5,
     )  # fmt: skip
-    consolidation_similarity: float = parameter(
-        0.5, "Jaccard similarity above which facts of a session are one group.", minimum=0.0, maximum=0.99
-    )
     session_max_duration: float = parameter(
         86_400.0, "Sessions that nobody has ended after this long are closed as `expired`; 0 disables. "
         "`start_session` can say otherwise.", unit="s", minimum=0.0, maximum=1e9,
@@ -135,9 +126,6 @@ class Parameters:
     )  # fmt: skip
     similar_jaccard: float = parameter(
         0.70, "Jaccard similarity of their words from which facts are linked as similar.", minimum=0.0, maximum=1.0
-    )
-    similar_cosine: float = parameter(
-        0.85, "Cosine similarity of their vectors from which facts are linked as similar.", minimum=0.0, maximum=1.0
     )
     contradicted_weight: float = parameter(
         0.75, "Weight of facts that a newer one contradicts.", minimum=0.1, maximum=1.0
@@ -165,10 +153,6 @@ class Parameters:
     look_interval: float = parameter(
         1.0, "Shortest time between two looks at an object that count as evidence of whether it exists.", unit="s",
         minimum=0.0, maximum=86_400.0,
-    )  # fmt: skip
-    absence_interval: float = parameter(
-        10.0, "Time after which a look at an object does not depend on the one before it. Misses that count because "
-        "neighbours of the object were seen are at least that far apart.", unit="s", minimum=0.0, maximum=86_400.0,
     )  # fmt: skip
     object_false_alarms: float = parameter(
         0.1, "Probability that a detector reports an object where there is none.", minimum=0.001, maximum=0.5
@@ -263,9 +247,6 @@ class Parameters:
     )  # fmt: skip
     presets_file: str = parameter(
         "", "YAML file with your own presets for message types, merged over the built-in ones.", read_only=True
-    )
-    tf_history: float = parameter(
-        10.0, "Time for which transforms are kept.", unit="s", minimum=0.1, maximum=86_400.0, read_only=True
     )
     transform_timeout: float = parameter(
         1.0, "Longest wait of a perception for its transform, in real time and in simulated time.", unit="s",

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ..config.parameters import Parameters
-from ..embedding.embedder import BackgroundEmbedder, check_kept_model
+from ..embedding.embedder import SIMILAR_COSINE, BackgroundEmbedder, check_kept_model
 from ..models import NewMemory, Similarity
 from ..search.vector_index import VectorIndex
 from ..storage import Database, fact_index
@@ -56,10 +56,8 @@ class Compared(NamedTuple):
     """Similarity of the vectors; 0 if unknown."""
 
 
-def find_neighbours(
-    database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str, cosine: float
-) -> Neighbours:
-    """Return the vector of a text and the facts that may have at least this cosine similarity.
+def find_neighbours(database: Database, embedder: BackgroundEmbedder, vectors: VectorIndex, text: str) -> Neighbours:
+    """Return the vector of a text and the facts of similar meaning.
 
     Does not wait for a model that is still being loaded. If the model fails, the fact is learned without it.
     """
@@ -69,7 +67,7 @@ def find_neighbours(
         vector = embedder.embed_one(text)
         with database.snapshot() as connection:
             check_kept_model(connection, embedder.name)
-            ids = tuple(vectors.facts_within(connection, vector, 1.0 - cosine, _MOST))
+            ids = tuple(vectors.facts_within(connection, vector, 1.0 - SIMILAR_COSINE, _MOST))
             return Neighbours(vector.tobytes(), embedder.name, ids, fact_index.last_id(connection))
     except Exception as error:
         _LOG.warning("meanings were not compared: %s", error)
@@ -92,7 +90,7 @@ def candidates_of(
     if near.vector is not None:
         close = fact_index.near(
             connection, new.collection, near.ids, after_id=near.last_id, vector=near.vector,
-            cosine=parameters.similar_cosine,
+            cosine=SIMILAR_COSINE,
         )  # fmt: skip
         found |= {one.id: Compared(one, cosine) for one, cosine in close}
     found.pop(but, None)
@@ -119,7 +117,7 @@ def measured(one: Statement, other: Statement, cosine: float, parameters: Parame
     by_words = jaccard(one.terms, other.terms)
     if by_words and by_words >= parameters.similar_jaccard:
         return "jaccard", round(by_words, 6)
-    if cosine and cosine >= parameters.similar_cosine:
+    if cosine and cosine >= SIMILAR_COSINE:
         return "cosine", round(cosine, 6)
     return "", 0.0
 

@@ -125,7 +125,7 @@ class Learning:
         self._database.write(lambda connection: self._correct(connection, correction, near)).result()
 
     def _neighbours(self, text: str) -> Neighbours:
-        return find_neighbours(self._database, self._embedder, self._vectors, text, self._parameters().similar_cosine)
+        return find_neighbours(self._database, self._embedder, self._vectors, text)
 
     def _store(self, connection: sqlite3.Connection, new: NewMemory, near: Neighbours) -> Learned:
         if not self._knows_taxonomy:

@@ -120,7 +120,7 @@ class Editor:
 
     def count_missed(self, track: Track, observed_at: int) -> None:
         """Count that an object was in view at a time and was not detected."""
-        existence.count_miss(track, observed_at, self._parameters)
+        existence.count_miss(track, observed_at)
         track.confirmed = track.existence >= self._parameters.object_min_existence
         self._columns(track)["confidence"] = track.existence
 

@@ -15,8 +15,8 @@ were they misses of something that was there. A detection under a wrong label de
 in several looks gives few false alarms, so what is detected there again exists.
 
 What a robot sees changes slowly, so looks that follow each other are correlated: what hides an object hides it for some
-time, and a false alarm lasts. So a look counts by its independence w of the one before it, 0 right after it and 1 an
-`absence_interval` later. It adds w to the hits or misses, and `f` rises to 0.4 for w = 0, evenly in its logarithm.
+time, and a false alarm lasts. So a look counts by its independence w of the one before it, 0 right after it and 1
+`ABSENCE_INTERVAL` later. It adds w to the hits or misses, and `f` rises to 0.4 for w = 0, evenly in its logarithm.
 
 A new place is as likely to hold an object as to give a false alarm, so the odds before the first look are
 `object_false_alarms`: after it they are about c / 2, less than even, and after the second look mostly above.
@@ -35,6 +35,8 @@ from ..config.parameters import Parameters
 from ..models import NewMemory
 from ..tracks import Track
 
+ABSENCE_INTERVAL = 10.0
+"""Seconds after which a look does not depend on the one before it: an obstacle has mostly moved by then."""
 _LEAST, _MOST = 0.02, 0.98
 """Limits of a probability before it is updated, so that no number of looks makes it final."""
 _MAX_DETECTION = 0.8
@@ -45,9 +47,9 @@ _PRIOR_LOOKS = 0.5
 """Looks at a place that `object_false_alarms` counts for."""
 
 
-def independence(since: float, interval: float) -> float:
-    """Return how little a look depends on the one `since` seconds before it, from 0 to 1, reached after `interval`."""
-    return 1.0 if since >= interval else since / interval
+def independence(since: float) -> float:
+    """Return the independence of a look from the one `since` seconds before it, in [0, 1]."""
+    return min(since / ABSENCE_INTERVAL, 1.0)
 
 
 def count_detection(track: Track, new: NewMemory, parameters: Parameters) -> None:
@@ -58,7 +60,7 @@ def count_detection(track: Track, new: NewMemory, parameters: Parameters) -> Non
     track.misses, track.missed = track.misses + track.missed, 0.0
     since = abs(new.observed_at - track.last_hit) / 1e9
     if since >= parameters.look_interval:
-        fresh = independence(since, parameters.absence_interval)
+        fresh = independence(since)
         f = parameters.object_false_alarms
         track.existence = after_detection(
             track.existence, track.hits, track.misses, new.confidence, false_alarms=f, fresh=fresh
@@ -67,10 +69,10 @@ def count_detection(track: Track, new: NewMemory, parameters: Parameters) -> Non
         track.last_hit = new.observed_at
 
 
-def count_miss(track: Track, observed_at: int, parameters: Parameters) -> None:
+def count_miss(track: Track, observed_at: int) -> None:
     """Count a look at a time that did not detect an object."""
     since = min(abs(observed_at - track.last_seen), abs(observed_at - track.last_missed)) / 1e9
-    fresh = independence(since, parameters.absence_interval)
+    fresh = independence(since)
     track.existence = after_miss(track.existence, track.hits, track.misses, fresh=fresh)
     track.missed += fresh
     track.last_missed = observed_at

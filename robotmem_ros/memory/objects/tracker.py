@@ -12,7 +12,7 @@ Objects that a detector should have shown but did not are counted in two ways; s
   angles within which the detector surely detects.
 - By company: the detector shows what stands near the object, and showed both in one message before. Nothing needs to
   be known of the sensor; a wall between two objects does no harm, nor does a detector that reports one object a
-  message. What hides an object from one side hides it for some time, so this counts once in `absence_interval`.
+  message. What hides an object from one side hides it for some time, so this counts once in ten seconds.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ..text.normal_form import label_key
 from ..tracks import Neighbourhood, Pair, Track
 from .association import are_at_one_place, associate, associate_misnamed
 from .editor import Editor, Retag
+from .existence import ABSENCE_INTERVAL
 from .field_of_view import Detection, FieldOfView
 from .sightings import NewSighting
 
@@ -221,7 +222,7 @@ class Tracker:
 
     def _count_missing(self, new: NewMemory, seen: Sequence[Track], unseen: Sequence[Track], picture: Picture) -> None:
         """Count the objects as missed that were seen before together with one that is seen now, and are not."""
-        due = [track for track in unseen if self._is_due(track, new, self._parameters.absence_interval)]
+        due = [track for track in unseen if self._is_due(track, new, ABSENCE_INTERVAL)]
         if not due:
             return
         grid = Grid([track.estimate.position for track in seen], _COMPANY)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import validation
+from ..bounds import MAX_CONTEXT
 from ..config.parameters import Parameters
 from ..errors import FrameMismatchError, InvalidFieldError, did_you_mean
 from ..storage.position_rows import POSE_FIELD, context_field
@@ -190,7 +191,7 @@ def _number(space: Space | Field) -> tuple[str, tuple[object, ...]]:
 
 def _object(argument: str, value: object, names: Sequence[str], parameters: Parameters) -> Mapping[str, object] | None:
     if isinstance(value, str):
-        value = validation.json_object(argument, value, limit=parameters.context_limit) or None
+        value = validation.json_object(argument, value, limit=MAX_CONTEXT) or None
     if value is None:
         return None
     if not isinstance(value, Mapping):

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from .. import validation
 from ..areas import Area
+from ..bounds import MAX_CONTEXT
 from ..config.parameters import Parameters
 from ..errors import InvalidFieldError
 from ..models import Kind
@@ -170,7 +171,7 @@ class Reader:
         """Return the filter; None if it is empty."""
         if self.request.context_filter is None:
             return None
-        parsed = parse_filter(self.request.context_filter, self.decay, limit=self.parameters.context_limit)
+        parsed = parse_filter(self.request.context_filter, self.decay, limit=MAX_CONTEXT)
         return parsed if parsed.conditions else None
 
     def names(self, field: str) -> tuple[str, ...]:

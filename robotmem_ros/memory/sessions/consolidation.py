@@ -22,6 +22,9 @@ from ..text.normal_form import digest
 from ..text.statement import jaccard, statement
 from .clusters import clusters
 
+_SIMILARITY = 0.5
+"""Jaccard similarity above which facts are one group: half of their words are common."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -63,10 +66,10 @@ FEWEST = 3
 """Smallest number of facts that are grouped."""
 
 
-def plan(connection: sqlite3.Connection, session_id: str, collection: str, threshold: float) -> Consolidation:
-    """Plan a consolidation; facts with a Jaccard similarity above `threshold` become one group."""
+def plan(connection: sqlite3.Connection, session_id: str, collection: str) -> Consolidation:
+    """Plan a consolidation."""
     facts = session_rows.facts_to_consolidate(connection, session_id, collection)
-    groups = tuple(_groups(facts, threshold)) if len(facts) >= FEWEST else ()
+    groups = tuple(_groups(facts)) if len(facts) >= FEWEST else ()
     return Consolidation(session_id, collection, len(facts), groups, dry_run=True)
 
 
@@ -78,7 +81,7 @@ def apply(connection: sqlite3.Connection, planned: Consolidation) -> Consolidati
     return Consolidation(planned.session_id, planned.collection, planned.considered, groups)
 
 
-def _groups(facts: Iterable[SessionFact], threshold: float) -> Iterator[Group]:
+def _groups(facts: Iterable[SessionFact]) -> Iterator[Group]:
     # Facts with different claims never represent each other.
     comparable: defaultdict[object, list[SessionFact]] = defaultdict(list)
     for fact in facts:
@@ -86,7 +89,7 @@ def _groups(facts: Iterable[SessionFact], threshold: float) -> Iterator[Group]:
         place = (fact.frame_id, fact.map_id)
         comparable[fact.category, stated.names, stated.claim, outcome(fact.context), place].append(fact)
     for alike in comparable.values():
-        for indices in clusters([statement(fact.content).words for fact in alike], threshold):
+        for indices in clusters([statement(fact.content).words for fact in alike], _SIMILARITY):
             if len(indices) > 1:
                 yield _group([alike[index] for index in indices])
 

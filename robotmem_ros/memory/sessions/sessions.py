@@ -237,7 +237,7 @@ class Sessions:
         self, session_id: str, collection: str, parameters: Parameters, *, dry_run: bool
     ) -> Consolidation:
         with self._database.snapshot() as connection:
-            planned = consolidation.plan(connection, session_id, collection, parameters.consolidation_similarity)
+            planned = consolidation.plan(connection, session_id, collection)
         if dry_run:
             return planned
 

@@ -9,6 +9,7 @@ from dataclasses import fields
 import pytest
 
 from robotmem_ros.memory import InvalidFieldError, Parameters, RobotMemory
+from robotmem_ros.memory.bounds import MAX_CONTEXT, MAX_SUMMARY
 
 from ..conftest import OpenMemory
 
@@ -30,7 +31,7 @@ from ..conftest import OpenMemory
         ({"autostart": 1}, "autostart: 1 must be of type bool"),
         ({"text_weight": 0, "vector_weight": 0}, "vector_weight: 0.0 must not be 0 if text_weight is 0 as well"),
         ({"bm25_b": 1.5}, "bm25_b: 1.5 must lie in 0.0 to 1.0"),
-        ({"no_such": 1}, "no_such: 1 is no parameter; there are absence_interval, "),
+        ({"no_such": 1}, "no_such: 1 is no parameter; there are areas_file, "),
     ],
 )
 def test_a_bad_value_is_named_with_what_would_be_right(changes: dict[str, object], message: str) -> None:
@@ -58,13 +59,14 @@ def test_each_parameter_is_described_and_its_limits_are_its_own(entry: object) -
             Parameters().changed(**{entry.name: beyond})
 
 
-def test_limits_of_length_are_parameters(open_memory: OpenMemory) -> None:
-    memory = open_memory(content_limit=5, summary_limit=3, context_limit=10, data_limit=2)
-    assert memory.learn("12345", {"a": "xx"}, human_summary="123").memory_id == 1
+def test_lengths_are_limited(open_memory: OpenMemory) -> None:
+    memory = open_memory(content_limit=5, data_limit=2)
+    longest = "x" * (MAX_CONTEXT - len('{"a":""}'))
+    assert memory.learn("12345", {"a": longest}, human_summary="1" * MAX_SUMMARY).memory_id == 1
     calls: list[tuple[str, Callable[[], object]]] = [
         ("insight", lambda: memory.learn("123456")),
-        ("human_summary", lambda: memory.learn("1", human_summary="1234")),
-        ("context", lambda: memory.learn("1", {"a": "xxxx"})),
+        ("human_summary", lambda: memory.learn("1", human_summary="1" * (MAX_SUMMARY + 1))),
+        ("context", lambda: memory.learn("1", {"a": f"{longest}x"})),
         ("data", lambda: memory.save_perception("1", data=b"123")),
     ]
     for field, call in calls:

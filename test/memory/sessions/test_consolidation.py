@@ -209,21 +209,13 @@ def test_facts_that_changed_after_the_plan_are_skipped(memory: RobotMemory) -> N
     ids = [learn(memory, text) for text in ALIKE]
     more = [learn(memory, f"{text} please, kitchen robot") for text in ("wash the mug", "wash the blue mug")]
     with memory._database.snapshot() as connection:
-        planned = consolidation.plan(connection, "s", "default", 0.5)
+        planned = consolidation.plan(connection, "s", "default")
     assert planned.grouped == 2
     memory.update(ids[0], "another text")
     memory.forget(more[1], "a test")
     done = memory._database.write(lambda connection: consolidation.apply(connection, planned)).result()
     assert [[fact.id for fact in group.members] for group in done.groups] == [[ids[1]]]
     assert statuses(memory)[more[0]] == ("active", None)
-
-
-def test_the_similarity_of_a_group_is_a_parameter(open_memory: OpenMemory) -> None:
-    memory = open_memory(consolidation_similarity=0.9)
-    for text in (*ALIKE[:2], "hold the thin glass of Anna softly"):
-        learn(memory, text)
-    # Of the first two, only a filler is not the same.
-    assert [group.similarity for group in memory.consolidate("s").groups] == [1.0]
 
 
 def test_an_unknown_session_is_an_error(memory: RobotMemory) -> None:
